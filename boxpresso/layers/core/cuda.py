@@ -1,0 +1,277 @@
+"""The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools. PyCUDA is imported here alone."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...proto.errors import DeviceError, KernelError
+from . import cache
+from .blob import Array, Buffer
+from .kernel import REALS, Kernel, Kernels
+
+CORE = Path(__file__).resolve().parent
+FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w")
+THREADS = 256
+FORMATS = {"int": "i", "unsigned": "I", "float": "f", "double": "d"}
+
+
+@functools.lru_cache(maxsize=None)
+def driver() -> Any:
+    """PyCUDA's driver module, initialised. Raises DeviceError saying which part is missing."""
+    if importlib.util.find_spec("pycuda") is None:
+        raise DeviceError("device 'cuda' needs PyCUDA, which is not installed: pip install 'boxpresso[cuda]'")
+    try:
+        import pycuda.driver as cuda
+    except ImportError as error:
+        raise DeviceError(
+            f"PyCUDA is installed but cannot load the NVIDIA driver ({error}); install the driver, or reinstall PyCUDA"
+        ) from error
+    try:
+        cuda.init()
+    except cuda.Error as error:
+        raise DeviceError(f"the NVIDIA driver does not start: {error}; does `nvidia-smi` show a GPU?") from error
+    return cuda
+
+
+@functools.lru_cache(maxsize=None)
+def cuda_devices() -> tuple[str, ...]:
+    """The names of the GPUs that answer; none where PyCUDA, the driver or a GPU is missing."""
+    try:
+        cuda = driver()
+        return tuple(cuda.Device(i).name() for i in range(cuda.Device.count()))
+    except DeviceError:
+        return ()
+
+
+def nvcc() -> str:
+    """The path of nvcc, or a DeviceError that says how to get it."""
+    found = shutil.which("nvcc")
+    if found is None:
+        raise DeviceError("nvcc was not found on PATH: GPU kernels are compiled on first use; install the CUDA toolkit")
+    return found
+
+
+class Cuda:
+    """One GPU. Its primary context is used, so that torch or cupy in the same process share it."""
+
+    kind = "cuda"
+
+    def __init__(self, index: int, deterministic: bool = False) -> None:
+        cuda = driver()
+        if index >= cuda.Device.count():
+            raise DeviceError(f"there is no device 'cuda:{index}': this machine has {cuda.Device.count()} GPU(s)")
+        from pycuda.tools import DeviceMemoryPool, PageLockedMemoryPool
+
+        self.index, self.name, self.deterministic = index, f"cuda:{index}", deterministic
+        self.gpu = cuda.Device(index)
+        self.arch = "sm_{}{}".format(*self.gpu.compute_capability())
+        self.processors = self.gpu.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
+        self.context = self.gpu.retain_primary_context()
+        self.threads_entered = threading.local()
+        self.enter()
+        self.pool, self.pinned, self.stream = DeviceMemoryPool(), PageLockedMemoryPool(), cuda.Stream()
+        self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
+        self.modules: dict[tuple[Kernels, str], Any] = {}
+        self.lock = threading.Lock()
+        self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
+
+    def enter(self) -> None:
+        """Makes the context current in the calling thread."""
+        if not getattr(self.threads_entered, "done", False):
+            self.context.push()
+            self.threads_entered.done = True
+
+    # Kernels
+
+    def compile(self, kernels: Kernels, real: str) -> bytes:
+        """The cubin of a file of kernels for `real` on this GPU, from the cache where it is there."""
+        from pycuda.compiler import compile as compile_cubin
+        from pycuda.driver import CompileError
+
+        path = self.cubin_path(kernels, real)
+        if path.exists():
+            return path.read_bytes()
+        source = f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
+        options = [*FLAGS, *kernels.options, f"-DReal={real}"]
+        includes = [str(CORE), str(kernels.path.parent)]
+        try:
+            cubin = compile_cubin(source, nvcc(), options, False, True, self.arch, None, False, includes)
+        except CompileError as error:
+            raise KernelError(f"{kernels.path} does not compile for {self.arch}:\n{error.stderr or error}") from error
+        made = cache.temporary(path)
+        made.write_bytes(cubin)
+        os.replace(made, path)
+        return bytes(cubin)
+
+    def cubin_path(self, kernels: Kernels, real: str) -> Path:
+        stat = Path(nvcc()).resolve().stat()
+        version = f"{nvcc()} {stat.st_size} {stat.st_mtime_ns}"
+        name = cache.key(cache.sources(kernels.path, CORE), *FLAGS, *kernels.options, real, self.arch, version)
+        return cache.folder() / f"{kernels.path.stem}-{real}-{name}.cubin"
+
+    def build(self, kernels: Kernels, real: np.dtype) -> None:
+        """Compiles a file of kernels for `real`, or takes it from the cache."""
+        key = kernels, REALS[np.dtype(real)]
+        if key in self.modules:
+            return
+        if kernels.host_only:
+            raise KernelError(f"{kernels.path.name} is for the CPU alone and cannot run on {self.name}")
+        cubin = self.compile(*key)
+        self.enter()
+        with self.lock:
+            if key not in self.modules:
+                self.modules[key] = driver().module_from_buffer(cubin)
+
+    def built(self, kernels: Kernels, real: np.dtype) -> bool:
+        """Whether a file of kernels is compiled already, in this process or in the cache."""
+        key = kernels, REALS[np.dtype(real)]
+        return key in self.modules or self.cubin_path(*key).exists()
+
+    def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
+        n = int(args[0])
+        if n <= 0:
+            return
+        self.enter()
+        made = []
+        for parameter, arg in zip(kernel.parameters, args):
+            if not parameter.pointer:
+                made.append(arg)
+            elif arg is None:
+                made.append(0)
+            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device is not self:
+                where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
+                seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
+                raise kernel.reject(parameter, f"an array of {parameter.dtype(real)} on {self.name}", seen)
+            else:
+                made.append(arg.address(write=not parameter.const))
+        # In the deterministic mode a block that adds is one thread: by the kernel contract the result is the same sum,
+        # in one order.
+        threads = 1 if self.deterministic and kernel.file.adds else THREADS
+        blocks = n if kernel.blocks else (n + threads - 1) // threads
+        function = self.function(kernel, real)
+        function.prepared_async_call((min(blocks, 64 * self.processors), 1), (threads, 1, 1), self.stream, *made)
+        if self.debug:
+            self.synchronize()
+
+    def function(self, kernel: Kernel, real: np.dtype) -> Any:
+        if (kernel, real) not in self.functions:
+            self.build(kernel.file, real)
+            function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
+            kinds = [REALS[real] if p.kind == "Real" else p.kind for p in kernel.parameters]
+            function.prepare("".join("P" if p.pointer else FORMATS[k] for p, k in zip(kernel.parameters, kinds)))
+            self.functions[kernel, real] = function
+        return self.functions[kernel, real]
+
+    # Memory
+
+    def allocate(self, size: int) -> Any:
+        self.enter()
+        try:
+            return self.pool.allocate(size)
+        except driver().MemoryError as error:
+            free, total = driver().mem_get_info()
+            raise DeviceError(
+                f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {self.pool.active_bytes / 2**20:.1f} "
+                f"MiB are held by this process's pool, {free / 2**20:.1f} of {total / 2**20:.1f} MiB are free"
+            ) from error
+
+    def host_memory(self, count: int, dtype: np.dtype) -> np.ndarray:
+        """Page-locked zeros, which the GPU copies from and to at full speed."""
+        self.enter()
+        made = self.pinned.allocate((count,), dtype)
+        made.fill(0)
+        return made
+
+    def to_device(self, host: np.ndarray, memory: Any) -> None:
+        self.enter()
+        driver().memcpy_htod_async(int(memory), host, self.stream)
+        self.stream.synchronize()  # the caller may write to `host` again at once
+
+    def to_host(self, memory: Any, host: np.ndarray) -> None:
+        self.enter()
+        driver().memcpy_dtoh_async(host, int(memory), self.stream)
+        self.stream.synchronize()
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        """Device to device."""
+        self.enter()
+        if size:
+            driver().memcpy_dtod_async(target, source, size, self.stream)
+
+    def clear(self, memory: Any, size: int) -> None:
+        self.enter()
+        if size:
+            driver().memset_d8_async(int(memory), 0, size, self.stream)
+
+    def fill(self, array: Array, value: float) -> None:
+        self.enter()
+        if array.size == 0:
+            return
+        bits = np.array(value, array.dtype).tobytes()
+        if bits == bytes(len(bits)):
+            driver().memset_d8_async(array.address(True), 0, array.nbytes, self.stream)
+        elif len(bits) == 4:
+            driver().memset_d32_async(array.address(True), int.from_bytes(bits, "little"), array.size, self.stream)
+        else:
+            array.numpy().fill(value)
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
+        """An array of zeros."""
+        buffer = Buffer(self, np.dtype(dtype))
+        buffer.grow(int(np.prod(shape, dtype=np.int64)))
+        return Array(buffer, shape)
+
+    def table(self, values: Any, dtype: Any = np.int32) -> Array:
+        """A small constant array for kernels to read."""
+        values = np.ascontiguousarray(values, dtype)
+        made = self.empty(values.shape, dtype)
+        made.numpy()[...] = values
+        return made
+
+    def part(self, array: Array, start: int, shape: Sequence[int]) -> Array:
+        """The elements from flat index `start` on, under another shape, without a copy."""
+        return Array(array.buffer, shape, array.start + start)
+
+    def synchronize(self) -> None:
+        """Waits until all that was launched has run; an error of a kernel is raised here."""
+        self.enter()
+        try:
+            self.stream.synchronize()
+        except driver().Error as error:
+            raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
+
+    def describe(self) -> str:
+        """The line of `boxpresso device_query`."""
+        major, minor = self.gpu.compute_capability()
+        memory = self.gpu.total_memory() / 2**30
+        compiler = shutil.which("nvcc") or "no nvcc on PATH"
+        return (
+            f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
+            f"{memory:.1f} GiB, kernels compiled with {compiler}"
+        )
+
+
+@functools.lru_cache(maxsize=None)
+def cublas() -> Any:
+    """The cuBLAS library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
+    names = [f"libcublas.so.{version}" for version in (13, 12, 11)] + ["libcublas.so"]
+    for wheel in ("nvidia.cu13", "nvidia.cublas"):
+        spec = importlib.util.find_spec(wheel) if importlib.util.find_spec("nvidia") else None
+        for place in spec.submodule_search_locations or () if spec else ():
+            names += [str(path) for path in sorted(Path(place, "lib").glob("libcublas.so*"))]
+    for name in names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,228 @@
+"""The CPU device: kernels compiled by the host's C++ compiler and run by OpenMP workers on numpy's own memory."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...proto.errors import DeviceError, KernelError
+from . import cache
+from .kernel import REALS, Kernel, Kernels
+
+CORE = Path(__file__).resolve().parent
+# No fast-math: it breaks NaN, infinity and even the bins of ROIPooling (a division becomes a product before floor).
+FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-w")
+SCALARS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "float": ctypes.c_float, "double": ctypes.c_double}
+SMALL = 4096  # items of a GRID_LOOP below which waking a second worker costs more than it gives
+
+
+@functools.lru_cache(maxsize=None)
+def compiler() -> tuple[str, ...]:
+    """The command of the C++ compiler: $CXX, else c++, g++ or clang++ from PATH, else the `ziglang` wheel."""
+    wanted = os.environ.get("CXX")
+    if wanted:
+        command = shlex.split(wanted)
+        if shutil.which(command[0]) is None:
+            raise DeviceError(f"the C++ compiler that CXX names, {wanted!r}, was not found; correct or unset CXX")
+        return tuple(command)
+    for name in ("c++", "g++", "clang++"):
+        if shutil.which(name):
+            return (name,)
+    if importlib.util.find_spec("ziglang"):
+        return (sys.executable, "-m", "ziglang", "c++")
+    raise DeviceError(
+        "no C++ compiler found: CPU kernels are compiled on first use. Install one (Debian, Ubuntu: apt install g++; "
+        "macOS: xcode-select --install), or `pip install ziglang`, or name yours in the environment variable CXX"
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def identity() -> str:
+    """What compiled code depends on beside its text: the compiler's file, and the CPU that -march=native meant."""
+    command = compiler()
+    program = Path(shutil.which(command[0]) or command[0]).resolve()
+    stat = program.stat()
+    cpu = platform.machine() + platform.processor()
+    if os.path.exists("/proc/cpuinfo"):
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
+        cpu += "".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))}))
+    return "\0".join((*command, str(program), str(stat.st_size), str(stat.st_mtime_ns), cpu))
+
+
+def threads() -> int:
+    """How many workers a kernel gets: $BOXPRESSO_THREADS, else the CPUs that this process may use."""
+    wanted = os.environ.get("BOXPRESSO_THREADS", "")
+    if wanted:
+        if not wanted.isdigit() or int(wanted) < 1:
+            raise DeviceError(f"BOXPRESSO_THREADS must be a whole number from 1, got {wanted!r}")
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def launchers(kernels: Kernels) -> str:
+    """The text that is appended to a file of kernels: for each a `run_` function that gives every worker its share."""
+    text = [f'#include "{kernels.path}"', "#ifdef _OPENMP", "#include <omp.h>", "#endif"]
+    for name, kernel in kernels.table.items():
+        declared = ", ".join(
+            f"{'const ' * p.const}{p.kind}{'*' * p.pointer} {p.name}" for p in kernel.parameters
+        )  # fmt: skip
+        passed = ", ".join(p.name for p in kernel.parameters)
+        text += [
+            f'extern "C" void run_{name}(int workers_wanted, {declared}) {{',
+            "#ifdef _OPENMP",
+            f"  if (workers_wanted < 2) {{ worker = 0; workers = 1; {name}({passed}); return; }}",
+            "#pragma omp parallel num_threads(workers_wanted)",
+            f"  {{ worker = omp_get_thread_num(); workers = omp_get_num_threads(); {name}({passed}); }}",
+            "#else",
+            f"  worker = 0; workers = 1; {name}({passed});",
+            "#endif",
+            "}",
+        ]
+    return "\n".join(text) + "\n"
+
+
+def flags_of(kernels: Kernels, real: str) -> tuple[str, ...]:
+    return (*FLAGS, *kernels.options, f"-DReal={real}", f"-I{CORE}")
+
+
+def library_path(kernels: Kernels, real: str) -> Path:
+    """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on."""
+    name = cache.key(cache.sources(kernels.path, CORE), launchers(kernels), *flags_of(kernels, real), identity())
+    return cache.folder() / f"{kernels.path.stem}-{real}-{name}.so"
+
+
+def compile_shared(kernels: Kernels, real: str) -> Path:
+    """The shared library of a file of kernels for `real`, from the cache where it is there."""
+    path = library_path(kernels, real)
+    if path.exists():
+        return path
+    text, made = launchers(kernels), cache.temporary(path)
+    command = [*compiler(), *flags_of(kernels, real), "-x", "c++", "-", "-o", str(made)]
+    result = subprocess.run([*command, "-fopenmp"], input=text, text=True, capture_output=True)
+    if result.returncode and ("omp" in result.stderr or "openmp" in result.stderr):  # a compiler without OpenMP
+        result = subprocess.run(command, input=text, text=True, capture_output=True)
+    if result.returncode:
+        made.unlink(missing_ok=True)
+        raise KernelError(
+            f"{kernels.path} does not compile for the CPU with {' '.join(compiler())}:\n{result.stderr.strip()}"
+        )
+    os.replace(made, path)
+    return path
+
+
+class Cpu:
+    """The CPU: an array of it is a numpy array, so nothing is ever copied."""
+
+    name = kind = "cpu"
+    deterministic = True
+
+    def __init__(self) -> None:
+        self.libraries: dict[tuple[Kernels, str], ctypes.CDLL] = {}
+        self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
+        self.lock = threading.Lock()
+        self.workers = threads()
+
+    def build(self, kernels: Kernels, real: np.dtype) -> None:
+        """Compiles a file of kernels for `real`, or takes it from the cache."""
+        key = kernels, REALS[np.dtype(real)]
+        if key not in self.libraries:
+            library = ctypes.CDLL(str(compile_shared(*key)))
+            with self.lock:
+                self.libraries.setdefault(key, library)
+
+    def built(self, kernels: Kernels, real: np.dtype) -> bool:
+        """Whether a file of kernels is compiled already, in this process or in the cache."""
+        return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(kernels, REALS[np.dtype(real)]).exists()
+
+    def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
+        function = self.functions.get((kernel, real)) or self.function(kernel, real)
+        made: list[Any] = []
+        for parameter, arg in zip(kernel.parameters, args):
+            if not parameter.pointer:
+                made.append(arg)
+                continue
+            if arg is None:
+                made.append(None)
+                continue
+            want = parameter.dtype(real)
+            if type(arg) is not np.ndarray or arg.dtype != want or not arg.flags.c_contiguous:
+                seen = f"{arg.dtype} of shape {arg.shape}" if isinstance(arg, np.ndarray) else type(arg).__name__
+                raise kernel.reject(parameter, f"a contiguous array of {want} on the CPU", seen)
+            if not parameter.const and not arg.flags.writeable:
+                raise kernel.reject(parameter, "writable", "a read-only array")
+            made.append(arg.__array_interface__["data"][0])
+        n = int(args[0])
+        if n <= 0:
+            return
+        few = n < 2 if kernel.blocks else n < SMALL
+        try:
+            function(1 if few else min(self.workers, n), *made)
+        except (ctypes.ArgumentError, TypeError) as error:
+            raise self.explain(kernel, args, error) from None
+
+    def function(self, kernel: Kernel, real: np.dtype) -> Any:
+        self.build(kernel.file, real)
+        function = getattr(self.libraries[kernel.file, REALS[real]], f"run_{kernel.name}")
+        function.restype = None
+        function.argtypes = [ctypes.c_int] + [
+            ctypes.c_void_p if p.pointer else SCALARS[REALS[real] if p.kind == "Real" else p.kind]
+            for p in kernel.parameters
+        ]
+        self.functions[kernel, real] = function
+        return function
+
+    @staticmethod
+    def explain(kernel: Kernel, args: Sequence[Any], error: Exception) -> KernelError:
+        for parameter, arg in zip(kernel.parameters, args):
+            if not parameter.pointer and not isinstance(arg, (int, float, np.integer, np.floating)):
+                return kernel.reject(parameter, f"one {parameter.kind}", f"{type(arg).__name__} {arg!r}")
+            if parameter.kind in ("int", "unsigned") and not parameter.pointer and isinstance(arg, (float, np.floating)):
+                return kernel.reject(parameter, f"one {parameter.kind}", f"the float {arg!r}")
+        return KernelError(f"{kernel}: {error}")
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
+        """An array of zeros, aligned to a cache line."""
+        dtype = np.dtype(dtype)
+        count = int(np.prod(shape, dtype=np.int64))
+        raw = np.zeros(count * dtype.itemsize + 64, np.uint8)
+        start = -raw.__array_interface__["data"][0] % 64
+        return raw[start : start + count * dtype.itemsize].view(dtype).reshape(tuple(shape))
+
+    def table(self, values: Any, dtype: Any = np.int32) -> np.ndarray:
+        """A small constant array for kernels to read."""
+        return np.ascontiguousarray(values, dtype)
+
+    def part(self, array: np.ndarray, start: int, shape: Sequence[int]) -> np.ndarray:
+        """The elements from flat index `start` on, under another shape, without a copy."""
+        count = int(np.prod(shape, dtype=np.int64))
+        return array.reshape(-1)[start : start + count].reshape(tuple(shape))
+
+    def synchronize(self) -> None:
+        """Nothing runs behind the caller's back here."""
+
+    def describe(self) -> str:
+        """The line of `boxpresso device_query`."""
+        try:
+            with_ = " ".join(compiler())
+        except DeviceError as error:
+            with_ = str(error)
+        model = platform.processor() or platform.machine()
+        if os.path.exists("/proc/cpuinfo"):
+            for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+                if line.startswith("model name"):
+                    model = line.split(":", 1)[1].strip()
+                    break
+        return f"cpu: {model}, {self.workers} threads, kernels compiled with {with_}"

@@ -1,0 +1,181 @@
+"""Layer: four verbs (setup, reshape, forward, backward) and a registry of types.
+
+    class ReLU(Layer, type="ReLU", bottoms=1, tops=1, in_place=True): ...
+
+The class statement registers the type. Layers that come with Boxpresso are found by themselves: a file in `layers/` is enough.
+A user's own layer is the same class in the user's own file; importing that file registers it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar, Union
+
+import numpy as np
+
+from ...proto.errors import LayerError, ModelError, nearest
+from .blob import Blob
+from .filler import fill
+from .kernel import Kernels
+
+REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
+Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
+_discovered = threading.Event()
+
+
+class Layer:
+    """One step of a net. Bottoms are the Blobs that it reads, tops those that it writes.
+
+    The Net calls `setup` once, `reshape` whenever a bottom's shape changed, then `forward` and `backward`. `backward`
+    overwrites bottom diffs, adds to the diffs of parameters (`self.blobs`), and leaves alone what `propagate_down` and
+    `self.param_propagate_down` do not ask for. In place means that bottom and top are the same Blob.
+    """
+
+    type: ClassVar[str]
+    types: ClassVar[tuple[str, ...]]
+    bottoms: ClassVar[Arity]
+    tops: ClassVar[Arity]
+    in_place: ClassVar[bool]
+    loss: ClassVar[bool]
+    auto_top: ClassVar[bool]
+
+    def __init_subclass__(
+        cls,
+        type: str | tuple[str, ...] | None = None,
+        bottoms: Arity = None,
+        tops: Arity = None,
+        in_place: bool = False,
+        loss: bool = False,
+    ) -> None:
+        """Registers the class for its type (or several names of it).
+
+        bottoms, tops: how many it takes: 2, (1, 3), (1, None), or None for any number. in_place: whether bottom 0 and top
+        0 may be one Blob. loss: whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a
+        loss may leave its top out of the prototxt.
+        """
+        super().__init_subclass__()
+        if type is None:
+            return
+        cls.types = (type,) if isinstance(type, str) else type
+        cls.type = cls.types[0]
+        cls.bottoms, cls.tops, cls.in_place, cls.loss = bottoms, tops, in_place, loss
+        for name in cls.types:
+            known = REGISTRY.get(name.lower())
+            if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise LayerError(
+                    f"layer type {name!r} is taken twice: by {known.__module__}.{known.__qualname__} and by "
+                    f"{cls.__module__}.{cls.__qualname__}; choose another name"
+                )
+            REGISTRY[name.lower()] = cls
+
+    def __init__(self, param: Any, *, device: Any, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> None:
+        """param: the LayerParameter. phase: "TRAIN" or "TEST". seed: for fillers and whatever else is random."""
+        self.param, self.device, self.dtype, self.phase = param, device, np.dtype(dtype), phase
+        self.name: str = param.name
+        self.rng = np.random.default_rng(seed)
+        self.blobs: list[Blob] = []
+        self.param_propagate_down: list[bool] = []
+
+    # What a layer's author writes
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Reads and checks the parameters; makes `self.blobs`. Once, before the first reshape."""
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Gives the tops their shapes and makes room for what forward needs."""
+        raise NotImplementedError(f"{self} has no reshape")
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Computes the tops' data."""
+        raise NotImplementedError(f"{self} has no forward")
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        """Computes the bottoms' diffs and adds to the parameters' diffs, from the tops' diffs."""
+        self.need(not any(propagate_down), "this layer has no gradient; set propagate_down: false for its bottoms")
+
+    def allow_force_backward(self, index: int) -> bool:
+        """Whether `force_backward: true` may ask for the gradient of that bottom (not of labels, priors, regions)."""
+        return True
+
+    # What helps to write it
+
+    def need(self, condition: object, message: str) -> None:
+        """Raises a LayerError that names this layer unless `condition` holds; `message`: what was wrong, what was seen."""
+        if not condition:
+            raise LayerError(f"{self}: {message}")
+
+    def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:
+        """The learned blob `index`, made on first call and filled from `filler` (a FillerParameter) or with `value`."""
+        if index == len(self.blobs):
+            blob = Blob(shape, self.dtype, self.device)
+            if value is not None:
+                blob.data[...] = value
+            elif filler is not None:
+                blob.data[...] = fill(tuple(shape), filler, self.rng, self.dtype)
+            self.blobs.append(blob)
+            self.param_propagate_down.append(True)
+        blob = self.blobs[index]
+        self.need(
+            blob.shape == tuple(shape),
+            f"parameter {index} has the shape {blob.shape}, but its bottoms now ask for {tuple(shape)}; the size of a "
+            "bottom that parameters depend on cannot change after setup",
+        )
+        return blob
+
+    def axes(self, blob: Blob, count: int, what: str = "bottom") -> tuple[int, ...]:
+        """The shape of a blob that must have `count` axes."""
+        self.need(len(blob.shape) == count, f"{what} must have {count} axes, got shape {blob.shape}")
+        return blob.shape
+
+    def axis(self, blob: Blob, index: int, parameter: str = "axis") -> int:
+        """`index` counted from the end when negative, as Caffe does."""
+        rank = len(blob.shape)
+        self.need(-rank <= index < rank, f"{parameter} {index} does not fit a bottom of shape {blob.shape}")
+        return index % rank
+
+    def __str__(self) -> str:
+        return f"{self.type} layer {self.name!r}"
+
+    @classmethod
+    def kernel_files(cls) -> list[Kernels]:
+        """The Kernels that the class names, so that a Net can compile them all at once."""
+        return [value for base in cls.__mro__ for value in vars(base).values() if isinstance(value, Kernels)]
+
+
+def discover() -> None:
+    """Imports every module of `boxpresso.layers`, which registers their types."""
+    if _discovered.is_set():
+        return
+    package = importlib.import_module(__package__.rpartition(".")[0])
+    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+        if not module.ispkg:
+            importlib.import_module(f"{package.__name__}.{module.name}")
+    _discovered.set()
+
+
+def layer_class(type: str, name: str) -> type[Layer]:
+    """The class of a layer type, in any case. Raises ModelError naming the layer and the nearest known type."""
+    discover()
+    known = REGISTRY.get(type.lower())
+    if known is None:
+        names = sorted({n for cls in REGISTRY.values() for n in cls.types})
+        raise ModelError(f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}")
+    return known
+
+
+def make_layer(param: Any, *, device: Any, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:
+    """The layer that a LayerParameter describes."""
+    return layer_class(param.type, param.name)(param, device=device, dtype=dtype, phase=phase, seed=seed)
+
+
+def check_arity(layer: Layer, bottoms: int, tops: int) -> None:
+    """Raises LayerError when the prototxt gives a layer the wrong number of bottoms or tops."""
+    for what, count, arity in (("bottoms", bottoms, layer.bottoms), ("tops", tops, layer.tops)):
+        if arity is None:
+            continue
+        low, high = (arity, arity) if isinstance(arity, int) else arity
+        text = str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+        layer.need(low <= count and (high is None or count <= high), f"takes {text} {what}, the prototxt gives {count}")

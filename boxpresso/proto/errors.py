@@ -1,0 +1,42 @@
+"""Every error that Boxpresso raises on purpose.
+
+BoxpressoError
+    ModelError    a prototxt, a weight file or the net that they describe is wrong
+    LayerError    a layer cannot work with its parameters or its bottoms
+    KernelError   a kernel does not compile, or was called with the wrong arguments
+    DeviceError   no compiler, no driver, no such device, out of memory
+
+Each message names what was being done, says what was wrong and what was seen, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class BoxpressoError(Exception):
+    """The root of the tree: `except BoxpressoError` catches all that this package raises on purpose."""
+
+
+class ModelError(BoxpressoError):
+    """A prototxt, a weight file, or the net that they describe together, is wrong."""
+
+
+class LayerError(BoxpressoError):
+    """A layer cannot work with the parameters or the bottoms that it was given."""
+
+
+class KernelError(BoxpressoError):
+    """A kernel does not compile, or was launched with arguments that its signature does not allow."""
+
+
+class DeviceError(BoxpressoError):
+    """A compiler, driver, device or its memory is missing, broken or full."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint such as "; did you mean 'Permute'?", or nothing when no known word is close."""
+    folded = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
