@@ -23,6 +23,10 @@ class ModelError(BoxpressoError):
     """A prototxt, a weight file, or the net that they describe together, is wrong."""
 
 
+class BoxpressoWarning(UserWarning):
+    """Something in a user's file was skipped or changed; the message says what, and where."""
+
+
 class LayerError(BoxpressoError):
     """A layer cannot work with the parameters or the bottoms that it was given."""
 

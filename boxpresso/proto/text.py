@@ -1,0 +1,458 @@
+"""Text protobuf, read as leniently as real prototxt files need it and no more.
+
+Fields are matched by name. Accepted beyond the letter of Caffe's own parser: unknown fields (skipped, one warning for
+the whole file), a singular field given twice (the last wins, messages merge; the same warning), a byte order mark,
+comments in any encoding, `field: {`, integers written as `2.0` (forks disagree about integer and float).
+`strict=True` refuses the first two.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any, NamedTuple, NoReturn
+
+from google.protobuf import text_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from .errors import BoxpressoWarning, ModelError, nearest
+
+_TOKEN = re.compile(
+    r"""(?:[\s\xa0\u3000\ufeff\u200b]+|\#[^\r\n]*)*   # white space, also what web pages make of it, and comments
+    (?:(?P<name>[A-Za-z_]\w*)
+      |(?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?)(?![\w.]))
+      |(?P<string>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')
+      |(?P<punct>[{}<>:;,\[\]-])
+      |(?P<end>\Z)
+      |(?P<bad>.))""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|.)", re.DOTALL)
+_WHOLE = re.compile(r"(?m)^(\s*\w+: -?\d+)\.0$")  # 1.0, which C++ prints as 1
+_PLAIN = dict(zip(b"nrtabfv", b"\n\r\t\a\b\f\v", strict=True))
+_CLOSE = {"{": "}", "<": ">"}
+_NON_FINITE = {"inf", "infinity", "nan", "inff", "nanf"}
+_DEEPEST = 100  # nested messages, as in protobuf's own parsers
+_MOST_LISTED = 12  # oddities that one warning spells out
+
+_BOOLS = {"true": True, "True": True, "t": True, "1": True, "false": False, "False": False, "f": False, "0": False}
+_INTEGERS = {
+    FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
+    FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
+    FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
+    FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
+}
+_LAYERS = {"boxpresso.LayerParameter", "boxpresso.V1LayerParameter"}
+
+
+class _Field(NamedTuple):
+    """What the parser asks of a field's descriptor, looked up once."""
+
+    name: str
+    repeated: bool
+    message: bool
+    descriptor: FieldDescriptor
+
+
+_fields_of: dict[str, dict[str, _Field]] = {}
+
+
+def _fields(descriptor: Descriptor) -> dict[str, _Field]:
+    fields = _fields_of.get(descriptor.full_name)
+    if fields is None:
+        fields = _fields_of[descriptor.full_name] = {
+            f.name: _Field(f.name, _is_repeated(f), f.cpp_type == f.CPPTYPE_MESSAGE, f) for f in descriptor.fields
+        }
+    return fields
+
+
+def _is_repeated(field: FieldDescriptor) -> bool:
+    """`label` leaves protobuf in version 8; `is_repeated` came in version 6."""
+    repeated = getattr(field, "is_repeated", None)
+    return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
+
+
+_FILES = {"NetParameter": "a net", "SolverParameter": "a solver", "LabelMap": "a label map"}
+
+
+def parse_text(text: str | bytes, message: Message, *, strict: bool = False, source: str = "<string>") -> Message:
+    """Fill `message` with what `text` says, and return it. Nothing is upgraded.
+
+    Unknown fields are skipped and singular fields given twice take the last value, with one BoxpressoWarning for the
+    whole text that names field, layer and line; with `strict` each is a ModelError instead. Anything else that is wrong
+    is a ModelError with file:line:column, what was seen and the nearest known name.
+    """
+    decoded, encoding = _decode(text, source)
+    parser = _Parser(decoded, encoding, source, strict)
+    parser.fields(message, end="", layer=None, path="", depth=0)
+    if parser.oddities:
+        parser.refuse_other_files(message)
+        warnings.warn(parser.summary(), BoxpressoWarning, stacklevel=3)
+    return message
+
+
+def to_text(message: Message) -> str:
+    """`message` as Caffe prints it: `layer {`, two spaces of indent, the shortest floats that read back the same."""
+    return _WHOLE.sub(r"\1", text_format.MessageToString(message))
+
+
+class _Oddity(NamedTuple):
+    """Something skipped or overruled, to be warned of when the whole text is read."""
+
+    verb: str
+    name: str
+    path: str
+    layer: Message | None
+    parent: Descriptor
+    at: int
+
+
+class _Parser:
+    """A recursive descent over the tokens of one text, driven by the descriptors of the message to fill."""
+
+    def __init__(self, text: str, encoding: str, source: str, strict: bool) -> None:
+        self.text, self.encoding, self.source, self.strict = text, encoding, source, strict
+        self.oddities: list[_Oddity] = []
+        self.at = 0
+        self.advance()
+
+    # -- tokens --------------------------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:  # cannot be: `bad` takes any character and `end` the end
+            raise ModelError(f"{self.source}: cannot read the text past offset {self.at}")
+        self.kind = match.lastgroup or "end"
+        self.token = match[self.kind]
+        self.start, self.at = match.span(self.kind)
+
+    def eat(self, token: str) -> bool:
+        if self.token != token or self.kind != "punct":
+            return False
+        self.advance()
+        return True
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        at = self.start if at is None else at
+        line, column = self.position(at)
+        raise ModelError(f"{self.source}:{line}:{column}: {message}")
+
+    def position(self, at: int) -> tuple[int, int]:
+        before = self.text[:at].replace("\r\n", "\n").replace("\r", "\n")
+        return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+    def seen(self) -> str:
+        if self.kind == "end":
+            return "the end of the file"
+        if self.kind == "bad" and self.token in "\"'":
+            return "a string without its closing quote"
+        return repr(self.token)
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    def fields(self, message: Message, end: str, layer: Message | None, path: str, depth: int) -> None:
+        """Fields up to the token `end`; `layer` is the innermost layer around, `path` the fields below it."""
+        if depth > _DEEPEST:
+            self.fail(f"messages are nested more than {_DEEPEST} deep")
+        known = _fields(message.DESCRIPTOR)
+        opened = self.start
+        while not (self.kind == "punct" and self.token == end):
+            if self.kind == "end":
+                if not end:
+                    return
+                line = self.position(opened)[0]
+                self.fail(f"the file ends inside a message; the one opened on line {line} lacks its {end!r}")
+            if self.kind != "name":
+                self.fail(f"expected the name of a field{f' or {end!r}' if end else ''}, saw {self.seen()}")
+            name, start = self.token, self.start
+            self.advance()
+            field = known.get(name)
+            if field is None:
+                self.unknown(name, start, message, layer, path, depth)
+            elif field.message:
+                self.message_field(field, start, message, layer, path, depth)
+            else:
+                self.scalar_field(field, start, message, layer, path)
+            while self.kind == "punct" and self.token in ";,":
+                self.advance()
+        if end:
+            self.advance()
+
+    def message_field(
+        self, field: _Field, start: int, parent: Message, layer: Message | None, path: str, depth: int
+    ) -> None:
+        colon = self.eat(":")
+        several = colon and self.eat("[")
+        if several and self.eat("]"):
+            return
+        while True:
+            if self.kind != "punct" or self.token not in _CLOSE:
+                self.fail(f"expected '{{' after {field.name!r}, which is a message, saw {self.seen()}")
+            if not field.repeated and parent.HasField(field.name):
+                self.twice(field.name, start, parent, layer, path)
+            close = _CLOSE[self.token]
+            self.advance()
+            child = getattr(parent, field.name)
+            if field.repeated:
+                child = child.add()
+            else:
+                child.SetInParent()
+            if child.DESCRIPTOR.full_name in _LAYERS:
+                self.fields(child, close, child, "", depth + 1)
+            else:
+                self.fields(child, close, layer, f"{path}{field.name}.", depth + 1)
+            if not several or self.eat("]"):
+                return
+            self.comma()
+
+    def scalar_field(self, field: _Field, start: int, message: Message, layer: Message | None, path: str) -> None:
+        if not self.eat(":"):
+            self.fail(f"expected ':' after {field.name!r}, saw {self.seen()}")
+        if field.repeated:
+            values = getattr(message, field.name)
+            if not self.eat("["):
+                values.append(self.value(field))
+            elif not self.eat("]"):
+                values.append(self.value(field))
+                while not self.eat("]"):
+                    self.comma()
+                    values.append(self.value(field))
+            return
+        if message.HasField(field.name):
+            self.twice(field.name, start, message, layer, path)
+        setattr(message, field.name, self.value(field))
+
+    def comma(self) -> None:
+        if not self.eat(","):
+            self.fail(f"expected ',' or ']' in a list, saw {self.seen()}")
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def value(self, field: _Field) -> Any:
+        """One scalar, as the Python value that the field takes."""
+        descriptor = field.descriptor
+        kind = descriptor.cpp_type
+        if kind == descriptor.CPPTYPE_STRING:
+            return self.string(field)
+        start = self.start
+        negative = self.eat("-")
+        token, token_kind = self.token, self.kind
+        value: Any = None
+        if kind == descriptor.CPPTYPE_ENUM:
+            value = self.enum_number(descriptor, negative)
+        elif kind == descriptor.CPPTYPE_BOOL:
+            value = None if negative or token_kind == "string" else _BOOLS.get(token)
+        elif token_kind == "number" or (token_kind == "name" and token.lower() in _NON_FINITE):
+            value = _integer(token) if kind in _INTEGERS else _float(token)
+            if negative and value is not None:
+                value = -value
+        if value is None:
+            sort = {descriptor.CPPTYPE_BOOL: "true or false", descriptor.CPPTYPE_ENUM: "a name"}.get(kind, "a number")
+            if kind in _INTEGERS:
+                sort = "an integer"
+            self.fail(f"{field.name!r} takes {sort}, saw {'-' * negative}{self.seen()}", start)
+        if kind in _INTEGERS:
+            least, most = _INTEGERS[kind]
+            if not least <= value <= most:
+                self.fail(f"{field.name!r} takes an integer from {least} to {most}, saw {value}", start)
+        self.advance()
+        return value
+
+    def enum_number(self, descriptor: FieldDescriptor, negative: bool) -> int | None:
+        names = descriptor.enum_type.values_by_name
+        if self.kind == "name" and not negative:
+            if self.token not in names:
+                known = f"; it takes {', '.join(names)}" if len(names) <= 8 else ""
+                self.fail(f"{descriptor.name!r} has no value {self.token!r}{nearest(self.token, names) or known}")
+            return int(names[self.token].number)
+        number = _integer(self.token) if self.kind == "number" else None
+        if number is None:
+            if self.kind == "string" and descriptor.containing_type.full_name == "boxpresso.V1LayerParameter":
+                self.fail(
+                    f"'layers {{' takes an old type without quotes, such as CONVOLUTION, saw {self.seen()}; "
+                    "today's quoted types go with 'layer {'"
+                )
+            return None
+        if negative or number not in descriptor.enum_type.values_by_number:
+            self.fail(f"{descriptor.name!r} has no value {'-' * negative}{number}")
+        return number
+
+    def string(self, field: _Field) -> str | bytes:
+        if self.kind != "string":
+            hint = ""
+            if field.name == "type" and self.kind == "name":
+                hint = "; old types without quotes go with 'layers {'"
+            self.fail(f"{field.name!r} takes a string in quotes, saw {self.seen()}{hint}")
+        raw = b""
+        start = self.start
+        while self.kind == "string":  # adjacent strings are one, as in C
+            raw += _ESCAPE.sub(_unescape, self.token[1:-1].encode(self.encoding))
+            self.advance()
+        if field.descriptor.type == field.descriptor.TYPE_BYTES:
+            return raw
+        try:
+            return raw.decode(self.encoding)
+        except UnicodeDecodeError:
+            self.fail(f"{field.name!r} takes text, but its escapes do not make valid {self.encoding}", start)
+
+    # -- what is odd ---------------------------------------------------------------------------------------------------
+
+    def unknown(self, name: str, start: int, parent: Message, layer: Message | None, path: str, depth: int) -> None:
+        oddity = _Oddity("unknown", name, path, layer, parent.DESCRIPTOR, start)
+        if self.strict:
+            hint = nearest(name, _fields(parent.DESCRIPTOR))
+            self.fail(f"{path}{name}: no such field in {parent.DESCRIPTOR.name}{_layer_words(layer)}{hint}", start)
+        self.oddities.append(oddity)
+        if not self.eat(":") and (self.kind != "punct" or self.token not in _CLOSE):
+            hint = nearest(name, _fields(parent.DESCRIPTOR))
+            self.fail(f"expected ':' or '{{' after {name!r}, saw {self.seen()}{hint}")
+        self.skip_value(name, depth)
+
+    def skip_value(self, name: str, depth: int) -> None:
+        if depth > _DEEPEST:
+            self.fail(f"messages are nested more than {_DEEPEST} deep")
+        if self.kind == "punct" and self.token in _CLOSE:
+            close, opened = _CLOSE[self.token], self.start
+            self.advance()
+            while not self.eat(close):
+                if self.kind != "name":
+                    line = self.position(opened)[0]
+                    self.fail(f"expected a field or {close!r} in {name!r}, opened on line {line}, saw {self.seen()}")
+                inner = self.token
+                self.advance()
+                if not self.eat(":") and (self.kind != "punct" or self.token not in _CLOSE):
+                    self.fail(f"expected ':' or '{{' after {inner!r}, saw {self.seen()}")
+                self.skip_value(inner, depth + 1)
+                while self.kind == "punct" and self.token in ";,":
+                    self.advance()
+        elif self.eat("["):
+            if not self.eat("]"):
+                self.skip_value(name, depth + 1)
+                while not self.eat("]"):
+                    self.comma()
+                    self.skip_value(name, depth + 1)
+        elif self.kind == "string":
+            while self.kind == "string":
+                self.advance()
+        else:
+            self.eat("-")
+            if self.kind not in ("name", "number"):
+                self.fail(f"expected a value for {name!r}, saw {self.seen()}")
+            self.advance()
+
+    def twice(self, name: str, start: int, parent: Message, layer: Message | None, path: str) -> None:
+        if self.strict:
+            self.fail(f"{path}{name} is given twice{_layer_words(layer)}, and takes one value", start)
+        self.oddities.append(_Oddity("given twice", name, path, layer, parent.DESCRIPTOR, start))
+
+    def refuse_other_files(self, message: Message) -> None:
+        """A solver read as a net would be a net without layers: say so instead."""
+        unknown = {o.name for o in self.oddities if o.verb == "unknown" and o.parent == message.DESCRIPTOR}
+        names = unknown | {field.name for field, _ in message.ListFields()}
+        for other, words in _FILES.items():
+            descriptor = message.DESCRIPTOR.file.message_types_by_name[other]
+            if unknown and names <= set(_fields(descriptor)):
+                wanted = _FILES.get(message.DESCRIPTOR.name, message.DESCRIPTOR.name)
+                raise ModelError(f"{self.source} is {words} (it has {min(unknown)!r}), not {wanted}")
+
+    def summary(self) -> str:
+        """One paragraph for all oddities of the text. Layer names are known only now, when their messages are read."""
+        parts = []
+        for verb, consequence in ("unknown", "skipped"), ("given twice", "the last one counts"):
+            found = [oddity for oddity in self.oddities if oddity.verb == verb]
+            if found:
+                listed = ", ".join(self.describe(oddity) for oddity in found[:_MOST_LISTED])
+                more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+                parts.append(f"{verb}, {consequence}: {listed}{more}")
+        return f"{self.source}: {'; '.join(parts)}. strict=True refuses them."
+
+    def describe(self, oddity: _Oddity) -> str:
+        hint = nearest(oddity.name, _fields(oddity.parent)) if oddity.verb == "unknown" else ""
+        line = self.position(oddity.at)[0]
+        return f"{oddity.path + oddity.name!r}{_layer_words(oddity.layer)} (line {line}{hint})"
+
+
+def _layer_words(layer: Message | None) -> str:
+    if layer is None:
+        return ""
+    name = layer.name or (layer.layer.name if hasattr(layer, "layer") else "")
+    return f" in layer {name!r}" if name else " in a layer without a name"
+
+
+def _integer(token: str) -> int | None:
+    """An integer in decimal, 0x hexadecimal, or 0 octal as protobuf has it; 2.0 is 2; None for anything else."""
+    if token[:2] in ("0x", "0X"):
+        return int(token, 16)
+    if token.isdecimal():
+        octal = len(token) > 1 and token[0] == "0" and not set(token) & set("89")
+        return int(token, 8 if octal else 10)
+    if not token[:1].isdecimal() and token[:1] != ".":
+        return None
+    value = float(token.rstrip("fF"))
+    return int(value) if value.is_integer() else None
+
+
+def _float(token: str) -> float:
+    """A floating-point number: 1., .5, 1e-3f, 0x10, inf, infinity, nan."""
+    if token[:2] in ("0x", "0X"):
+        return float(int(token, 16))
+    return float(token[:3] if token[0].isalpha() else token.rstrip("fF"))
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    if code[:1] in b"01234567":
+        return bytes([int(code, 8) & 255])
+    if code[:1] in b"xX" and len(code) > 1:
+        return bytes([int(code[1:], 16)])
+    return bytes([_PLAIN.get(code[0], code[0])])
+
+
+def _decode(text: str | bytes, source: str) -> tuple[str, str]:
+    """The text and the encoding that takes its strings back to bytes; a ModelError when this is plainly something else.
+
+    Comments come in any encoding. Latin-1 gives every byte a character and keeps ASCII, so it always reads on.
+    """
+    encoding = "utf-8"
+    if isinstance(text, bytes):
+        kind = _binary_kind(text)
+        if kind:
+            raise ModelError(f"{source} is {kind}, not a prototxt")
+        try:
+            decoded = text.decode("utf-16" if text[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
+        except UnicodeDecodeError:
+            decoded, encoding = text.decode("latin-1"), "latin-1"
+        text = decoded
+    head = text[:1000].lstrip("\ufeff \t\r\n")
+    lowered = head.lower()
+    if not text.strip("\ufeff \t\r\n"):
+        raise ModelError(f"{source} is empty")
+    if lowered.startswith(("<!doctype", "<html", "<?xml", "<head")):
+        raise ModelError(f"{source} is an HTML or XML page, not a prototxt; download the raw file, not its web page")
+    if lowered.startswith("version https://git-lfs"):
+        raise ModelError(f"{source} is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
+    if head.startswith(("{", "[")):
+        raise ModelError(f"{source} looks like JSON, not a prototxt (which starts with a field such as `name:`)")
+    if lowered.startswith(("404", "not found", "access denied")):
+        raise ModelError(f"{source} is a failed download ({head.splitlines()[0][:60]!r}), not a prototxt")
+    return text, encoding
+
+
+def _binary_kind(data: bytes) -> str:
+    """What a file that is no text is, in words; empty for text."""
+    for magic, kind in (
+        (b"\x89HDF", "an HDF5 file"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x1f\x8b", "a gzip archive"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"%PDF", "a PDF document"),
+        (b"\x93NUMPY", "a numpy array"),
+        (b"\x7fELF", "a program"),
+    ):
+        if data.startswith(magic):
+            return kind
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return ""
+    return "a binary file (a caffemodel, perhaps)" if b"\0" in data[:8192] else ""

@@ -1,0 +1,363 @@
+"""From every age of Caffe to today's form: pure functions, message in, new message out.
+
+    V0       layers { layer { name type num_output .. } bottom top }    2013; padding was a layer of its own
+    V1       layers { name type: CONVOLUTION blobs_lr param: "w" .. }   2014
+    today    layer { name type: "Convolution" param { name lr_mult } .. }
+
+The results are those of BVLC Caffe's upgrade tools, except that V0's upgrade keeps net fields (state, debug_info,
+input_shape) and V1 layers mixed into a V0 net, which Caffe drops.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.message import Message
+
+from .boxpresso_pb2 import (
+    LayerParameter,
+    NetParameter,
+    SolverParameter,
+    V0LayerParameter,
+    V1LayerParameter,
+)
+from .errors import BoxpressoWarning, ModelError, nearest
+
+# V0 layer type -> V1 layer type; all others are upper case of themselves
+_V0_TYPES = {
+    "conv": "CONVOLUTION",
+    "images": "IMAGE_DATA",
+    "innerproduct": "INNER_PRODUCT",
+    "pool": "POOLING",
+    **{name: name.upper() for name in ("accuracy", "bnll", "concat", "data", "dropout", "euclidean_loss", "flatten")},
+    **{name: name.upper() for name in ("hdf5_data", "hdf5_output", "im2col", "infogain_loss", "lrn", "relu")},
+    **{name: name.upper() for name in ("multinomial_logistic_loss", "sigmoid", "softmax", "softmax_loss", "split")},
+    **{name: name.upper() for name in ("tanh", "window_data")},
+}
+
+# V0 field -> where it goes: {V0 layer type: "message.field"}; "*" is any type
+_CONV, _POOL, _IP = "convolution_param", "pooling_param", "inner_product_param"
+_DATA = {"data": "data_param", "images": "image_data_param", "window_data": "window_data_param"}
+_FED = {**_DATA, "hdf5_data": "hdf5_data_param"}
+_V0_FIELDS: dict[str, dict[str, str]] = {
+    "num_output": {"conv": f"{_CONV}.num_output", "innerproduct": f"{_IP}.num_output"},
+    "biasterm": {"conv": f"{_CONV}.bias_term", "innerproduct": f"{_IP}.bias_term"},
+    "weight_filler": {"conv": f"{_CONV}.weight_filler", "innerproduct": f"{_IP}.weight_filler"},
+    "bias_filler": {"conv": f"{_CONV}.bias_filler", "innerproduct": f"{_IP}.bias_filler"},
+    "pad": {"conv": f"{_CONV}.pad", "pool": f"{_POOL}.pad"},
+    "kernelsize": {"conv": f"{_CONV}.kernel_size", "pool": f"{_POOL}.kernel_size"},
+    "group": {"conv": f"{_CONV}.group"},
+    "stride": {"conv": f"{_CONV}.stride", "pool": f"{_POOL}.stride"},
+    "pool": {"pool": f"{_POOL}.pool"},
+    "dropout_ratio": {"dropout": "dropout_param.dropout_ratio"},
+    "local_size": {"lrn": "lrn_param.local_size"},
+    "alpha": {"lrn": "lrn_param.alpha"},
+    "beta": {"lrn": "lrn_param.beta"},
+    "k": {"lrn": "lrn_param.k"},
+    "source": {**{t: f"{m}.source" for t, m in _FED.items()}, "infogain_loss": "infogain_loss_param.source"},
+    "batchsize": {t: f"{m}.batch_size" for t, m in _FED.items()},
+    "rand_skip": {"data": "data_param.rand_skip", "images": "image_data_param.rand_skip"},
+    "shuffle_images": {"images": "image_data_param.shuffle"},
+    "new_height": {"images": "image_data_param.new_height"},
+    "new_width": {"images": "image_data_param.new_width"},
+    "concat_dim": {"concat": "concat_param.concat_dim"},
+    "scale": {"*": "transform_param.scale"},
+    "meanfile": {"*": "transform_param.mean_file"},
+    "cropsize": {"*": "transform_param.crop_size"},
+    "mirror": {"*": "transform_param.mirror"},
+    "det_fg_threshold": {"window_data": "window_data_param.fg_threshold"},
+    "det_bg_threshold": {"window_data": "window_data_param.bg_threshold"},
+    "det_fg_fraction": {"window_data": "window_data_param.fg_fraction"},
+    "det_context_pad": {"window_data": "window_data_param.context_pad"},
+    "det_crop_mode": {"window_data": "window_data_param.crop_mode"},
+    "hdf5_output_param": {"hdf5_output": "hdf5_output_param"},
+}
+_V0_COMMON = {"name", "type", "blobs", "blobs_lr", "weight_decay"}
+
+# V1 types whose modern name is not simply their words with capitals
+_V1_TYPES = {
+    "NONE": "",
+    "ABSVAL": "AbsVal",
+    "ARGMAX": "ArgMax",
+    "BATCH_NORM": "BatchNorm",
+    "BN": "BN",
+    "BNLL": "BNLL",
+    "CRELU": "CReLU",
+    "DEFORMABLECONVOLUTION": "DeformableConvolution",
+    "ELU": "ELU",
+    "HDF5_DATA": "HDF5Data",
+    "HDF5_OUTPUT": "HDF5Output",
+    "LRN": "LRN",
+    "MVN": "MVN",
+    "NORM": "Normalize",
+    "POOLING3D": "Pooling3D",
+    "PRELU": "PReLU",
+    "PRIORBOX": "PriorBox",
+    "PSROI_POOLING": "PSROIPooling",
+    "RELU": "ReLU",
+    "RELU6": "ReLU6",
+    "ROIPOOLING": "ROIPooling",
+    "ROI_ALIGN": "ROIAlign",
+    "ROI_POOLING": "ROIPooling",
+    "RPN": "RPN",
+    "SOFTMAX_LOSS": "SoftmaxWithLoss",
+    "SPP": "SPP",
+    "TANH": "TanH",
+    "TRANSFORM": "Transformation",
+    "UNPOOLING": "UnPooling",
+    "YUVTORGB": "YuvToRgb",
+    "YUVTONORMALIZEDGRAY": "YuvToNormalizedGray",
+}
+_V1_RENAMED = {"param", "blobs_lr", "weight_decay", "blob_share_mode", "type", "layer"}
+_TRANSFORMED = {"DATA": "data_param", "IMAGE_DATA": "image_data_param", "WINDOW_DATA": "window_data_param"}
+
+_SOLVER_TYPES = {
+    "SGD": "SGD",
+    "NESTEROV": "Nesterov",
+    "ADAGRAD": "AdaGrad",
+    "RMSPROP": "RMSProp",
+    "ADADELTA": "AdaDelta",
+    "ADAM": "Adam",
+}
+
+
+def upgrade_net(net: NetParameter, *, source: str = "the net") -> NetParameter:
+    """Today's form of a net of any age; a net of today comes back as an equal copy.
+
+    ModelError: both `layer` and `layers`, an unknown V0 type, a padding layer that feeds something else than one
+    convolution or pooling, input sizes that do not fit the inputs. BoxpressoWarning: a V0 parameter that its layer type
+    does not have (dropped, as in Caffe).
+    """
+    net = _copy(net)
+    if net.layers and net.layer:
+        raise ModelError(
+            f"{source} has both 'layer' (today's form) and 'layers' (the old form): rewrite one of them; "
+            f"{len(net.layer)} and {len(net.layers)} were seen"
+        )
+    if any(layer.HasField("layer") for layer in net.layers):
+        net = _upgrade_v0(net, source)
+    _upgrade_transforms(net.layers)
+    net.layer.extend(_upgrade_v1_layer(layer) for layer in net.layers)
+    net.ClearField("layers")
+    if net.input:
+        net = _upgrade_input(net, source)
+    _upgrade_batch_norm(net.layer)
+    return net
+
+
+def upgrade_solver(solver: SolverParameter, *, source: str = "the solver") -> SolverParameter:
+    """Today's form of a solver: the old `solver_type` becomes `type`, and nets given inside are upgraded."""
+    solver = _copy(solver)
+    if solver.HasField("solver_type"):
+        if solver.HasField("type"):
+            raise ModelError(f"{source} has both 'solver_type' (old) and 'type' ({solver.type!r}): remove solver_type")
+        old = solver.DESCRIPTOR.fields_by_name["solver_type"].enum_type.values_by_number[solver.solver_type].name
+        solver.type = _SOLVER_TYPES[old]
+        solver.ClearField("solver_type")
+    for field in ("net_param", "train_net_param"):
+        if solver.HasField(field):
+            getattr(solver, field).CopyFrom(upgrade_net(getattr(solver, field), source=f"{field} of {source}"))
+    for net in solver.test_net_param:
+        net.CopyFrom(upgrade_net(net, source=f"test_net_param of {source}"))
+    return solver
+
+
+def layer_type_of_v1(number: int) -> str:
+    """Today's type name of a V1 type number: 4 is "Convolution". ModelError for a number that no dialect has."""
+    known = V1LayerParameter.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number
+    if number not in known:
+        raise ModelError(f"{number} is no type of a V1 layer ('layers {{ type: .. }}')")
+    name = known[number].name
+    return _V1_TYPES[name] if name in _V1_TYPES else "".join(word.capitalize() for word in name.split("_"))
+
+
+def layer_type_of_v0(name: str) -> str:
+    """Today's type name of a V0 type: "innerproduct" is "InnerProduct". ModelError for an unknown one."""
+    return layer_type_of_v1(_v1_type_of_v0(name, name))
+
+
+def _copy(message: Any) -> Any:
+    copied = type(message)()
+    copied.CopyFrom(message)
+    return copied
+
+
+# -- V0 ----------------------------------------------------------------------------------------------------------------
+
+
+def _upgrade_v0(net: NetParameter, source: str) -> NetParameter:
+    """V0 to V1. Padding layers vanish into the convolution or pooling that they feed."""
+    upgraded = _copy(net)
+    upgraded.ClearField("layers")
+    made_by: dict[str, V1LayerParameter | None] = dict.fromkeys(net.input)
+    for old in net.layers:
+        new = _upgrade_v0_layer(old, source)
+        for i, blob in enumerate(old.bottom):
+            if blob not in made_by:
+                raise ModelError(
+                    f"{source}: layer {old.layer.name!r} reads {blob!r}, which no layer before it makes"
+                    f"{nearest(blob, made_by)}"
+                )
+            maker = made_by[blob]
+            if maker is not None and maker.layer.type == "padding":
+                _absorb_padding(maker, old, new, source)
+                new.bottom[i] = maker.bottom[0]
+        made_by.update(dict.fromkeys(old.top, old))
+        if old.layer.type != "padding":
+            upgraded.layers.append(new)
+    return upgraded
+
+
+def _absorb_padding(padding: V1LayerParameter, old: V1LayerParameter, new: V1LayerParameter, source: str) -> None:
+    where = f"{source}: padding layer {padding.layer.name!r} feeding {old.layer.name!r}"
+    if old.layer.type not in ("conv", "pool"):
+        raise ModelError(f"{where}: only conv and pool layers can be padded, saw {old.layer.type!r}")
+    if (len(old.bottom), len(padding.bottom), len(padding.top)) != (1, 1, 1):
+        raise ModelError(f"{where}: both need one bottom, and the padding layer one top")
+    if old.layer.type == "conv":
+        new.convolution_param.pad[:] = [padding.layer.pad]
+    else:
+        new.pooling_param.pad = padding.layer.pad
+
+
+def _upgrade_v0_layer(old: V1LayerParameter, source: str) -> V1LayerParameter:
+    if not old.HasField("layer"):
+        return _copy(old)
+    inner: V0LayerParameter = old.layer
+    new = V1LayerParameter(bottom=old.bottom, top=old.top)
+    if inner.HasField("name"):
+        new.name = inner.name
+    if inner.HasField("type") and inner.type != "padding":
+        new.type = _v1_type_of_v0(inner.type, f"{source}: layer {inner.name!r}")
+    new.blobs.extend(inner.blobs)
+    new.blobs_lr.extend(inner.blobs_lr)
+    new.weight_decay.extend(inner.weight_decay)
+    dropped = []
+    for field, value in inner.ListFields():
+        if field.name in _V0_COMMON or inner.type == "padding":
+            continue
+        homes = _V0_FIELDS.get(field.name, {})
+        home = homes.get(inner.type) or homes.get("*")
+        if home is None:
+            dropped.append(field.name)
+        else:
+            _put(new, home, value)
+    if dropped:
+        warnings.warn(
+            f"{source}: layer {inner.name!r} of type {inner.type!r} does not take {', '.join(dropped)}: dropped",
+            BoxpressoWarning,
+            stacklevel=5,
+        )
+    return new
+
+
+def _put(message: Message, path: str, value: Any) -> None:
+    """Set a field by a dotted path, whether it is a scalar, a message or repeated."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        message = getattr(message, parent)
+    target = getattr(message, name)
+    if isinstance(value, Message):
+        target.CopyFrom(value)
+    elif hasattr(target, "append"):
+        target.append(value)
+    else:
+        setattr(message, name, value)
+
+
+def _v1_type_of_v0(name: str, where: str) -> int:
+    if name not in _V0_TYPES:
+        raise ModelError(f"{where}: no layer type {name!r} in the oldest (V0) form{nearest(name, _V0_TYPES)}")
+    return int(V1LayerParameter.LayerType.Value(_V0_TYPES[name]))
+
+
+# -- V1 ----------------------------------------------------------------------------------------------------------------
+
+
+def _upgrade_transforms(layers: Iterable[V1LayerParameter]) -> None:
+    """scale, mean_file, crop_size and mirror move from the data layers' own messages to transform_param."""
+    fed = [(layer, _TRANSFORMED[name]) for layer in layers if (name := _v1_name(layer)) in _TRANSFORMED]
+    moved = ("scale", "mean_file", "crop_size", "mirror")
+    if not any(getattr(layer, own).HasField(name) for layer, own in fed for name in moved):
+        return
+    for layer, own in fed:
+        parameters = getattr(layer, own)
+        parameters.SetInParent()  # once one data layer needs it, Caffe writes both messages into all of them
+        layer.transform_param.SetInParent()
+        for name in moved:
+            if parameters.HasField(name):
+                setattr(layer.transform_param, name, getattr(parameters, name))
+                parameters.ClearField(name)
+
+
+def _v1_name(layer: V1LayerParameter) -> str:
+    return str(layer.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number[layer.type].name)
+
+
+def _upgrade_v1_layer(old: V1LayerParameter) -> LayerParameter:
+    """Messages of the same name move over; the parallel lists about parameters become `param` messages."""
+    new = LayerParameter()
+    if old.HasField("type"):
+        new.type = layer_type_of_v1(old.type)
+    for field, value in old.ListFields():
+        if field.name not in _V1_RENAMED:
+            target = getattr(new, field.name)
+            if isinstance(value, Message):
+                target.CopyFrom(value)
+            elif hasattr(target, "extend"):
+                target.extend(value)
+            else:
+                setattr(new, field.name, value)
+    columns = {
+        "name": old.param,
+        "share_mode": old.blob_share_mode,
+        "lr_mult": old.blobs_lr,
+        "decay_mult": old.weight_decay,
+    }
+    for name, values in columns.items():
+        for i, value in enumerate(values):
+            if i == len(new.param):
+                new.param.add()
+            setattr(new.param[i], name, value)
+    return new
+
+
+# -- net fields, BatchNorm ---------------------------------------------------------------------------------------------
+
+
+def _upgrade_input(net: NetParameter, source: str) -> NetParameter:
+    """`input` with `input_shape` or `input_dim` (four each) becomes a first layer named "input".
+
+    An `input` without any size is what an old caffemodel holds: it is taken out, as in Caffe.
+    """
+    count = len(net.input)
+    upgraded = _copy(net)
+    for field in ("input", "input_shape", "input_dim", "layer"):
+        upgraded.ClearField(field)
+    if net.input_shape or net.input_dim:
+        if net.input_shape and len(net.input_shape) != count:
+            raise ModelError(f"{source} has {count} input but {len(net.input_shape)} input_shape: give one for each")
+        if not net.input_shape and len(net.input_dim) != 4 * count:
+            raise ModelError(
+                f"{source} has {count} input but {len(net.input_dim)} input_dim: give four for each "
+                "(number, channels, height, width), or input_shape"
+            )
+        layer = upgraded.layer.add(name="input", type="Input", top=net.input)
+        if net.input_shape:
+            layer.input_param.shape.extend(net.input_shape)
+        else:
+            for i in range(count):
+                layer.input_param.shape.add(dim=net.input_dim[4 * i : 4 * i + 4])
+    upgraded.layer.extend(net.layer)
+    return upgraded
+
+
+def _upgrade_batch_norm(layers: Iterable[LayerParameter]) -> None:
+    """Old BatchNorm layers name three parameters, to keep the solver off them; the statistics are never learned."""
+    for layer in layers:
+        if layer.type == "BatchNorm" and len(layer.param) == 3:
+            for spec in layer.param:
+                spec.lr_mult = 0
+                spec.decay_mult = 0
