@@ -1,0 +1,44 @@
+"""Boxpresso: Caffe detection models in today's Python.
+
+    from boxpresso import Net
+    net = Net("deploy.prototxt", "weights.caffemodel")
+    out = net.forward(data=image)
+
+Net runs a model, Layer and Blob are what it is made of, devices() says where it can run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .detection import Detection, detect
+    from .layers.core import Blob, Layer, devices
+    from .net import Net
+    from .proto.errors import BoxpressoError, DeviceError, KernelError, LayerError, ModelError
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Net": ".net", "Layer": ".layers.core", "Blob": ".layers.core", "devices": ".layers.core",
+    "Detection": ".detection", "detect": ".detection",
+    "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
+    "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
+}  # fmt: skip
+__all__ = ["BoxpressoError", "Blob", "Detection", "DeviceError", "KernelError", "Layer", "LayerError", "ModelError", "Net",
+           "detect", "devices"]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Imports on first use, so that `boxpresso --help` answers at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'boxpresso' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,92 @@
+"""Which layers run backward, and for which bottoms: one sweep forward over what can learn, one back from the losses."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from ..layers.core import Layer
+from ..proto import NetParameter
+
+
+class Gradients:
+    """`layer_needs[i]`: whether layer i runs backward; `bottom_needs[i][j]`: whether it gives bottom j a diff.
+
+    The rules are Caffe's. A bottom wants a diff when something that learns lies before it (or `propagate_down` says so),
+    and a layer runs backward when a loss lies behind it. `force_backward: true` asks for every diff that a layer can
+    give; unlike Caffe, an explicit `propagate_down: false` holds against it.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        names: Sequence[tuple[list[str], list[str]]],
+        net: NetParameter,
+        loss_weights: Sequence[Sequence[float]],
+    ) -> None:
+        self.layer_needs: list[bool] = []
+        self.bottom_needs: list[list[bool]] = []
+        self.warned = False
+        self._what_learns(layers, names)
+        self._what_a_loss_sees(layers, names, loss_weights)
+        if net.force_backward:
+            self._force(layers, names)
+
+    def _what_learns(self, layers: Sequence[Layer], names: Sequence[tuple[list[str], list[str]]]) -> None:
+        wanted: dict[str, bool] = {}  # blob -> whether what makes it can use a diff
+        for layer, (bottoms, tops) in zip(layers, names):
+            asked = list(layer.param.propagate_down)
+            layer.need(
+                len(asked) in (0, len(bottoms)), f"has {len(asked)} propagate_down values for {len(bottoms)} bottoms"
+            )
+            down = asked or [wanted[name] for name in bottoms]
+            for i in range(len(layer.blobs)):
+                if i < len(layer.param.param) and layer.param.param[i].lr_mult == 0:
+                    layer.param_propagate_down[i] = False
+            need = any(wanted[name] for name in bottoms) or any(layer.param_propagate_down)
+            for name in tops:
+                wanted[name] = need or (name in bottoms and wanted[name])
+            self.layer_needs.append(need)
+            self.bottom_needs.append(down)
+
+    def _what_a_loss_sees(
+        self,
+        layers: Sequence[Layer],
+        names: Sequence[tuple[list[str], list[str]]],
+        loss_weights: Sequence[Sequence[float]],
+    ) -> None:
+        under_loss: set[str] = set()
+        skipped: set[str] = set()  # blobs that a propagate_down: false cuts off, as long as nobody else wants them
+        for i in range(len(layers) - 1, -1, -1):
+            bottoms, tops = names[i]
+            contributes = any(w or name in under_loss for name, w in zip(tops, loss_weights[i]))
+            skip = all(name in skipped for name in tops) if tops else False
+            if skip or not contributes:
+                self.layer_needs[i] = False
+            if not self.layer_needs[i]:
+                self.bottom_needs[i] = [False] * len(bottoms)
+            for name, down in zip(bottoms, self.bottom_needs[i]):
+                if contributes:
+                    under_loss.add(name)
+                else:
+                    down = False
+                skipped.discard(name) if down else skipped.add(name)
+
+    def _force(self, layers: Sequence[Layer], names: Sequence[tuple[list[str], list[str]]]) -> None:
+        for i, layer in enumerate(layers):
+            self.layer_needs[i] = True
+            refused = [value is False for value in layer.param.propagate_down] or [False] * len(names[i][0])
+            self.bottom_needs[i] = [
+                (need or layer.allow_force_backward(j)) and not refused[j]
+                for j, need in enumerate(self.bottom_needs[i])
+            ]
+            layer.param_propagate_down = [True] * len(layer.blobs)
+
+    def warn_if_idle(self) -> None:
+        if not any(self.layer_needs) and not self.warned:
+            self.warned = True
+            warnings.warn(
+                "backward does nothing: the net has no loss that reaches a parameter; add `force_backward: true` to its "
+                "prototxt to get gradients of its outputs",
+                stacklevel=3,
+            )

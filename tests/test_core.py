@@ -1,0 +1,287 @@
+"""Kernels, devices and blobs: the contracts that every layer relies on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from boxpresso import Blob, DeviceError, KernelError, Layer, LayerError, ModelError, devices
+from boxpresso.layers.core import Kernels, cuda, host, layer_class, make_layer, open_device
+from boxpresso.layers.core import kernel as kernel_module
+from boxpresso.proto import LayerParameter
+
+TEXT = """
+#include "kernel.h"
+// KERNEL not_this(int n, Real* y) is in a comment
+KERNEL scaled(int n, const Real* x, Real* y, Real by) { GRID_LOOP(i, n) y[i] = x[i] * by; }
+KERNEL count(int n, int* y, const int* __restrict__ add_to) { GRID_LOOP(i, n) y[i] = i + (add_to ? add_to[i] : 0); }
+KERNEL row_sums(int n, const Real* x, Real* y, int length) {
+  SHARED Real part[16];
+  BLOCK_LOOP(row, n) {
+    THREAD_LOOP(t, 16) {
+      part[t] = 0;
+      for (int i = t; i < length; i += 16) part[t] += x[row * length + i];
+    }
+    BARRIER();
+    THREAD_LOOP(t, 1) {
+      y[row] = 0;
+      for (int k = 0; k < 16; ++k) y[row] += part[k];
+    }
+    BARRIER();
+  }
+}
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path):
+    """A file of kernels written for the test; Kernels looks beside the module that names it."""
+    (tmp_path / "made.cu").write_text(TEXT)
+    scope = {"__file__": str(tmp_path / "made.py"), "Kernels": Kernels}
+    exec("kernels = Kernels('made.cu')", scope)
+    return scope["kernels"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_kernel_runs_in_both_types(kernels, dtype, device):
+    gpu = open_device(device)
+    x, y = gpu.table(np.arange(10000), dtype), gpu.empty((10000,), dtype)
+    kernels.scaled(10000, x, y, 0.5)
+    np.testing.assert_array_equal(np.asarray(y), np.arange(10000, dtype=dtype) / 2)
+
+
+def test_a_cooperative_kernel(kernels, device):
+    gpu = open_device(device)
+    x = gpu.table(np.arange(700).reshape(7, 100), np.float32)
+    y = gpu.empty((7,), np.float32)
+    kernels.row_sums(7, x, y, 100)
+    np.testing.assert_array_equal(np.asarray(y), np.arange(700).reshape(7, 100).sum(1))
+
+
+def test_none_is_a_null_pointer_and_zero_runs_nothing(kernels):
+    y = np.full(4, -1, np.int32)
+    kernels.count(0, y, None)
+    assert (y == -1).all()
+    kernels.count(4, y, None)
+    np.testing.assert_array_equal(y, [0, 1, 2, 3])
+    kernels.count(4, y, np.full(4, 10, np.int32))
+    np.testing.assert_array_equal(y, [10, 11, 12, 13])
+
+
+def test_the_signature_is_checked_before_launch(kernels):
+    x, y = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    frozen = np.zeros(4, np.float32)
+    frozen.flags.writeable = False
+    for args, words in [
+        ((4, x, y), r"takes 4 arguments \(n, x, y, by\), got 3"),
+        ((4, x, y.astype(np.float64), 1.0), "'y' must be a contiguous array of float32.*float64"),
+        ((4, np.zeros((4, 2), np.float32)[:, 0], y, 1.0), "'x' must be a contiguous array"),
+        ((4, x, frozen, 1.0), "'y' must be writable"),
+        ((4, x, y, "much"), "'by' must be one Real, got str 'much'"),
+        ((4.5, x, y, 1.0), "'n' must be one int, got the float 4.5"),
+        ((4, [0.0] * 4, y, 1.0), "'x' must be"),
+    ]:
+        with pytest.raises(KernelError, match=words):
+            kernels.scaled(*args)
+    with pytest.raises(KernelError, match="no kernel 'scale'; did you mean 'scaled'"):
+        kernels.scale(1)
+    kernels.scaled(4, frozen, y, 1.0)  # const: reading is allowed
+
+
+def test_a_signature_that_cannot_be_read_is_named(tmp_path):
+    for text, words in [
+        ("KERNEL f(int n, std::string x) {}", "cannot read argument 'std::string x'"),
+        ("KERNEL f(Real* x) {}", "first argument must be `int n`"),
+    ]:
+        (tmp_path / "bad.cu").write_text(text)
+        scope = {"__file__": str(tmp_path / "m.py"), "Kernels": Kernels}
+        exec("kernels = Kernels('bad.cu')", scope)
+        with pytest.raises(KernelError, match=words):
+            scope["kernels"].f(1)
+
+
+def test_a_compile_error_shows_file_and_line(tmp_path):
+    (tmp_path / "broken.cu").write_text('#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n')
+    scope = {"__file__": str(tmp_path / "m.py"), "Kernels": Kernels}
+    exec("kernels = Kernels('broken.cu')", scope)
+    with pytest.raises(KernelError, match=r"(?s)broken\.cu does not compile for the CPU.*broken\.cu:3.*oops"):
+        scope["kernels"].f(1, np.zeros(1, np.float32))
+
+
+def test_results_do_not_depend_on_the_number_of_threads(kernels):
+    cpu = open_device("cpu")
+    x = np.random.default_rng(0).standard_normal((1000, 100)).astype(np.float32)
+    seen = []
+    keep = cpu.workers
+    try:
+        for workers in (1, 2, 3, 7):
+            cpu.workers = workers
+            y = np.zeros(1000, np.float32)
+            kernels.row_sums(1000, x, y, 100)
+            seen.append(y)
+    finally:
+        cpu.workers = keep
+    for other in seen[1:]:
+        np.testing.assert_array_equal(seen[0], other)
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python code in a fresh process, with further environment variables."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+
+
+RELU = """
+    import numpy as np
+    from boxpresso.layers.relu import ReLU
+    x = np.array([-1, 2], np.float32); y = x.copy()
+    ReLU.kernels.relu_forward(2, x, y, 0.5)
+    print(y.tolist())
+"""
+
+
+def test_no_compiler_is_a_clear_error(tmp_path):
+    result = run(RELU, CXX="no-such-compiler", BOXPRESSO_CACHE=str(tmp_path))
+    assert "the C++ compiler that CXX names, 'no-such-compiler', was not found" in result.stderr
+    result = run(RELU.replace("import numpy", "import sys; sys.modules['ziglang'] = None\n    import numpy"), PATH=str(tmp_path),
+                 BOXPRESSO_CACHE=str(tmp_path))  # fmt: skip
+    assert "no C++ compiler found" in result.stderr
+    assert "apt install g++" in result.stderr
+
+
+def test_the_cache_is_used_and_can_be_lost(tmp_path):
+    place = tmp_path / "cache"
+    assert run(RELU, BOXPRESSO_CACHE=str(place)).stdout == "[-0.5, 2.0]\n"
+    (made,) = place.glob("relu-float-*.so")
+    before = made.stat().st_mtime_ns
+    assert run(RELU, BOXPRESSO_CACHE=str(place)).stdout == "[-0.5, 2.0]\n"
+    assert made.stat().st_mtime_ns == before
+    assert not list(place.glob("*.tmp"))
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    result = run(RELU, BOXPRESSO_CACHE=str(blocked / "below"))
+    assert result.stdout == "[-0.5, 2.0]\n"
+    assert "cannot be written" in result.stderr
+    assert "BOXPRESSO_CACHE" in result.stderr
+
+
+def test_two_processes_share_a_cold_cache(tmp_path):
+    environment = {**os.environ, "BOXPRESSO_CACHE": str(tmp_path)}
+    both = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(RELU)], env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [p.communicate()[0] for p in both] == ["[-0.5, 2.0]\n"] * 2
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_devices():
+    assert devices()[0] == "cpu"
+    assert open_device("cpu") is open_device("cpu")
+    with pytest.raises(DeviceError, match="unknown device 'gpu'"):
+        open_device("gpu")
+
+
+def test_the_device_of_the_environment(monkeypatch):
+    monkeypatch.setenv("BOXPRESSO_DEVICE", "cpu")
+    assert open_device().name == "cpu"
+    monkeypatch.setenv("BOXPRESSO_DEVICE", "tpu")
+    with pytest.raises(DeviceError, match="unknown device 'tpu'"):
+        open_device()
+
+
+def test_cuda_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
+    cuda.driver.cache_clear()
+    try:
+        with pytest.raises(DeviceError, match=r"needs PyCUDA.*pip install"):
+            cuda.driver()
+    finally:
+        cuda.driver.cache_clear()
+
+
+def test_threads_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("BOXPRESSO_THREADS", "3")
+    assert host.threads() == 3
+    monkeypatch.setenv("BOXPRESSO_THREADS", "many")
+    with pytest.raises(DeviceError, match="BOXPRESSO_THREADS must be a whole number"):
+        host.threads()
+
+
+def test_a_blob_keeps_its_memory_while_it_is_large_enough(device):
+    blob = Blob((2, 3, 4), device=device)
+    assert (blob.num, blob.channels, blob.height, blob.width, blob.count) == (2, 3, 4, 1, 24)
+    blob.data[...] = np.arange(24).reshape(2, 3, 4)
+    blob.reshape(2, 3)
+    np.testing.assert_array_equal(np.asarray(blob.data), np.arange(6).reshape(2, 3))
+    blob.reshape(4, 6)
+    np.testing.assert_array_equal(np.asarray(blob.data), np.arange(24).reshape(4, 6))
+    blob.reshape(0, 5)
+    assert blob.data.shape == (0, 5)
+    blob.reshape(100)
+    assert not np.asarray(blob.data).any()
+
+
+def test_blobs_share_memory_even_when_it_grows(device):
+    a, b = Blob((2, 6), device=device), Blob(device=device)
+    b.share(a, 3, 4)
+    a.data[...] = 1
+    a.diff[...] = 2
+    assert np.asarray(b.data).tolist() == [[1.0] * 4] * 3
+    assert np.asarray(b.diff).tolist() == [[2.0] * 4] * 3
+    a.reshape(5, 10)
+    a.data[...] = 3
+    assert np.asarray(b.data).tolist() == [[3.0] * 4] * 3
+
+
+def test_an_impossible_shape_is_refused():
+    with pytest.raises(LayerError, match=r"cannot have the shape \(-1, 2\)"):
+        Blob((-1, 2))
+    with pytest.raises(LayerError, match="2\\^31"):
+        Blob((1 << 16, 1 << 16))
+    with pytest.raises(LayerError, match="4 axes at most"):
+        _ = Blob((1, 1, 1, 1, 1)).num
+
+
+def test_an_unknown_type_names_the_nearest():
+    with pytest.raises(ModelError, match="layer 'x' has the unknown type 'Permut'; did you mean 'Permute'"):
+        layer_class("Permut", "x")
+    assert layer_class("pErMuTe", "x") is layer_class("Permute", "x")
+
+
+def test_a_type_taken_twice_names_both():
+    with pytest.raises(LayerError, match=r"'relu' is taken twice: by boxpresso.layers.relu.ReLU and by .*Mine"):
+
+        class Mine(Layer, type="relu"):
+            pass
+
+
+def test_a_layer_of_the_user_is_the_same_class(tmp_path):
+    class Double(Layer, type="DoubleForTest", bottoms=1, tops=1):
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            top[0].data[...] = np.asarray(bottom[0].data) * 2
+
+    param = LayerParameter(name="twice", type="DoubleForTest")
+    layer = make_layer(param, device=open_device("cpu"))
+    a, b = Blob((3,)), Blob()
+    a.data[...] = [1, 2, 3]
+    layer.setup([a], [b])
+    layer.reshape([a], [b])
+    layer.forward([a], [b])
+    assert b.data.tolist() == [2, 4, 6]
+    with pytest.raises(LayerError, match="DoubleForTest layer 'twice': this layer has no gradient"):
+        layer.backward([b], [True], [a])
+    layer.backward([b], [False], [a])
+
+
+def test_the_types_that_a_signature_may_name():
+    assert set(kernel_module.TYPES) == {"int", "unsigned", "float", "double"}

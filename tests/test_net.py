@@ -1,0 +1,277 @@
+"""Net: building, running, gradients, weights, and the whole nets that Caffe recorded."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from harness import close
+from shared import golden
+
+from boxpresso import LayerError, ModelError, Net
+from boxpresso.layers.core import REGISTRY, discover
+from boxpresso.proto import parse_net
+
+SMALL = """
+name: "small" force_backward: true
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 6 dim: 6 } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+        convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "msra" } } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "a" type: "InnerProduct" bottom: "conv" top: "a" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "b" type: "InnerProduct" bottom: "conv" top: "b" inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+"""
+
+
+def small(**options) -> Net:
+    return Net(parse_net(SMALL), device="cpu", seed=1, **options)
+
+
+@pytest.mark.parametrize("path", golden("caffe/Net"), ids=lambda p: p.stem)
+def test_caffe(path, device):
+    case = np.load(path)
+    net = Net(parse_net(str(case["prototxt"])), phase=str(case["phase"]), device=device)
+    assert list(net.blobs) == list(case["blob_order"])
+    assert net.layer_names == list(case["layer_order"])
+    assert net.outputs == list(case["outputs"])
+    assert [net.blob_loss_weights[name] for name in net.blobs] == list(case["loss_weights"])
+    for name, blobs in net.params.items():
+        for i, blob in enumerate(blobs):
+            blob.data[...] = case[f"param_{name}_{i}"]
+    net.forward(**{key[3:]: case[key] for key in case.files if key.startswith("in_")})
+    for name, blob in net.blobs.items():
+        if f"blob_{name}" in case:
+            close(np.asarray(blob.data), case[f"blob_{name}"], what=f"blob {name}")
+    net.clear_param_diffs()
+    net.backward(**{key[8:]: case[key] for key in case.files if key.startswith("outdiff_")})
+    for name, blob in net.blobs.items():
+        if f"diff_{name}" in case:
+            close(np.asarray(blob.diff), case[f"diff_{name}"], what=f"diff {name}")
+    for name, blobs in net.params.items():
+        for i, blob in enumerate(blobs):
+            if f"param_diff_{name}_{i}" in case:
+                close(np.asarray(blob.diff), case[f"param_diff_{name}_{i}"], what=f"parameter diff {name} {i}")
+            if f"param_after_{name}_{i}" in case:
+                close(np.asarray(blob.data), case[f"param_after_{name}_{i}"], what=f"parameter {name} {i} after")
+
+
+def test_the_surface_is_pycaffes():
+    net = small()
+    assert list(net.params) == ["conv", "a", "b"]
+    assert net.params["conv"][0].data.shape == (4, 3, 3, 3)
+    assert net.inputs == ["data"]
+    assert net.outputs == ["a", "b"]
+    assert net.layer_dict["conv"].type == "Convolution"
+    assert net.bottom_names["relu"] == ["conv"]
+    assert net.top_names["relu"] == ["conv"]
+    assert net._layer_names == net.layer_names
+    assert "conv_relu_0_split_1" in net.blobs
+    out = net.forward(data=np.ones((2, 3, 6, 6)), blobs=["conv"])
+    assert set(out) == {"a", "b", "conv"}
+    assert net.blobs["data"].data[0, 0, 0, 0] == 1
+
+
+def test_part_of_a_net_runs():
+    net = small()
+    data = np.random.default_rng(0).standard_normal((2, 3, 6, 6))
+    whole = net.forward(data=data, blobs=["conv"])
+    out = net.forward(data=data, end="relu")
+    np.testing.assert_array_equal(out["conv"], whole["conv"])
+    net.blobs["conv"].data[...] = 0
+    out = net.forward(start="conv_relu_0_split")
+    assert not out["a"].any()
+    with pytest.raises(ModelError, match="no layer 'rellu'; did you mean 'relu'"):
+        net.forward(end="rellu")
+
+
+def test_backward_is_the_gradient_of_the_outputs():
+    net = small(dtype=np.float64)
+    rng = np.random.default_rng(0)
+    data, up = rng.standard_normal((2, 3, 6, 6)), rng.standard_normal((2, 2))
+    value = lambda x: float((net.forward(data=x)["a"] * up).sum())  # noqa: E731
+    value(data)
+    grad = net.backward(a=up, b=np.zeros((2, 5)))["data"]
+    for at in [(0, 0, 2, 3), (1, 2, 5, 5)]:
+        ends = []
+        for step in (1e-5, -1e-5):
+            moved = data.copy()
+            moved[at] += step
+            ends.append(value(moved))
+        assert abs((ends[0] - ends[1]) / 2e-5 - grad[at]) < 1e-7
+
+
+def test_parameter_diffs_add_up_until_cleared():
+    net = small()
+    net.forward(data=np.ones((2, 3, 6, 6)))
+    up = {"a": np.ones((2, 2)), "b": np.ones((2, 5))}
+    net.backward(**up)
+    once = net.params["conv"][0].diff.copy()
+    net.backward(**up)
+    np.testing.assert_allclose(net.params["conv"][0].diff, 2 * once, rtol=1e-5)
+    net.clear_param_diffs()
+    assert not net.params["conv"][0].diff.any()
+
+
+def test_an_input_of_another_size_reshapes_the_net():
+    text = SMALL.split('layer { name: "a"')[0]
+    net = Net(parse_net(text), device="cpu")
+    assert net.forward(data=np.zeros((5, 3, 8, 9)))["conv"].shape == (5, 4, 6, 7)
+    net.blobs["data"].reshape(1, 3, 4, 4)
+    net.reshape()
+    assert net.blobs["conv"].shape == (1, 4, 2, 2)
+    assert net.forward(data=np.zeros((0, 3, 8, 9)))["conv"].shape == (0, 4, 6, 7)
+
+
+def test_forward_all_runs_in_batches():
+    net = small()
+    data = np.random.default_rng(0).standard_normal((5, 3, 6, 6)).astype(np.float32)
+    out = net.forward_all(data=data)
+    assert out["a"].shape == (5, 2)
+    np.testing.assert_allclose(out["a"][4], net.forward(data=data[[4, 4]])["a"][0], rtol=1e-5)
+    outs, backs = net.forward_backward_all(data=data, a=np.ones((5, 2)), b=np.zeros((5, 5)))
+    np.testing.assert_allclose(outs["a"], out["a"], rtol=1e-5)
+    assert backs["data"].shape == data.shape
+
+
+def test_the_same_bits_on_every_run_and_for_every_number_of_threads():
+    seen = []
+    for workers in (1, 2, 3):
+        net = small()
+        keep, net.device.workers = net.device.workers, workers
+        try:
+            net.forward(data=np.random.default_rng(0).standard_normal((2, 3, 6, 6)))
+            net.backward(a=np.ones((2, 2)), b=np.ones((2, 5)))
+        finally:
+            net.device.workers = keep
+        seen.append([net.blobs["a"].data.copy(), net.blobs["data"].diff.copy(), net.params["conv"][0].diff.copy()])
+    for other in seen[1:]:
+        for one, two in zip(seen[0], other):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_weights_are_saved_and_read(tmp_path):
+    net, other = small(), Net(parse_net(SMALL), device="cpu", seed=2)
+    assert not np.array_equal(net.params["a"][0].data, other.params["a"][0].data)
+    net.save(tmp_path / "x.caffemodel")
+    other.copy_from(tmp_path / "x.caffemodel")
+    for name in net.params:
+        for one, two in zip(net.params[name], other.params[name]):
+            np.testing.assert_array_equal(one.data, two.data)
+    third = Net(parse_net(SMALL), tmp_path / "x.caffemodel", device="cpu", seed=3)
+    np.testing.assert_array_equal(third.params["b"][0].data, net.params["b"][0].data)
+
+
+def test_share_with():
+    net, other = small(), small()
+    other.share_with(net)
+    net.params["a"][0].data[...] = 5
+    assert (other.params["a"][0].data == 5).all()
+
+
+def test_without_a_loss_backward_says_so():
+    net = Net(parse_net(SMALL.replace("force_backward: true", "")), device="cpu")
+    net.forward(data=np.zeros((2, 3, 6, 6)))
+    with pytest.warns(UserWarning, match="backward does nothing"):
+        net.backward()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net.backward()  # once is enough
+
+
+def test_an_explicit_propagate_down_false_wins_over_force_backward():
+    text = SMALL.replace('type: "Convolution" bottom', 'type: "Convolution" propagate_down: false bottom')
+    net = Net(parse_net(text), device="cpu")
+    net.forward(data=np.ones((2, 3, 6, 6)))
+    net.backward(a=np.ones((2, 2)))
+    assert not net.blobs["data"].diff.any()
+    assert net.params["conv"][0].diff.any()
+
+
+def test_loss_weight():
+    text = """
+    layer { name: "d" type: "Input" top: "x" top: "y" input_param { shape { dim: 2 dim: 3 } } }
+    layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc"
+            inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" LOSS }
+    """
+    grads, losses = [], []
+    for rest in ('top: "l"', 'top: "l" loss_weight: 3', ""):
+        net = Net(parse_net(text.replace("LOSS", rest)), device="cpu", seed=4, phase="TRAIN")
+        net.forward(x=np.ones((2, 3)), y=np.zeros((2, 3)))
+        net.backward()
+        grads.append(net.params["fc"][0].diff.copy())
+        losses.append(net.loss())
+    np.testing.assert_allclose(grads[1], 3 * grads[0], rtol=1e-6)
+    np.testing.assert_allclose(losses[1], 3 * losses[0], rtol=1e-6)
+    np.testing.assert_array_equal(grads[2], grads[0])  # the top that the prototxt leaves out
+    assert net.outputs == ["loss (automatic)"]
+
+
+def test_parameters_of_one_name_are_one():
+    text = """
+    force_backward: true
+    layer { name: "d" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+    layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" } inner_product_param { num_output: 3 bias_term: false } }
+    layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" param { name: "w" } inner_product_param { num_output: N bias_term: false } }
+    """
+    net = Net(parse_net(text.replace("N", "3")), device="cpu")
+    net.params["a"][0].data[...] = 7
+    assert (net.params["b"][0].data == 7).all()
+    assert len(net.learnable) == 1
+    with pytest.raises(LayerError, match=r"InnerProduct layer 'b'.*\(4, 3\).*'w'.*\(3, 3\).*PERMISSIVE"):
+        Net(parse_net(text.replace("N", "4")), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('bottom: "data" top: "conv"', 'bottom: "dota" top: "conv"'), "'dota'.*data"),
+        (('top: "a"', 'top: "conv"'), "'a'.*'conv'"),
+        (('type: "ReLU"', 'type: "Relux"'), "layer 'relu' has the unknown type 'Relux'; did you mean 'ReLU'"),
+        (('type: "ReLU" bottom: "conv"', 'type: "ReLU" bottom: "conv" bottom: "data"'), "takes 1 bottoms, the prototxt gives 2"),
+        (("kernel_size: 3", "kernel_size: 9"), "Convolution layer 'conv'"),
+        (('layer { name: "a"', 'layer { name: "a" loss_weight: 1 loss_weight: 2'), "2 loss_weight values for 1 tops"),
+        (('layer { name: "a"', 'layer { name: "a" propagate_down: true propagate_down: true'), "2 propagate_down values for 1 bottoms"),
+    ],
+)  # fmt: skip
+def test_a_wrong_net_is_named(change, words):
+    with pytest.raises((ModelError, LayerError), match=words):
+        Net(parse_net(SMALL.replace(*change)), device="cpu")
+
+
+def test_wrong_arguments_are_named():
+    net = small()
+    with pytest.raises(ModelError, match="'image' is not an input of the net; its inputs are: data"):
+        net.forward(image=np.zeros(3))
+    with pytest.raises(ModelError, match=r"input 'data' has the shape \(2, 3, 6, 6\), the array given \(5,\)"):
+        net.forward(data=np.zeros(5))
+    with pytest.raises(ModelError, match="'conv' is not an output"):
+        net.backward(conv=np.zeros(3))
+    with pytest.raises(ModelError, match="no blob 'cov'; did you mean 'conv'"):
+        net.forward(data=np.zeros((2, 3, 6, 6)), blobs=["cov"])
+    with pytest.raises(ModelError, match="phase must be"):
+        Net(parse_net(SMALL), phase="train")
+    with pytest.raises(ModelError, match="dtype must be"):
+        Net(parse_net(SMALL), dtype=np.float16)
+
+
+def test_an_input_of_another_width_cannot_change_parameters():
+    net = small()
+    with pytest.raises(LayerError, match="InnerProduct layer 'a'"):
+        net.forward(data=np.zeros((2, 3, 9, 9)))
+
+
+def test_debug_info(capsys):
+    net = Net(parse_net("debug_info: true " + SMALL), device="cpu")
+    net.forward(data=np.ones((2, 3, 6, 6)))
+    net.backward(a=np.ones((2, 2)))
+    said = capsys.readouterr().err
+    assert "[Forward] Layer conv, top blob conv data: " in said
+    assert "[Backward] Layer conv, param blob 0 diff: " in said
+
+
+def test_every_layer_says_what_it_is():
+    discover()
+    for cls in {c for c in REGISTRY.values() if c.__module__.startswith("boxpresso.")}:
+        assert cls.__doc__, cls
