@@ -1,0 +1,114 @@
+// gemm.cpp: C = alpha op(A) op(B) + beta C on the host, row-major. Blocks own rectangles of C, so no sum is ever split.
+#include "gemm.h"
+
+// Block b owns the row part b / column_parts of `high` rows and the column part of `wide` columns.
+KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, Real alpha, const Real* a, const Real* b,
+            Real beta, Real* c, int high, int wide) {
+  const int column_parts = (columns + wide - 1) / wide;
+  BLOCK_LOOP(block, n) {
+    const int i0 = block / column_parts * high, j0 = block % column_parts * wide;
+    const Left left = trans_a ? Left{a + i0, 1, rows} : Left{a + long(i0) * depth, depth, 1};
+    const int height = min(high, rows - i0);
+    auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
+      j += j0;
+      if (trans_b) {
+        const Real* from = b + long(j) * depth + k0;
+        for (int x = 0; x < width; ++x)
+          for (int k = 0; k < deep; ++k) room[k * WIDTH + x] = from[long(x) * depth + k];
+        for (int k = 0; width < WIDTH && k < deep; ++k) std::fill(room + k * WIDTH + width, room + (k + 1) * WIDTH, Real(0));
+        return {room, WIDTH};
+      }
+      const Real* from = b + long(k0) * columns + j;
+      if (width == WIDTH && height <= 4 * ROWS) return {from, columns};  // too few rows to pay for packing
+      for (int k = 0; k < deep; ++k, from += columns) {
+        Real* to = room + k * WIDTH;
+        if (width == WIDTH) {
+          for (int v = 0; v < VECTORS; ++v) store(to + v * LANES, load(from + v * LANES));
+        } else {
+          std::memcpy(to, from, width * sizeof(Real));
+          std::memset(to + width, 0, (WIDTH - width) * sizeof(Real));
+        }
+      }
+      return {room, WIDTH};
+    };
+    multiply(height, min(wide, columns - j0), depth, left, panel, c + long(i0) * columns + j0, columns,
+             Finish{alpha, beta});
+  }
+}
+
+// The dot products of one row with F others, each sum in four vectors.
+template <int F>
+DEVICE void dots_of(int depth, const Real* row, const Real* few, Real* result) {
+  constexpr int U = 4;
+  Vector sum[F][U] = {};
+  int k = 0;
+  for (; k + U * LANES <= depth; k += U * LANES)
+    for (int u = 0; u < U; ++u) {
+      const Vector r = load(row + k + u * LANES);
+      for (int f = 0; f < F; ++f) sum[f][u] += r * load(few + long(f) * depth + k + u * LANES);
+    }
+  for (; k + LANES <= depth; k += LANES)
+    for (int f = 0; f < F; ++f) sum[f][0] += load(row + k) * load(few + long(f) * depth + k);
+  for (int f = 0; f < F; ++f) {
+    const Vector total = (sum[f][0] + sum[f][1]) + (sum[f][2] + sum[f][3]);
+    Real value = 0;
+    for (int lane = 0; lane < LANES; ++lane) value += total[lane];
+    for (int at = k; at < depth; ++at) value += row[at] * few[long(f) * depth + at];
+    result[f] = value;
+  }
+}
+
+// Few rows against many, both with k along the rows: each of the many is read once, from end to end.
+// c[i * many_step + f * few_step] = alpha * dot(many[i], few[f]) + beta * c[...]
+KERNEL dots(int n, int few_rows, int depth, Real alpha, const Real* many, const Real* few, Real beta, Real* c, int many_step,
+            int few_step, int items) {
+  BLOCK_LOOP(block, n) {
+    const int first = int(long(items) * block / n), last = int(long(items) * (block + 1) / n);
+    for (int i = first; i < last; ++i) {
+      const Real* row = many + long(i) * depth;
+      for (int f = 0; f < few_rows;) {
+        Real result[4];
+        const int step = few_rows - f >= 4 ? 4 : 1;
+        if (step == 4) dots_of<4>(depth, row, few + long(f) * depth, result);
+        else dots_of<1>(depth, row, few + long(f) * depth, result);
+        for (int s = 0; s < step; ++s, ++f) {
+          Real& at = c[long(i) * many_step + long(f) * few_step];
+          at = beta == 0 ? alpha * result[s] : alpha * result[s] + beta * at;
+        }
+      }
+    }
+  }
+}
+
+// Few rows of A times B, B with its columns along the rows: each block owns columns and adds up rows of B in order.
+// Element (f, k) of A is a[f * row + k * step].
+KERNEL sums(int n, int rows, int columns, int depth, Real alpha, const Real* a, int row, int step, const Real* b, Real beta,
+            Real* c) {
+  BLOCK_LOOP(block, n) {
+    const int first = int(long(columns) * block / n), wide = int(long(columns) * (block + 1) / n) - first;
+    Real* total = scratch(0, size_t(rows) * wide);
+    std::memset(total, 0, size_t(rows) * wide * sizeof(Real));
+    int k = 0;
+    for (; k + 4 <= depth; k += 4)
+      for (int i = 0; i < rows; ++i) {
+        const Real *x = a + long(i) * row + long(k) * step, *from = b + long(k) * columns + first;
+        const Real *y = from + columns, *z = y + columns, *w = z + columns;
+        const Real p = x[0], q = x[step], r = x[2l * step], s = x[3l * step];
+        Real* to = total + long(i) * wide;
+        for (int j = 0; j < wide; ++j) to[j] = to[j] + p * from[j] + q * y[j] + r * z[j] + s * w[j];
+      }
+    for (; k < depth; ++k)
+      for (int i = 0; i < rows; ++i) {
+        const Real x = a[long(i) * row + long(k) * step], *from = b + long(k) * columns + first;
+        Real* to = total + long(i) * wide;
+        for (int j = 0; j < wide; ++j) to[j] += x * from[j];
+      }
+    for (int i = 0; i < rows; ++i) {
+      Real *to = c + long(i) * columns + first, *from = total + long(i) * wide;
+      if (beta == 0)
+        for (int j = 0; j < wide; ++j) to[j] = alpha * from[j];
+      else
+        for (int j = 0; j < wide; ++j) to[j] = alpha * from[j] + beta * to[j];
+    }
+  }
+}

@@ -1,0 +1,155 @@
+// gemm.h: dense algebra on the host. A tile of C is kept in vector registers while a panel of B, packed so that it stays in
+// the first cache, runs past it. gemm.cpp multiplies matrices with it, convolution packs its panels straight from the image.
+//
+// Each element of C is one sum over k in a fixed order, whatever the block or the worker, so results do not depend on the
+// number of threads. Only rows and columns are ever split, never k.
+#pragma once
+#include "kernel.h"
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+// A tile is ROWS x (LANES * VECTORS): as many accumulators as the registers hold beside a row of B and one element of A.
+#if defined(__AVX512F__)
+constexpr int LANES = 64 / sizeof(Real), ROWS = 8, VECTORS = 3;
+#elif defined(__AVX__)
+constexpr int LANES = 32 / sizeof(Real), ROWS = 6, VECTORS = 2;
+#else
+constexpr int LANES = 16 / sizeof(Real), ROWS = 4, VECTORS = 2;
+#endif
+constexpr int WIDTH = LANES * VECTORS;  // columns of a tile and of a panel
+constexpr int DEPTH = 192;              // rows of a panel: DEPTH x WIDTH takes three quarters of a 48 KiB first cache
+typedef Real Vector __attribute__((vector_size(LANES * sizeof(Real)), aligned(alignof(Real)), may_alias));
+
+DEVICE Vector load(const Real* from) { return *(const Vector*)from; }
+DEVICE void store(Real* to, Vector value) { *(Vector*)to = value; }
+DEVICE Vector all(Real value) { return value - Vector{}; }  // x - 0 is x for every x, -0 and NaN included
+
+// Memory of the calling worker, kept between calls; each slot is one array of at least `count` elements.
+DEVICE Real* scratch(int slot, size_t count) {
+  struct Memory {
+    Real* at = nullptr;
+    size_t count = 0;
+    ~Memory() { std::free(at); }
+  };
+  static thread_local Memory memory[6];
+  Memory& m = memory[slot];
+  if (m.count < count) {
+    std::free(m.at);
+    m.count = (count + 1023) / 1024 * 1024;
+    m.at = static_cast<Real*>(std::aligned_alloc(64, m.count * sizeof(Real)));
+    if (m.at == nullptr) std::abort();
+  }
+  return m.at;
+}
+
+// A matrix by strides: element (i, k) is at[i * row + k * step].
+struct Left {
+  const Real* at;
+  long row, step;
+};
+
+// A panel of B: its row k begins at at[k * step].
+struct Panel {
+  const Real* at;
+  long step;
+};
+
+// What becomes of a product: C = relu(alpha * product + beta * C + bias of the row). With beta 0, C is not read.
+struct Finish {
+  Real alpha = 1, beta = 0;
+  const Real* bias = nullptr;
+  bool relu = false;
+};
+
+template <int V>
+DEVICE void tile(int depth, const Left& a, const Panel& b, Real* c, long ldc, int rows, int columns, const Finish& f) {
+  Vector sum[ROWS][V] = {};
+  const Real* line[ROWS];
+  for (int i = 0; i < ROWS; ++i) line[i] = a.at + (i < rows ? i : 0) * a.row;  // a row too many repeats row 0, unsaved
+  const Real* right = b.at;
+  for (long k = 0, end = depth * a.step; k != end; k += a.step, right += b.step) {
+    Vector r[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) r[v] = load(right + v * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < ROWS; ++i) {
+      const Vector left = all(line[i][k]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] += left * r[v];
+    }
+  }
+  Real edge[ROWS][V * LANES];
+  const bool whole = rows == ROWS && columns == V * LANES;
+  if (!whole && f.beta != 0)
+    for (int i = 0; i < rows; ++i) std::memcpy(edge[i], c + i * ldc, columns * sizeof(Real));
+  Real* out = whole ? c : edge[0];
+  const long step = whole ? ldc : V * LANES;
+#pragma GCC unroll 16
+  for (int i = 0; i < ROWS; ++i)
+    if (i < rows) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        Real* at = out + i * step + v * LANES;
+        Vector value = f.alpha * sum[i][v];
+        if (f.beta != 0) value += f.beta * load(at);
+        if (f.bias) value += f.bias[i];
+        if (f.relu) value = value < 0 ? Vector{} : value;  // NaN stays NaN
+        store(at, value);
+      }
+    }
+  if (!whole)
+    for (int i = 0; i < rows; ++i) std::memcpy(c + i * ldc, edge[i], columns * sizeof(Real));
+}
+
+// Rows of A beside each other for the tiles: element (i, k) at [i / ROWS][k][i % ROWS].
+DEVICE void pack_rows(const Left& a, int rows, int depth, Real* out) {
+  for (int i = 0; i < rows; i += ROWS, out += long(depth) * ROWS) {
+    const Real* from = a.at + i * a.row;
+    if (i + ROWS <= rows && a.row == 1)
+      for (int k = 0; k < depth; ++k) std::memcpy(out + k * ROWS, from + k * a.step, ROWS * sizeof(Real));
+    else
+      for (int r = 0; r < ROWS; ++r)
+        for (int k = 0; k < depth; ++k) out[k * ROWS + r] = i + r < rows ? from[r * a.row + k * a.step] : Real(0);
+  }
+}
+
+// C = A B for `rows` x `columns` of C. `panel_of(k, depth, j, columns, room)` gives the panel of B with rows from k and
+// columns from j on; it may pack it into `room`, which holds DEPTH x WIDTH elements and LANES more.
+template <class PanelOf>
+DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
+  Real* room = scratch(0, DEPTH * WIDTH + LANES);
+  int k0 = 0;
+  do {
+    const int deep = min(DEPTH, depth - k0);
+    Finish f = finish;
+    if (k0 > 0) f.beta = 1;
+    if (k0 + deep < depth) {
+      f.bias = nullptr;
+      f.relu = false;
+    }
+    Left left = {a.at + k0 * a.step, a.row, a.step};
+    long next = ROWS * a.row;  // from one tile's rows to the next's
+    if (a.step != 1) {
+      Real* packed = scratch(1, size_t(rows + ROWS) * DEPTH);
+      pack_rows(left, rows, deep, packed);
+      left = {packed, 1, ROWS};
+      next = long(ROWS) * deep;
+    }
+    for (int j = 0; j < columns; j += WIDTH) {
+      const int wide = min(WIDTH, columns - j);
+      const Panel b = panel_of(k0, deep, j, wide, room);
+      for (int i = 0; i < rows; i += ROWS) {
+        const Left part = {left.at + i / ROWS * next, left.row, left.step};
+        Real* at = c + i * ldc + j;
+        Finish g = f;
+        if (f.bias) g.bias = f.bias + i;
+        const int high = min(ROWS, rows - i);
+        if (wide > 2 * LANES) tile<VECTORS>(deep, part, b, at, ldc, high, wide, g);
+        else if (wide > LANES) tile<2>(deep, part, b, at, ldc, high, wide, g);
+        else tile<1>(deep, part, b, at, ldc, high, wide, g);
+      }
+    }
+    k0 += DEPTH;
+  } while (k0 < depth);
+}

@@ -1,0 +1,86 @@
+"""core/blas.py: every form of gemm against numpy in double, on shapes that meet each kernel and each edge of a tile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boxpresso.layers.core import blas, open_device
+from boxpresso.proto.errors import KernelError
+
+RNG = np.random.default_rng(5)
+SHAPES = [(1, 1, 1), (1, 50, 300), (50, 1, 300), (3, 5, 70), (8, 48, 192), (9, 49, 193), (61, 130, 400), (130, 20, 385),
+          (20, 300, 3), (2, 1000, 30), (70, 7, 500)]  # fmt: skip
+
+
+def matrices(trans_a, trans_b, m, n, k, dtype, device):
+    a, b = RNG.standard_normal((m, k)), RNG.standard_normal((k, n))
+    arrays = [np.ascontiguousarray(a.T if trans_a else a), np.ascontiguousarray(b.T if trans_b else b)]
+    return a @ b, *(device.table(x, dtype) for x in arrays)
+
+
+def near(actual, wanted, dtype):
+    bound = (2e-5 if dtype == np.float32 else 1e-12) * max(1.0, np.abs(wanted).max())
+    assert np.abs(np.asarray(actual, np.float64) - wanted).max() < bound
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("trans_a", [False, True])
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gemm(shape, trans_a, trans_b, dtype, device):
+    where, (m, n, k) = open_device(device), shape
+    product, a, b = matrices(trans_a, trans_b, m, n, k, dtype, where)
+    for multiply in (blas.gemm, blas.tiled):
+        c = where.table(np.full((m, n), np.nan), dtype)
+        multiply(trans_a, trans_b, m, n, k, 1, a, b, 0, c)  # beta 0: what c held does not matter
+        near(c, product, dtype)
+        before = RNG.standard_normal((m, n))
+        c[...] = before
+        multiply(trans_a, trans_b, m, n, k, -0.5, a, b, 2, c)
+        near(c, -0.5 * product + 2 * before.astype(dtype), dtype)
+
+
+def test_the_number_of_workers_does_not_matter():
+    for m, n, k in [*SHAPES, (100, 700, 500)]:
+        for trans_a, trans_b in [(False, False), (False, True), (True, False)]:
+            _, a, b = matrices(trans_a, trans_b, m, n, k, np.float32, open_device("cpu"))
+            results = []
+            for workers in (1, 2, 3, 7):
+                c = np.zeros((m, n), np.float32)
+                blas.on_host(workers, trans_a, trans_b, m, n, k, 1, a, b, 0, c)
+                results.append(c)
+            assert all((r == results[0]).all() for r in results)
+
+
+def test_infinity_and_nan_are_kept(device):
+    where = open_device(device)
+    a = np.ones((30, 200))
+    a[4, 10], a[5, 20], a[29, 199] = np.inf, np.nan, -np.inf
+    for multiply in (blas.gemm, blas.tiled):
+        c = where.empty((30, 60), np.float32)
+        left, right = where.table(a, np.float32), where.table(np.ones((200, 60)), np.float32)
+        multiply(False, False, 30, 60, 200, 1, left, right, 0, c)
+        c = np.asarray(c)
+        assert np.isposinf(c[4]).all() and np.isnan(c[5]).all() and np.isneginf(c[29]).all()
+        assert (np.delete(c, [4, 5, 29], 0) == 200).all()
+
+
+def test_nothing_to_do_and_nothing_to_add(device):
+    where = open_device(device)
+    c = where.table(np.full((4, 20), 3.0), np.float32)
+    empty = where.empty((0,), np.float32)
+    blas.gemm(False, False, 0, 20, 5, 1, empty, where.empty((100,), np.float32), 0, c)
+    assert (np.asarray(c) == 3).all()
+    for m, n in [(4, 20), (20, 4), (1, 80)]:  # k = 0: the product is 0
+        blas.gemm(False, False, m, n, 0, 1, empty, empty, 1, c)
+        assert (np.asarray(c) == 3).all()
+    blas.gemm(False, True, 4, 20, 0, 1, empty, empty, 0, c)
+    assert (np.asarray(c) == 0).all()
+
+
+def test_too_small_an_array(device):
+    where = open_device(device)
+    a = where.empty((6,), np.float32)
+    with pytest.raises(KernelError, match="b has 6 elements, m=2, n=3, k=3 ask for 9"):
+        blas.gemm(False, False, 2, 3, 3, 1, a, a, 0, a)

@@ -1,0 +1,71 @@
+"""InnerProduct against numpy, its gradient, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import Rig, check_gradient, close
+
+from boxpresso.proto.errors import LayerError
+
+RNG = np.random.default_rng(3)
+
+
+def rig(text: str, bottom: np.ndarray, device: str, dtype: type = np.float32) -> Rig:
+    filler = 'weight_filler { type: "gaussian" std: 1 } bias_filler { type: "uniform" min: -1 max: 1 }'
+    return Rig(f'type: "InnerProduct" inner_product_param {{ {text} {filler} }}', [bottom], device=device, dtype=dtype)
+
+
+@pytest.mark.parametrize("shape", [(1, 700), (2, 3, 4, 5), (37, 60), (0, 6)])
+@pytest.mark.parametrize("text", ["", "bias_term: false", "transpose: true", "axis: -1", "axis: 0"])
+def test_product_plus_bias(shape, text, device):
+    if "axis: 0" in text and shape[0] == 0:
+        pytest.skip("a row without elements is refused, see below")
+    x = RNG.standard_normal(shape)
+    made = rig(f"num_output: 9 {text}", x, device)
+    axis = {"axis: 0": 0, "axis: -1": -1}.get(text, 1)
+    flat = x.reshape(int(np.prod(shape[:axis])), int(np.prod(shape[axis:])))
+    weights = np.asarray(made.layer.blobs[0].data, np.float64)
+    wanted = flat @ (weights if "transpose" in text else weights.T)
+    if "bias_term" not in text:
+        wanted = wanted + np.asarray(made.layer.blobs[1].data)
+    close(made.forward()[0], wanted.reshape(*shape[:axis], 9))
+
+
+@pytest.mark.parametrize("text", ["", "bias_term: false", "transpose: true", "axis: 2", "axis: 0"])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_gradient(text, batch, device):
+    check_gradient(rig(f"num_output: 5 {text}", RNG.standard_normal((batch, 2, 7)), device, np.float64))
+
+
+def test_another_batch_then_none(device):
+    made = rig("num_output: 4", RNG.standard_normal((3, 6)), device)
+    for batch in (5, 0, 1):
+        made.set_bottom(0, np.ones((batch, 6)))
+        assert made.forward()[0].shape == (batch, 4)
+        made.backward([np.ones((batch, 4))])
+        close(made.param_diffs()[0], np.full((4, 6), batch))
+        close(made.param_diffs()[1], np.full(4, batch))
+
+
+def test_infinity_and_nan_go_through(device):
+    made = rig("num_output: 20 bias_term: false", np.zeros((20, 64)), device)
+    made.layer.blobs[0].data[...] = 1
+    x = np.zeros((20, 64))
+    x[3, 60], x[7, 1] = np.inf, np.nan
+    made.set_bottom(0, x)
+    top = made.forward()[0]
+    assert np.isposinf(top[3]).all() and np.isnan(top[7]).all() and (np.delete(top, [3, 7], 0) == 0).all()
+
+
+def test_refusals(device):
+    with pytest.raises(LayerError, match="num_output"):
+        rig("", np.ones((1, 2)), device)
+    with pytest.raises(LayerError, match="axis 3 does not fit"):
+        rig("num_output: 2 axis: 3", np.ones((1, 2)), device)
+    with pytest.raises(LayerError, match="no elements"):
+        rig("num_output: 2", np.ones((1, 0)), device)
+    made = rig("num_output: 2", np.ones((1, 6)), device)
+    made.set_bottom(0, np.ones((1, 7)))
+    with pytest.raises(LayerError, match="6 elements a row"):
+        made.forward()
