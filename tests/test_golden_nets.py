@@ -1,0 +1,70 @@
+"""Whole nets against Caffe: SSD300, MobileNet-SSD, AlexNet and SqueezeNet, with weights made by a recipe."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from shared import need
+
+from boxpresso import Net
+from boxpresso.proto import parse_net
+
+CORPUS = {  # where ../shared/corpus has the prototxt that was recorded, and how it was changed for the recording
+    "ssd300": ("golden/nets/ssd300/deploy_nosave.prototxt", []),
+    "mobilenet": ("corpus/SummerLife+caffe_mobilessd/examples/mobilessd/deploy.prototxt", []),
+    "cls_alexnet": ("corpus/everpeace+caffe/models/bvlc_alexnet/deploy.prototxt", [(r"(dim|input_dim): 10\b", r"\1: 1")]),
+    "cls_squeezenet11": ("corpus/DeepScale+SqueezeNet/SqueezeNet_v1.1/deploy.prototxt", [(r"dim: 10\b", "dim: 1")]),
+}
+
+
+def recipe(net: Net, about: dict[str, Any], case: Any) -> None:
+    """Fills the parameters as the recording did: `weights.py`, then per-layer scales and stored biases."""
+    path = need("golden/nets/weights.py")
+    spec = importlib.util.spec_from_file_location("recorded_weights", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for layer in net.layers:
+        for i, blob in enumerate(layer.blobs):
+            value = module.fill_blob(about["seed"], layer.name, i, blob.shape, layer.type)
+            if i == 0 and layer.name in about["scales"]:
+                value = value * np.float32(about["scales"][layer.name])
+            if i == 1 and f"bias_{layer.name}" in case:
+                value = case[f"bias_{layer.name}"]
+            blob.data[...] = value
+
+
+def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
+    about = json.loads(need(f"golden/nets/{name}.json").read_text())
+    case = np.load(need(f"golden/nets/{name}.npz"))
+    place, changes = CORPUS[name]
+    text = need(place).read_text()
+    for old, new in changes:
+        text = re.sub(old, new, text)
+    net = Net(parse_net(text), device=device)
+    recipe(net, about, case)
+    return net, about, case
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_caffe(name, device):
+    net, about, case = load(name, device)
+    net.forward(data=case["data"])
+    for blob, (shape, mean, std, largest, first) in about["blobs"].items():
+        mine = np.asarray(net.blobs[blob].data, dtype=np.float64)
+        assert list(mine.shape) == shape, blob
+        scale = max(abs(largest), 1e-6)
+        seen = np.array([mine.mean(), mine.std(), np.abs(mine).max(), *mine.ravel()[: len(first)]])
+        wanted = np.array([mean, std, scale, *first])
+        assert np.abs(seen - wanted).max() < 1e-4 * scale, f"{blob}: {seen}, Caffe has {wanted}"
+    for key in case.files:
+        blob = {"out": about.get("output"), "logits": about.get("logits")}.get(key, key)
+        if key.startswith("bias_") or key.endswith("_diff") or blob == "data":
+            continue
+        mine, value = np.asarray(net.blobs[blob].data), case[key]
+        assert mine.shape == value.shape, key
+        assert np.abs(mine - value).max() <= 1e-4 * np.abs(value).max(), key
