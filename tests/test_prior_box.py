@@ -1,0 +1,106 @@
+"""PriorBox: sizes, order and place of the boxes, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness import Rig
+
+from boxpresso.proto.errors import LayerError
+
+MAP, IMAGE = np.zeros((1, 1, 2, 3)), np.zeros((1, 3, 40, 60))
+
+
+def rig(text: str, shapes=(MAP, IMAGE), **options) -> Rig:
+    return Rig(f'type: "PriorBox" prior_box_param {{ {text} }}', shapes, **options)
+
+
+def boxes(text: str, **options) -> np.ndarray:
+    """The boxes of each cell in pixels of the 60 x 40 image: (H, W, P, 4)."""
+    top = rig(text, **options).forward()[0]
+    return top[0, 0].reshape(2, 3, -1, 4) * [60, 40, 60, 40]
+
+
+def test_boxes_by_hand(device):
+    got = boxes("min_size: 10.9 max_size: 40 aspect_ratio: 4", device=device)
+    centre = np.array([30.0, 10, 30, 10])  # of row 0, column 1, with steps of 20
+    half = np.array([[5, 5], [10, 10], [10, 2.5], [2.5, 10]])  # 10; sqrt(10 * 40); 10 * 2 x 10 / 2, and flipped
+    wanted = centre + np.concatenate([-half, half], axis=1)
+    np.testing.assert_allclose(got[0, 1], wanted, rtol=1e-5)
+    np.testing.assert_allclose(got[1, 1], wanted + np.array([0, 20, 0, 20]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("min_size: 5", 1),
+        ("min_size: 5 min_size: 9", 2),
+        ("min_size: 5 max_size: 9 aspect_ratio: 2 flip: false", 3),
+        ("min_size: 5 aspect_ratio: 1 aspect_ratio: 2 aspect_ratio: 2", 3),
+        ("min_size: 5 aspect_ratio: 2 aspect_ratio: 0.5", 3),  # 0.5 is known: it came with the flip of 2
+        ("min_size: 5 min_size: 6 max_size: 7 max_size: 8 aspect_ratio: 2 aspect_ratio: 3", 12),
+    ],
+)
+def test_number_of_boxes(text, count):
+    assert boxes(text).shape == (2, 3, count, 4)
+
+
+def test_steps_offsets_and_image_size():
+    np.testing.assert_allclose(boxes("min_size: 4 step: 8 offset: 0")[1, 2, 0], [14, 6, 18, 10], rtol=1e-5)
+    np.testing.assert_allclose(boxes("min_size: 4 step_h: 10 step_w: 4 offset: 1")[0, 0, 0], [2, 8, 6, 12], rtol=1e-5)
+    top = rig("min_size: 4 img_h: 8 img_w: 16 step: 4").forward()[0]
+    np.testing.assert_allclose(top[0, 0, :4], [0, 0, 4 / 16, 4 / 8], atol=1e-7)
+    top = rig("min_size: 4 img_size: 8").forward()[0]  # steps follow from that size: 8 / 3 and 8 / 2
+    np.testing.assert_allclose(top[0, 0, :4], [(4 / 3 - 2) / 8, 0, (4 / 3 + 2) / 8, 0.5], rtol=1e-6)
+
+
+def test_clip_and_variance():
+    top = rig("min_size: 50 clip: true variance: 0.1 variance: 0.2 variance: 0.3 variance: 0.4").forward()[0]
+    assert (top[0, 0].min(), top[0, 0].max()) == (0, 1)
+    np.testing.assert_allclose(top[0, 1].reshape(-1, 4), np.tile([0.1, 0.2, 0.3, 0.4], (6, 1)), rtol=1e-6)
+    assert np.unique(rig("min_size: 5").forward()[0][0, 1]) == np.float32(0.1)
+    assert np.unique(rig("min_size: 5 variance: 0.3").forward()[0][0, 1]) == np.float32(0.3)
+
+
+def test_new_shapes_make_new_boxes(device):
+    r = rig("min_size: 10", device=device)
+    first = r.forward()[0]
+    r.top[0].data[...] = 7  # whoever wrote there, forward gives the boxes again
+    assert np.array_equal(r.forward()[0], first)
+    r.set_bottom(1, np.zeros((1, 3, 80, 60)))
+    other = r.forward()[0]
+    np.testing.assert_allclose(other[0, 0, :4], [5 / 60, 15 / 80, 15 / 60, 25 / 80], rtol=1e-5)
+    r.set_bottom(0, np.zeros((4, 1, 1, 1)))
+    assert r.forward()[0].shape == (1, 2, 4)
+
+
+def test_double_is_double():
+    got = rig("min_size: 10 aspect_ratio: 3", dtype=np.float64).forward()[0]
+    assert got.dtype == np.float64
+    np.testing.assert_allclose(got[0, 0, 4], (10 - 10 * 3**0.5 / 2) / 60, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "min_size is missing"),
+        ("min_size: -1", "positive"),
+        ("min_size: 5 max_size: 4", "above its min_size"),
+        ("min_size: 5 min_size: 6 max_size: 9", "once for each min_size"),
+        ("min_size: 5 variance: 1 variance: 1", "1 or 4"),
+        ("min_size: 5 variance: 0", "positive"),
+        ("min_size: 5 aspect_ratio: 0", "positive"),
+        ("min_size: 5 img_size: 5 img_h: 5", "either img_size"),
+        ("min_size: 5 img_h: 5", "both be positive"),
+        ("min_size: 5 step: 5 step_w: 5", "either step"),
+        ("min_size: 5 faceboxes: true", "faceboxes"),
+    ],
+)
+def test_errors(text, message):
+    with pytest.raises(LayerError, match=message):
+        rig(text)
+
+
+def test_empty_map_is_an_error():
+    with pytest.raises(LayerError, match="no cells"):
+        rig("min_size: 5", (np.zeros((1, 1, 0, 3)), IMAGE))
