@@ -85,7 +85,7 @@ def parse_text(text: str | bytes, message: Message, *, strict: bool = False, sou
     """
     decoded, encoding = _decode(text, source)
     parser = _Parser(decoded, encoding, source, strict)
-    parser.fields(message, end="", layer=None, path="", depth=0)
+    parser.fields(message, opened=0, end="", layer=None, path="", depth=0)
     if parser.oddities:
         parser.refuse_other_files(message)
         warnings.warn(parser.summary(), BoxpressoWarning, stacklevel=3)
@@ -151,12 +151,14 @@ class _Parser:
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
-    def fields(self, message: Message, end: str, layer: Message | None, path: str, depth: int) -> None:
-        """Fields up to the token `end`; `layer` is the innermost layer around, `path` the fields below it."""
+    def fields(self, message: Message, opened: int, end: str, layer: Message | None, path: str, depth: int) -> None:
+        """Fields of the message opened at an offset, up to the token `end`.
+
+        `layer` is the innermost layer around them, `path` the names of the messages between it and them.
+        """
         if depth > _DEEPEST:
             self.fail(f"messages are nested more than {_DEEPEST} deep")
         known = _fields(message.DESCRIPTOR)
-        opened = self.start
         while not (self.kind == "punct" and self.token == end):
             if self.kind == "end":
                 if not end:
@@ -191,7 +193,7 @@ class _Parser:
                 self.fail(f"expected '{{' after {field.name!r}, which is a message, saw {self.seen()}")
             if not field.repeated and parent.HasField(field.name):
                 self.twice(field.name, start, parent, layer, path)
-            close = _CLOSE[self.token]
+            opened, close = self.start, _CLOSE[self.token]
             self.advance()
             child = getattr(parent, field.name)
             if field.repeated:
@@ -199,9 +201,9 @@ class _Parser:
             else:
                 child.SetInParent()
             if child.DESCRIPTOR.full_name in _LAYERS:
-                self.fields(child, close, child, "", depth + 1)
+                self.fields(child, opened, close, child, "", depth + 1)
             else:
-                self.fields(child, close, layer, f"{path}{field.name}.", depth + 1)
+                self.fields(child, opened, close, layer, f"{path}{field.name}.", depth + 1)
             if not several or self.eat("]"):
                 return
             self.comma()
@@ -263,7 +265,7 @@ class _Parser:
         names = descriptor.enum_type.values_by_name
         if self.kind == "name" and not negative:
             if self.token not in names:
-                known = f"; it takes {', '.join(names)}" if len(names) <= 8 else ""
+                known = f"; it takes {', '.join(names)}" if len(names) <= 16 else ""
                 self.fail(f"{descriptor.name!r} has no value {self.token!r}{nearest(self.token, names) or known}")
             return int(names[self.token].number)
         number = _integer(self.token) if self.kind == "number" else None
