@@ -104,6 +104,18 @@ def test_v0_data_layers() -> None:
     assert net == expected
 
 
+def test_v0_keeps_what_stands_beside_it() -> None:
+    net = parse_net("""
+        debug_info: true state { level: 2 } input: "x" input_shape { dim: 5 }
+        layers { layer { name: "a" type: "tanh" } bottom: "x" top: "a" include { phase: TEST } }
+        layers { name: "b" type: SIGMOID bottom: "a" top: "b" }""")
+    assert net == today("""
+        debug_info: true state { level: 2 }
+        layer { name: "input" type: "Input" top: "x" input_param { shape { dim: 5 } } }
+        layer { name: "a" type: "TanH" bottom: "x" top: "a" include { phase: TEST } }
+        layer { name: "b" type: "Sigmoid" bottom: "a" top: "b" }""")
+
+
 def test_v0_parameter_that_the_type_does_not_take_is_dropped_with_a_warning() -> None:
     with pytest.warns(BoxpressoWarning, match=r"layer 'r' of type 'relu' does not take kernelsize, stride"):
         net = parse_net('layers { layer { name: "r" type: "relu" kernelsize: 3 stride: 2 } top: "r" }')

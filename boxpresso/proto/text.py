@@ -147,6 +147,8 @@ class _Parser:
             return "the end of the file"
         if self.kind == "bad" and self.token in "\"'":
             return "a string without its closing quote"
+        if self.token == "/":
+            return "'/' (a comment starts with '#')"
         return repr(self.token)
 
     # -- messages ------------------------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@
     V1       layers { name type: CONVOLUTION blobs_lr param: "w" .. }   2014
     today    layer { name type: "Convolution" param { name lr_mult } .. }
 
-The results are those of BVLC Caffe's upgrade tools, except that V0's upgrade keeps net fields (state, debug_info,
-input_shape) and V1 layers mixed into a V0 net, which Caffe drops.
+The results are those of BVLC Caffe's upgrade tools, except that an upgrade from V0 keeps what Caffe drops: the net's
+state, debug_info and input_shape, V1 layers between V0 ones, and V1 fields (such as include) beside a V0 layer.
 """
 
 from __future__ import annotations
@@ -226,7 +226,8 @@ def _upgrade_v0_layer(old: V1LayerParameter, source: str) -> V1LayerParameter:
     if not old.HasField("layer"):
         return _copy(old)
     inner: V0LayerParameter = old.layer
-    new = V1LayerParameter(bottom=old.bottom, top=old.top)
+    new = _copy(old)
+    new.ClearField("layer")
     if inner.HasField("name"):
         new.name = inner.name
     if inner.HasField("type") and inner.type != "padding":
