@@ -1,0 +1,120 @@
+"""Fillers: the first values of learned blobs, by Caffe's formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...proto.errors import LayerError, nearest
+
+Shape = tuple[int, ...]
+FAN_IN, FAN_OUT, AVERAGE = 0, 1, 2
+
+
+def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any = np.float32) -> np.ndarray:
+    """An array of `shape` and `dtype`, filled as `filler`, a FillerParameter, says.
+
+    filler.type is one of constant, uniform, gaussian, xavier, msra, positive_unitball and bilinear; each is described
+    at its function below. The formulas are Caffe's, the random numbers are numpy's. Raises LayerError for an unknown
+    type, for numbers that the type cannot use, and for a blob without elements.
+    """
+    shape = tuple(int(size) for size in shape)
+    make = FILLERS.get(filler.type)
+    if make is None:
+        known = ", ".join(sorted(FILLERS))
+        raise LayerError(f"unknown filler type {filler.type!r}{nearest(filler.type, FILLERS)} (known are {known})")
+    _need(prod(shape) > 0, filler, f"cannot fill a blob without elements, its shape is {shape}")
+    _need(filler.sparse == -1 or make is gaussian, filler, f"has sparse: {filler.sparse}; only gaussian knows it")
+    return np.array(make(shape, filler, rng), dtype)
+
+
+def constant(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x = value."""
+    return np.full(shape, filler.value)
+
+
+def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x ~ U(min, max)."""
+    _need(filler.min <= filler.max, filler, f"needs min <= max, got min: {filler.min:g} max: {filler.max:g}")
+    return rng.uniform(filler.min, filler.max, shape)
+
+
+def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x ~ N(mean, std^2); with `sparse` >= 0 an element is kept with the probability sparse / shape[0], else it is 0.
+
+    So each input feeds `sparse` of the shape[0] outputs on average.
+    """
+    _need(filler.std >= 0, filler, f"needs std >= 0, got {filler.std:g}")
+    values = rng.normal(filler.mean, filler.std, shape)
+    if filler.sparse == -1:
+        return values
+    _need(
+        shape and 0 <= filler.sparse <= shape[0],
+        filler,
+        f"needs sparse between 0 and the number of outputs, got sparse: {filler.sparse} for a blob of shape {shape}",
+    )
+    return values * (rng.random(shape) < filler.sparse / shape[0])
+
+
+def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x ~ U(-a, a), a = sqrt(3 / n), with the n of `fan`.
+
+    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    """
+    scale = sqrt(3 / fan(shape, filler))
+    return rng.uniform(-scale, scale, shape)
+
+
+def msra(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x ~ N(0, 2 / n), with the n of `fan`.
+
+    He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", 2015.
+    """
+    return rng.normal(0, sqrt(2 / fan(shape, filler)), shape)
+
+
+def fan(shape: Shape, filler: Any) -> float:
+    """The n of xavier and msra: fan in, fan out or their average, as variance_norm says.
+
+    Fan in is count / shape[0]; fan out is count / shape[1], or the count if there is one axis only.
+    """
+    _need(shape, filler, "needs a blob with at least one axis")
+    count = prod(shape)
+    fan_in, fan_out = count / shape[0], count / shape[1] if len(shape) > 1 else count
+    return {FAN_IN: fan_in, FAN_OUT: fan_out, AVERAGE: (fan_in + fan_out) / 2}[filler.variance_norm]
+
+
+def positive_unitball(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """x ~ U(0, 1), then divided so that the elements of each shape[0] sum to 1."""
+    _need(shape, filler, "needs a blob with at least one axis")
+    values = 1 - rng.random((shape[0], prod(shape[1:])))  # in (0, 1]: a sum is never 0
+    return (values / values.sum(1, keepdims=True)).reshape(shape)
+
+
+def bilinear(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+    """The kernel that makes a Deconvolution interpolate: (1 - |x / f - c|) (1 - |y / f - c|) in every channel.
+
+    For a square kernel of size K: f = ceil(K / 2), c = (K - 1) / (2 f). To enlarge by a factor s:
+    kernel_size 2 s - s % 2, stride s, pad ceil((s - 1) / 2), group = num_output = channels.
+    Long, Shelhamer and Darrell, "Fully Convolutional Networks for Semantic Segmentation", 2015.
+    """
+    _need(
+        len(shape) == 4 and shape[2] == shape[3], filler, f"needs a 4-axis blob with a square kernel, got shape {shape}"
+    )
+    size = shape[3]
+    factor = ceil(size / 2)
+    line = 1 - np.abs(np.arange(size) / factor - (size - 1) / (2 * factor))
+    return np.broadcast_to(np.outer(line, line), shape)
+
+
+def _need(condition: object, filler: Any, message: str) -> None:
+    if not condition:
+        raise LayerError(f"{filler.type} filler: {message}")
+
+
+FILLERS: dict[str, Callable[[Shape, Any, np.random.Generator], np.ndarray]] = {
+    make.__name__: make for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear)
+}
