@@ -1,0 +1,105 @@
+"""Detections written to files, as Caffe's DetectionOutput does for the VOC, COCO and ILSVRC servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...proto import LabelMap, parse_text
+from ...proto.errors import LayerError
+
+FORMATS = ("VOC", "COCO", "ILSVRC")
+
+
+class Results:
+    """Collects detections image by image and writes them after every `num_test_image` images.
+
+    param: a SaveOutputParameter. name_size_file names the images in the order in which they come, a line `name height
+    width` each; label_map_file names the classes. VOC: prefix + class.txt for each class but the background, lines
+    `image score xmin ymin xmax ymax` in whole pixels. ILSVRC: prefix.txt, lines `image label score xmin ...`. COCO:
+    prefix.json, a list of {image_id, category_id, bbox: [x, y, width, height], score}. The directory is made when the
+    first file is written; unlike Caffe nothing is removed from it. Raises LayerError for files that cannot be read.
+    """
+
+    def __init__(self, param: Any, background: int) -> None:
+        self.param, self.background = param, background
+        if param.output_format not in FORMATS:
+            raise LayerError(f"output_format must be one of {', '.join(FORMATS)}, got {param.output_format!r}")
+        try:
+            labels = parse_text(Path(param.label_map_file).read_bytes(), LabelMap(), source=param.label_map_file)
+            lines = Path(param.name_size_file).read_text(encoding="utf-8").split()
+        except OSError as error:
+            raise LayerError(f"cannot read {error.filename!r} ({error.strerror})") from error
+        self.labels = {item.label: item.name for item in labels.item}
+        if len(lines) % 3 or not lines:
+            raise LayerError(f"name_size_file {param.name_size_file!r} must hold lines `name height width`")
+        self.images = [(name, int(height), int(width)) for name, height, width in zip(*[iter(lines)] * 3, strict=True)]
+        self.period = param.num_test_image if param.HasField("num_test_image") else len(self.images)
+        if not 0 < self.period <= len(self.images):
+            raise LayerError(f"num_test_image is {self.period}, but {param.name_size_file!r} names {len(self.images)}")
+        self.seen = 0
+        self.found: list[dict[str, Any]] = []
+
+    def add(self, rows: Iterable[np.ndarray]) -> None:
+        """The detections of the next image: rows (label, score, xmin, ymin, xmax, ymax) in parts of it."""
+        name, height, width = self.images[self.seen]
+        for label, score, *corners in rows:
+            box = self.in_image(np.array(corners, np.float32), height, width)
+            box[2:] -= box[:2]
+            if int(label) not in self.labels:
+                raise LayerError(f"label {int(label)} is not in the label map {self.param.label_map_file!r}")
+            self.found.append(
+                {
+                    "image_id": name,
+                    "category_id": int(label),
+                    "bbox": [round(float(v), 2) for v in box],
+                    "score": float(score),
+                }
+            )
+        self.seen += 1
+        if self.seen == self.period:
+            self.write()
+            self.seen, self.found = 0, []
+
+    def in_image(self, box: np.ndarray, height: int, width: int) -> np.ndarray:
+        """The box in pixels of the original image, which resize_param may have fitted into another shape."""
+        p, image = self.param.resize_param, np.array([width, height] * 2, np.float32)
+        mode = p.resize_mode if self.param.HasField("resize_param") else p.WARP
+        if mode == p.FIT_SMALL_SIZE and p.height_scale and p.width_scale:
+            return np.clip(box * np.array([p.width_scale, p.height_scale] * 2, np.float32), 0, image)
+        if mode == p.FIT_LARGE_SIZE_AND_PAD:
+            aspect, wanted = width / height, p.width / p.height
+            used = np.array([min(1, aspect / wanted), min(1, wanted / aspect)] * 2, np.float32)
+            box = (box - (1 - used) / 2) / used
+        return np.clip(box, 0, 1) * image
+
+    def write(self) -> None:
+        folder, prefix = Path(self.param.output_directory), self.param.output_name_prefix
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.param.output_format == "COCO":
+            named = [{**found, "category_id": number(self.labels[found["category_id"]])} for found in self.found]
+            text = json.dumps([{**found, "image_id": number(found["image_id"])} for found in named], indent=1)
+            (folder / f"{prefix}.json").write_text(text + "\n", encoding="utf-8")
+        elif self.param.output_format == "ILSVRC":
+            text = "".join(line(found, f"{found['category_id']} ") for found in self.found)
+            (folder / f"{prefix}.txt").write_text(text, encoding="utf-8")
+        else:
+            for label, name in self.labels.items():
+                if label != self.background:
+                    text = "".join(line(found, "") for found in self.found if found["category_id"] == label)
+                    (folder / f"{prefix}{name}.txt").write_text(text, encoding="utf-8")
+
+
+def line(found: dict[str, Any], label: str) -> str:
+    """A detection as VOC's and ILSVRC's files have it: corners in whole pixels."""
+    x, y, width, height = map(int, found["bbox"])
+    return f"{found['image_id']} {label}{found['score']:.6g} {x} {y} {x + width} {y + height}\n"
+
+
+def number(text: str) -> int | str:
+    """COCO's ids are numbers; other names stay as they are."""
+    return int(text) if text.isdecimal() else text
