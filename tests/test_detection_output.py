@@ -178,7 +178,7 @@ def test_saved_files(tmp_path):
     for kind in ("VOC", "COCO", "ILSVRC"):
         out = tmp_path / kind / "results"
         text = f"""{TWO} confidence_threshold: 0.1 save_output_param {{ output_directory: "{out}"
-            output_name_prefix: "x_" output_format: "{kind}" label_map_file: "{tmp_path}/labels" 
+            output_name_prefix: "x_" output_format: "{kind}" label_map_file: "{tmp_path}/labels"
             name_size_file: "{tmp_path}/names" }}"""
         r = rig(text, scores)
         r.forward()

@@ -102,7 +102,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
         """Where in scores (N, P, C), flat, the candidates are, by image, then label, best first; and the index at which
         each image's label starts among them, with the end at the end."""
         found, sizes = [np.zeros(0, np.intp)], [0]
-        for image, values in enumerate(scores.reshape(self.batch, -1)):
+        for image, values in enumerate(scores.reshape(self.batch, self.priors * self.classes)):
             place = np.flatnonzero(values > self.threshold)
             label = place % self.classes
             order = np.argsort(label.astype(np.int16), kind="stable")  # of 16 bits: a radix sort
