@@ -13,6 +13,7 @@ from .cuda import cublas
 from .kernel import Kernels
 
 HOST, TILED = Kernels("gemm.cpp"), Kernels("gemm.cu")
+CUT = 48  # gemm.h's
 FEW = 8  # rows below which a product is bound by reading the other matrix, once
 
 
@@ -50,14 +51,14 @@ def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, 
     """Cuts rows x columns of C for the workers: the rows and columns of a block, and the number of blocks.
 
     Columns are cut first, for a block packs its columns of B once for all its rows. Cuts are at multiples of each tile size
-    of gemm.h (24 rows, 48 columns). `times`: how many products of this size are made at once.
+    of gemm.h (24 rows, CUT columns). `times`: how many products of this size are made at once.
     """
-    panels = -(-columns // 48)
+    panels = -(-columns // CUT)
     each = max(1, min(8, panels * times // (4 * workers)))
     across = -(-panels // each)
-    down = 1 if workers == 1 else max(1, min(4 * workers // (across * times), rows // 48))
+    down = 1 if workers == 1 else max(1, min(4 * workers // max(1, across * times), rows // 48))
     high = -(-rows // (24 * down)) * 24
-    return high, each * 48, -(-rows // high) * across
+    return high, each * CUT, -(-rows // high) * across
 
 
 def on_host(

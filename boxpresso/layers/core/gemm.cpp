@@ -18,18 +18,7 @@ KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, R
         for (int k = 0; width < WIDTH && k < deep; ++k) std::fill(room + k * WIDTH + width, room + (k + 1) * WIDTH, Real(0));
         return {room, WIDTH};
       }
-      const Real* from = b + long(k0) * columns + j;
-      if (width == WIDTH && height <= 4 * ROWS) return {from, columns};  // too few rows to pay for packing
-      for (int k = 0; k < deep; ++k, from += columns) {
-        Real* to = room + k * WIDTH;
-        if (width == WIDTH) {
-          for (int v = 0; v < VECTORS; ++v) store(to + v * LANES, load(from + v * LANES));
-        } else {
-          std::memcpy(to, from, width * sizeof(Real));
-          std::memset(to + width, 0, (WIDTH - width) * sizeof(Real));
-        }
-      }
-      return {room, WIDTH};
+      return plain_panel(b + long(k0) * columns + j, columns, deep, width, height, room);
     };
     multiply(height, min(wide, columns - j0), depth, left, panel, c + long(i0) * columns + j0, columns,
              Finish{alpha, beta});

@@ -18,12 +18,28 @@ constexpr int LANES = 32 / sizeof(Real), ROWS = 6, VECTORS = 2;
 constexpr int LANES = 16 / sizeof(Real), ROWS = 4, VECTORS = 2;
 #endif
 constexpr int WIDTH = LANES * VECTORS;  // columns of a tile and of a panel
+constexpr int CUT = 48;                 // a multiple of WIDTH in all its forms, which the .py files cut columns at
 constexpr int DEPTH = 192;              // rows of a panel: DEPTH x WIDTH takes three quarters of a 48 KiB first cache
 typedef Real Vector __attribute__((vector_size(LANES * sizeof(Real)), aligned(alignof(Real)), may_alias));
 
 DEVICE Vector load(const Real* from) { return *(const Vector*)from; }
 DEVICE void store(Real* to, Vector value) { *(Vector*)to = value; }
 DEVICE Vector all(Real value) { return value - Vector{}; }  // x - 0 is x for every x, -0 and NaN included
+
+// Copies n elements, most often few: without a call, and without reading past them.
+DEVICE void copy(const Real* from, Real* to, int n) {
+  constexpr int FEW = 4;
+  if (n >= LANES) {
+    int i = 0;
+    for (; i + LANES <= n; i += LANES) store(to + i, load(from + i));
+    if (i < n) store(to + n - LANES, load(from + n - LANES));  // the last vector overlaps the one before
+  } else if (n >= FEW) {
+    for (int i = 0; i + FEW <= n; i += FEW) std::memcpy(to + i, from + i, FEW * sizeof(Real));
+    std::memcpy(to + n - FEW, from + n - FEW, FEW * sizeof(Real));
+  } else {
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+  }
+}
 
 // Memory of the calling worker, kept between calls; each slot is one array of at least `count` elements.
 DEVICE Real* scratch(int slot, size_t count) {
@@ -112,6 +128,22 @@ DEVICE void pack_rows(const Left& a, int rows, int depth, Real* out) {
       for (int r = 0; r < ROWS; ++r)
         for (int k = 0; k < depth; ++k) out[k * ROWS + r] = i + r < rows ? from[r * a.row + k * a.step] : Real(0);
   }
+}
+
+// Rows of B as they lie in a matrix, `stride` elements apart. Where the product has few `rows` that read the panel, and all
+// its columns are there, it is used in place; otherwise it is packed, with zeros after the last column.
+DEVICE Panel plain_panel(const Real* from, long stride, int depth, int columns, int rows, Real* room) {
+  if (columns == WIDTH && rows <= 4 * ROWS) return {from, stride};
+  Real* to = room;
+  for (int k = 0; k < depth; ++k, from += stride, to += WIDTH) {
+    if (columns == WIDTH) {
+      for (int v = 0; v < VECTORS; ++v) store(to + v * LANES, load(from + v * LANES));
+    } else {
+      copy(from, to, columns);
+      for (int x = columns; x < WIDTH; ++x) to[x] = 0;
+    }
+  }
+  return {room, WIDTH};
 }
 
 // C = A B for `rows` x `columns` of C. `panel_of(k, depth, j, columns, room)` gives the panel of B with rows from k and
