@@ -135,8 +135,8 @@ def check_gradient(
     """
     assert rig.dtype == np.float64, "the gradient check runs in double"
     rng = np.random.default_rng(7)
-    upstream = [rng.standard_normal(t.shape) for t in map(np.asarray, rig.forward())]
     start = [np.array(b.data) for b in rig.bottom]
+    upstream = [rng.standard_normal(t.shape) for t in map(np.asarray, rig.forward())]
     down = [i in bottoms for i in range(len(rig.bottom))]
 
     def value() -> float:

@@ -1,10 +1,16 @@
-// relu.cu: the rectifier and its gradient.
+// relu.cu: the rectifier, up to a ceiling, and its gradient.
 #include "kernel.h"
 
-KERNEL relu_forward(int n, const Real* bottom, Real* top, Real slope) {
-  GRID_LOOP(i, n) top[i] = bottom[i] > 0 ? bottom[i] : bottom[i] * slope;
+KERNEL relu_forward(int n, const Real* bottom, Real* top, Real slope, Real ceiling) {
+  GRID_LOOP(i, n) {
+    const Real x = bottom[i], y = x > 0 ? x : x * slope;
+    top[i] = y > ceiling ? ceiling : y;  // not min(): a NaN stays one on both machines
+  }
 }
 
-KERNEL relu_backward(int n, const Real* bottom, const Real* top_diff, Real* bottom_diff, Real slope) {
-  GRID_LOOP(i, n) bottom_diff[i] = bottom[i] > 0 ? top_diff[i] : top_diff[i] * slope;
+KERNEL relu_backward(int n, const Real* bottom, const Real* top_diff, Real* bottom_diff, Real slope, Real ceiling) {
+  GRID_LOOP(i, n) {
+    const Real x = bottom[i], g = top_diff[i];
+    bottom_diff[i] = x >= ceiling ? Real(0) : x > 0 ? g : g * slope;
+  }
 }
