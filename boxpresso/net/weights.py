@@ -1,0 +1,330 @@
+"""Weights: a .caffemodel or an .h5 file, from disk to layers and back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..proto.binary import (
+    HDF5,
+    LIMIT,
+    Broken,
+    LayerWeights,
+    Source,
+    encode_layer,
+    encode_net,
+    parse_weights,
+    read_blob,
+    read_bytes,
+    read_mean,
+    what_is,
+)
+from ..proto.errors import BoxpressoWarning, ModelError
+
+__all__ = [
+    "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
+    "read_weights", "save_weights",
+]  # fmt: skip
+
+Row = tuple[str, str, Iterable[str], Iterable[str], Sequence[np.ndarray]]  # name, type, bottoms, tops, blobs
+
+
+class Weights(Mapping[str, LayerWeights]):
+    """The layers of a weight file by name, in the file's order. `layers` lists them all: Caffe accepts a name twice."""
+
+    def __init__(self, path: str, name: str, layers: Sequence[LayerWeights]) -> None:
+        self.path, self.name, self.layers = path, name, list(layers)
+        self._by_name = {layer.name: layer for layer in self.layers}
+
+    def __getitem__(self, name: str) -> LayerWeights:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+
+# Reading
+
+
+def read_weights(path: Source) -> Weights:
+    """The weights in a file: a .caffemodel in V0, V1 or today's form, of any fork, or HDF5 as Caffe writes it.
+
+    What the file holds decides, not its name. Arrays are as stored: float32, float64 or (NVCaffe, OpenCV) float16,
+    those of a .caffemodel read-only. Raises ModelError that says what the file is, or where it ends too early.
+    """
+    shown = os.fspath(path)
+    data = read_bytes(path)
+    if data.startswith(HDF5):
+        return Weights(shown, "", _read_hdf5(shown))
+    kind = what_is(data)
+    if kind:
+        raise ModelError(f"{shown} is no .caffemodel but {kind}")
+    try:
+        name, layers = parse_weights(data)
+    except Broken as broken:
+        raise ModelError(f"{shown} is no whole .caffemodel: {broken}; fetch or save it again") from None
+    if not layers:
+        raise ModelError(f"{shown} is no .caffemodel: it holds no layers")
+    return Weights(shown, name, layers)
+
+
+def _read_hdf5(path: str) -> list[LayerWeights]:
+    """/data/<layer>/<index>. A layer name with "/" is a path of groups. Shared blobs are there for their owner only."""
+    h5py = _h5py(path)
+    layers: list[LayerWeights] = []
+
+    def visit(name: str, group: Any) -> None:
+        found = {int(key): item for key, item in group.items() if isinstance(item, h5py.Dataset) and key.isdecimal()}
+        inner = [(key, item) for key, item in group.items() if isinstance(item, h5py.Group)]
+        if found or not inner:
+            if found and max(found) > 99:
+                raise ModelError(
+                    f"{path}: layer {name!r} has a blob with the index {max(found)}; that is no weight file"
+                )
+            blobs = [_dataset(path, name, found[i]) if i in found else None for i in range(max(found, default=-1) + 1)]
+            layers.append(LayerWeights(name, None, blobs))
+        for key, item in inner:
+            visit(f"{name}/{key}", item)
+
+    try:
+        with h5py.File(path, "r") as file:
+            data = file.get("data")
+            if not isinstance(data, h5py.Group):
+                held = ", ".join(file) or "nothing"
+                raise ModelError(f"{path} is HDF5 without the group /data, where Caffe keeps weights; it has {held}")
+            for key, item in data.items():
+                if isinstance(item, h5py.Group):
+                    visit(key, item)
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
+        raise ModelError(f"{path} is no whole HDF5 file: {error}; fetch or save it again") from error
+    if not layers:
+        raise ModelError(f"{path} holds no weights: its group /data is empty (data for training, not weights?)")
+    return layers
+
+
+def _dataset(path: str, layer: str, dataset: Any) -> np.ndarray:
+    values = dataset[()]
+    if not isinstance(values, (np.ndarray, np.number)) or values.dtype.kind not in "fiu":
+        raise ModelError(f"{path}: {dataset.name} of layer {layer!r} is {dataset.dtype}; weights are numbers")
+    return np.asarray(values)
+
+
+def _h5py(path: str) -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise ModelError(f"{path} is HDF5, which needs h5py: pip install h5py") from error
+    return h5py
+
+
+# Copying
+
+
+@dataclass
+class CopyReport:
+    """What `copy_weights` did, as names of layers."""
+
+    path: str
+    matched: list[str] = field(default_factory=list)  # in both: copied
+    missing: list[str] = field(default_factory=list)  # layers of the net with parameters that the file has not
+    unused: list[str] = field(default_factory=list)  # layers of the file with blobs that the net has not
+
+    def __str__(self) -> str:
+        lines = [f"{self.path}: {len(self.matched)} layers copied"]
+        if self.missing:
+            lines.append(f"not in the file, left as they were: {', '.join(self.missing)}")
+        if self.unused:
+            lines.append(f"not in the net, not used: {', '.join(self.unused)}")
+        return "; ".join(lines)
+
+
+def copy_weights(weights: Weights, layers: Iterable[Any]) -> CopyReport:
+    """Copies a file's blobs to the layers of the same names, as Caffe's CopyTrainedLayersFrom; all of them or none.
+
+    layers: objects with `name`, `type` and `blobs`, each blob with `shape` and `data`. Names that only one side has are
+    no error; the report lists them. Another number of blobs or another shape is a ModelError even if the counts agree,
+    except that leading axes of size 1 do not matter: until 2014 Caffe stored every blob with four axes. A name that the
+    file has several times goes to the layers of that name in order, and what is left over to the last of them.
+
+    BatchNorm also takes the forms of other forks, see `batch_norm_blobs`.
+    """
+    layers = list(layers)
+    targets: dict[str, list[Any]] = {}
+    for layer in layers:
+        targets.setdefault(layer.name, []).append(layer)
+    seen: dict[str, int] = {}
+    plan: list[tuple[Any, np.ndarray]] = []
+    report = CopyReport(weights.path)
+    for source in weights.layers:
+        same = targets.get(source.name)
+        if same is None:
+            if source.blobs:
+                report.unused.append(source.name)
+            continue
+        turn = seen[source.name] = seen.get(source.name, -1) + 1
+        pairs = _pair(weights.path, source, same[min(turn, len(same) - 1)], layers)
+        plan += pairs
+        if pairs:
+            report.matched.append(source.name)
+    report.missing = [name for name, same in targets.items() if name not in seen and any(layer.blobs for layer in same)]
+    with np.errstate(over="ignore"):  # a double that float32 cannot hold becomes infinite, as in Caffe
+        for blob, values in plan:
+            blob.data[...] = values.reshape(blob.shape)
+    if not plan and report.missing:
+        warnings.warn(
+            f"{weights.path} has no layer of this net: it has {_some(report.unused)}, the net {_some(report.missing)}",
+            BoxpressoWarning,
+            stacklevel=3,
+        )
+    return report
+
+
+def batch_norm_blobs(blobs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """A BatchNorm's blobs in today's order: mean, variance, scale factor and, where there are five, scale and bias.
+
+    NVCaffe and Intel's Caffe keep scale and bias in BatchNorm itself, in this order. DIGITS with older NVCaffe wrote
+    (scale, bias, mean, variance, one reserved number), told apart as NVCaffe does by the single number at the end; its
+    statistics are not scaled, so the factor is 1. Source: NVCaffe's Net::CopyTrainedLayersFrom.
+    """
+    if len(blobs) == 5 and blobs[4].size == 1 and blobs[2].size > 1:
+        scale, bias, mean, variance, _ = blobs
+        return [mean, variance, np.ones(1, np.float32), scale, bias]
+    return list(blobs)
+
+
+def _pair(path: str, source: LayerWeights, layer: Any, layers: Sequence[Any]) -> list[tuple[Any, np.ndarray]]:
+    """Each blob of a layer with the file's values for it. Raises ModelError if they do not fit."""
+    who = f"{path}: layer {source.name!r} ({layer.type})"
+    advice = "Use the prototxt that it was trained with; to learn this layer from scratch, give it another name"
+    vectors = layer.type.lower() == "batchnorm"
+    blobs: Sequence[np.ndarray | None] = source.blobs
+    if vectors:
+        blobs = _fit_batch_norm(who, [blob for blob in source.blobs if blob is not None], len(layer.blobs))
+    if len(blobs) > len(layer.blobs):
+        raise ModelError(f"{who} has {len(blobs)} blobs in the file but {len(layer.blobs)} in the net. {advice}")
+    pairs = []
+    for i, blob in enumerate(layer.blobs):
+        values = blobs[i] if i < len(blobs) else None
+        if values is None:
+            if not _is_shared(blob, layers):
+                raise ModelError(
+                    f"{who} has {len(layer.blobs)} blobs in the net, but the file lacks blob {i}. {advice}"
+                )
+            continue
+        if _bare(values.shape, vectors) != _bare(blob.shape, vectors):
+            raise ModelError(
+                f"{who}: blob {i} has the shape {values.shape} in the file but {tuple(blob.shape)} in the net. {advice}"
+            )
+        pairs.append((blob, values))
+    return pairs
+
+
+def _fit_batch_norm(who: str, blobs: list[np.ndarray], count: int) -> list[np.ndarray]:
+    """A BatchNorm's blobs for a layer that has `count` of them: without scale and bias if they change nothing."""
+    blobs = batch_norm_blobs(blobs)
+    if len(blobs) != 5 or count != 3:
+        return blobs
+    if np.any(blobs[3] != 1) or np.any(blobs[4] != 0):
+        raise ModelError(
+            f"{who} has a scale and a bias of its own in the file (NVCaffe's five blobs), but not in the net; "
+            "write batch_norm_param {{ scale_bias: true } in the prototxt"
+        )
+    return blobs[:3]
+
+
+def _bare(shape: Sequence[int], vector: bool) -> tuple[int, ...]:
+    """A shape without its leading axes of size 1; of a vector (NVCaffe has (1, C, 1, 1)) without any of size 1."""
+    if vector:
+        return tuple(size for size in shape if size != 1)
+    first = next((axis for axis, size in enumerate(shape) if size != 1), len(shape))
+    return tuple(shape[first:])
+
+
+def _is_shared(blob: Any, layers: Sequence[Any]) -> bool:
+    """Whether a parameter is another layer's too: HDF5 then keeps its values with the owner only."""
+
+    def memory(other: Any) -> Any:
+        return getattr(other.data, "buffer", other.data)
+
+    def same(a: Any, b: Any) -> bool:
+        return a is b or (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b))
+
+    return any(same(memory(blob), memory(b)) for layer in layers for b in layer.blobs if b is not blob)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (", .." if len(names) > 3 else "") if names else "none"
+
+
+# Saving
+
+
+def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> None:
+    """Writes the weights of a net as Caffe does: a .caffemodel, or HDF5 when the name ends in .h5 or .hdf5.
+
+    layers: (name, type, bottoms, tops, arrays) of each layer. float64 stays double, all else is written as float32. The
+    file is made under another name in the same folder and takes the place of an older one only when it is on disk as a
+    whole. Raises ModelError when it cannot be written; then what was there before is untouched.
+    """
+    shown = os.fspath(path)
+    rows = [(name, kind, list(bottoms), list(tops), list(blobs)) for name, kind, bottoms, tops, blobs in layers]
+    if shown.endswith((".h5", ".hdf5")):
+        _replace(shown, lambda part: _write_hdf5(shown, part, rows))
+    else:
+        _replace(shown, lambda part: _write_caffemodel(shown, part, rows, net_name))
+
+
+def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) -> None:
+    parts = encode_net(net_name, [encode_layer(*row) for row in rows])
+    size = sum(map(len, parts))
+    if size > LIMIT:
+        raise ModelError(f"{path} would have {size} bytes, and a .caffemodel at most 2^31 - 1; save it as .h5")
+    with open(part, "xb") as file:
+        file.writelines(parts)
+
+
+def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
+    h5py = _h5py(path)
+    with h5py.File(part, "x") as file:
+        data = file.create_group("data")
+        for name, _, _, _, blobs in rows:
+            if any(step in ("", ".", "..") for step in name.split("/")):
+                raise ModelError(f"{path}: HDF5 cannot hold a layer of the name {name!r}; save it as .caffemodel")
+            try:
+                group = data.require_group(name)
+                for i, blob in enumerate(blobs):
+                    dtype = np.float64 if blob.dtype == np.float64 else np.float32
+                    group.create_dataset(str(i), data=np.asarray(blob, dtype))
+            except (ValueError, TypeError) as error:
+                raise ModelError(
+                    f"{path}: HDF5 cannot hold two layers {name!r}, or a layer that is called as the blob of another; "
+                    "save it as .caffemodel"
+                ) from error
+
+
+def _replace(path: str, write: Callable[[str], None]) -> None:
+    """Lets `write` make a file beside `path`, waits until the disk has it, and gives it the name."""
+    target = os.path.realpath(path)
+    part = f"{target}.{secrets.token_hex(4)}.part"
+    try:
+        write(part)
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        raise ModelError(
+            f"cannot write {path}: {error.strerror or error}; what was there before is untouched"
+        ) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(part)

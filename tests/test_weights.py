@@ -1,0 +1,605 @@
+"""Weight files: real ones, those that protobuf's own writer makes in all of Caffe's forms, and broken ones."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from contextlib import suppress
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+from shared import SHARED, need
+
+from boxpresso.layers.core import Blob
+from boxpresso.net import weights as module
+from boxpresso.net.weights import batch_norm_blobs, copy_weights, read_blob, read_mean, read_weights, save_weights
+from boxpresso.proto import BlobProto, NetParameter
+from boxpresso.proto.errors import BoxpressoWarning, ModelError
+
+MODELS = sorted(p for p in (SHARED / "models").rglob("*.caffemodel") if p.parent.name != "broken")
+W = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2) - 7.5
+B = np.array([1.25, -3], np.float32)
+
+
+def layer(name, *blobs, type="Convolution"):
+    """What copy_weights asks of a layer: name, type, and blobs with a shape and data."""
+    return SimpleNamespace(
+        name=name, type=type, blobs=[SimpleNamespace(shape=np.shape(b), data=np.array(b, np.float32)) for b in blobs]
+    )
+
+
+def put(proto, array, legacy=False, double=False):
+    """Fills a BlobProto as Caffe does."""
+    if legacy:
+        proto.num, proto.channels, proto.height, proto.width = (1,) * (4 - array.ndim) + array.shape
+    else:
+        proto.shape.dim.extend(array.shape)
+    (proto.double_data if double else proto.data).extend(array.ravel().tolist())
+
+
+def net_bytes(form="today", double=False):
+    """A net of a convolution, a layer without weights and an inner product, written by protobuf."""
+    net = NetParameter(name="net")
+    for name, type, blobs in (("conv", 4, [W, B]), ("relu", 18, []), ("ip", 14, [W.reshape(2, 12), B])):
+        if form == "today":
+            one = net.layer.add(name=name, type={4: "Convolution", 18: "ReLU", 14: "InnerProduct"}[type])
+            one.bottom.append("x")
+            one.param.add(lr_mult=2)
+        elif form == "v1":
+            one = net.layers.add(name=name, type=type, bottom=["x"], top=["y"], blobs_lr=[1, 2])
+        else:
+            outer = net.layers.add(bottom=["x"], top=["y"])
+            one = outer.layer
+            one.name, one.type = name, {4: "conv", 18: "relu", 14: "innerproduct"}[type]
+        for blob in blobs:
+            put(one.blobs.add(), blob, legacy=form != "today", double=double)
+    return net.SerializeToString()
+
+
+def written(tmp_path, data, name="net.caffemodel"):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def refused(path, reader=read_weights):
+    with pytest.raises(ModelError) as caught:
+        reader(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def layers_or_refusal(path, reader=read_weights):
+    """The layers of a file, or nothing when it is refused; any other exception than a ModelError fails the test."""
+    with suppress(ModelError):
+        return getattr(reader(path), "layers", None)
+    return []
+
+
+# Real files
+
+
+@pytest.mark.parametrize("name", ["net.caffemodel", "net.caffemodel.h5", "net_v1_legacy4d.caffemodel"])
+def test_what_caffe_wrote(name):
+    weights = read_weights(need(f"golden/io/{name}"))
+    expected = np.load(need("golden/io/net.npz"))
+    seen = 0
+    for layer_name, found in weights.items():
+        for i, blob in enumerate(found.blobs):
+            wanted = expected[f"{layer_name}_{i}"]
+            if "legacy" in name:
+                assert blob.ndim == 4
+                blob = blob.reshape(wanted.shape)
+            assert blob.dtype == wanted.dtype
+            np.testing.assert_array_equal(blob, wanted, strict=True)
+            seen += 1
+    assert seen == (4 if "legacy" in name else 11)
+
+
+@pytest.mark.parametrize("path", MODELS or [None], ids=lambda p: str(p and p.relative_to(SHARED / "models")))
+def test_real_models_agree_with_protobuf(path):
+    """Every model in ../shared: the same layers and values as protobuf's own reader gives."""
+    if path is None:
+        pytest.skip("the models of ../shared are not on this machine")
+    net = NetParameter.FromString(path.read_bytes())
+    ours = read_weights(path).layers
+    theirs = net.layers or net.layer
+    assert [found.name for found in ours] == [one.name for one in theirs]
+    halves = 0
+    for found, one in zip(ours, theirs, strict=True):
+        assert found.type
+        for blob, proto in zip(found.blobs, one.blobs, strict=True):
+            old = [proto.num, proto.channels, proto.height, proto.width]
+            assert list(blob.shape) == (old if proto.HasField("num") else list(proto.shape.dim))
+            values = np.array(proto.data, np.float32)
+            if not len(values):
+                values = np.frombuffer(proto.raw_data, {1: np.float32, 2: np.float16}[proto.raw_data_type])
+                halves += blob.dtype == np.float16
+            assert np.array_equal(blob.ravel(), values)
+    assert sum(len(found.blobs) for found in ours) > 0
+    assert (halves > 0) == ("_half" in path.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("html_not_a_model.caffemodel", ["HTML", "<!DOCTYPE html>"]),
+        ("res10_truncated_1630208.caffemodel", ["truncated", "layer_256_1_conv1", "1179815", "774055"]),
+        ("res10_truncated_73728.caffemodel", ["truncated", "layer_64_1_conv2_h", "37005", "14906"]),
+        ("res10_deploy.prototxt", ["prototxt"]),
+    ],
+)
+def test_real_broken_files(name, says):
+    message = refused(need(f"models/broken/{name}"))
+    assert all(word in message for word in says), message
+
+
+# All forms
+
+
+@pytest.mark.parametrize("form", ["today", "v1", "v0"])
+@pytest.mark.parametrize("double", [False, True])
+def test_forms(tmp_path, form, double):
+    weights = read_weights(written(tmp_path, net_bytes(form, double)))
+    assert weights.name == "net"
+    assert list(weights) == ["conv", "relu", "ip"]
+    assert [weights[name].type for name in weights] == ["Convolution", "ReLU", "InnerProduct"]
+    for name, first in (("conv", W), ("ip", W.reshape(2, 12))):
+        values = weights[name].blobs
+        assert [v.dtype for v in values] == [np.float64 if double else np.float32] * 2
+        assert values[0].ndim == (first.ndim if form == "today" else 4)
+        np.testing.assert_array_equal(values[0].reshape(first.shape), first)
+        np.testing.assert_array_equal(values[1].ravel(), B)
+    assert weights["relu"].blobs == []
+    net = [layer("conv", W * 0, B * 0), layer("ip", W.reshape(2, 12) * 0, B * 0, type="InnerProduct")]
+    assert copy_weights(weights, net).matched == ["conv", "ip"]
+    np.testing.assert_array_equal(net[1].blobs[0].data, W.reshape(2, 12))
+    np.testing.assert_array_equal(net[1].blobs[1].data, B)
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [(0, np.float64), (1, np.float32), (2, np.float16)])
+def test_raw_data_of_nvcaffe(tmp_path, kind, dtype):
+    net = NetParameter()
+    blob = net.layer.add(name="conv", type="Convolution").blobs.add(
+        raw_data_type=kind, raw_data=W.astype(dtype).tobytes()
+    )
+    blob.shape.dim.extend(W.shape)
+    made = read_weights(written(tmp_path, net.SerializeToString()))["conv"].blobs[0]
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made, W)
+    target = layer("conv", W * 0)
+    copy_weights(read_weights(tmp_path / "net.caffemodel"), [target])
+    np.testing.assert_array_equal(target.blobs[0].data, W)
+    assert target.blobs[0].data.dtype == np.float32
+
+
+def test_fields_that_forks_use_for_other_things(tmp_path):
+    """OpenCL's shape_stride and packed half, Cambricon's numbers at 10 to 13, unknown fields of every wire type."""
+    shape, half = b"\x3a\x04\x0a\x02\x01\x02", B.astype("<f2").tobytes()
+    data = b"\x2a\x08" + B.astype("<f4").tobytes()
+    strides, diff = b"\x52\x04\x0a\x02\x02\x01", b"\x62\x04" + b"\0" * 4
+    blobs = [
+        shape + strides + b"\x5a\x04" + half + diff + b"\x68\x01",  # OpenCL, half
+        data + shape + b"\x50\x04\x58\x01\x60\x03" + b"\x6d" + b"\0" * 4,  # Cambricon
+        b"\x2d" + data[2:6] + b"\x2d" + data[6:10] + b"\x3a\x04\x08\x01\x08\x02",  # not packed
+        data[:1] + b"\x04" + data[2:6] + shape + b"\x2a\x04" + data[6:10],  # packed in two pieces
+    ]
+    body = b"".join(b"\x3a" + bytes([len(blob)]) + blob for blob in blobs)
+    body = b"\x0a\x01c" + b"\x51" + b"\0" * 8 + b"\xfa\x3f\x02hi" + b"\x0d\0\0\0\0" + body
+    net = b"\x0a\x01n" + b"\xa2\x06" + bytes([len(body) & 127 | 128, len(body) >> 7]) + body + b"\x98\x06\x01"
+    found = read_weights(written(tmp_path, net))["c"].blobs
+    assert [blob.shape for blob in found] == [(1, 2)] * 4
+    for blob in found:
+        np.testing.assert_array_equal(blob[0], B)
+
+
+def test_v1_layers_count_before_todays(tmp_path):
+    """As in Caffe's upgrade: `layer` beside `layers` is dropped."""
+    net = NetParameter.FromString(net_bytes("v1"))
+    net.layer.add(name="late", type="ReLU")
+    assert list(read_weights(written(tmp_path, net.SerializeToString()))) == ["conv", "relu", "ip"]
+
+
+def test_speed(tmp_path):
+    big = [(f"l{i}", "Convolution", [], [], [np.zeros((512, 512, 5, 5), np.float32)]) for i in range(4)]
+    save_weights(tmp_path / "big.caffemodel", big)
+    start = time.perf_counter()
+    weights = read_weights(tmp_path / "big.caffemodel")
+    assert time.perf_counter() - start < 1
+    assert sum(found.blobs[0].nbytes for found in weights.layers) > 100e6
+
+
+# Broken files
+
+
+@pytest.mark.parametrize("form", ["today", "v1", "v0"])
+def test_cut_at_every_byte(tmp_path, form):
+    """A file cut anywhere is refused, or (cut between two layers) it is those layers, whole."""
+    data = net_bytes(form)
+    whole = read_weights(written(tmp_path, data)).layers
+    read = []
+    for end in range(len(data)):
+        path = written(tmp_path, data[:end])
+        found = layers_or_refusal(path)
+        read += [len(found)] if found else []
+        for one, expected in zip(found, whole[: len(found)], strict=True):
+            assert one.name == expected.name
+            assert all(np.array_equal(a, b) for a, b in zip(one.blobs, expected.blobs, strict=True))
+    assert read == [1, 2]
+
+
+def test_flipped_bits(tmp_path):
+    chance = random.Random(7)
+    for form in ("today", "v1", "v0"):
+        data = net_bytes(form, double=form == "v1")
+        for _ in range(250):
+            broken = bytearray(data)
+            for _ in range(chance.choice([1, 1, 2, 8])):
+                broken[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            path = written(tmp_path, bytes(broken))
+            for reader in (read_weights, read_blob, read_mean):
+                layers_or_refusal(path, reader)
+    for _ in range(100):
+        refused(written(tmp_path, b"\x0a\x01n" + chance.randbytes(chance.randrange(60))))
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "empty"),
+        (b"\n\n <HTML><body>Not found", "HTML"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 3\n", "git-lfs pointer"),
+        (b"# a net\nname: 'x'\nlayer { name: 'a' }", "a prototxt, not weights"),
+        (b'{"error": "rate limit"}', "a text"),
+        (b"PK\x03\x04" + b"\0" * 20 + b"archive/data.pkl", "PyTorch"),
+        (b"PK\x03\x04" + b"\0" * 20, "zip archive"),
+        (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "pickle"),
+        (b"\x08\x07\x12\x07pytorch\x1a\x031.9", "ONNX"),
+        (b"\x08\x64\x12\x0enet.caffemodel\x1a\x00", "solverstate"),
+        (b"\x08\x01\x10\x03\x18\x01\x20\x01\x2a\x00", "mean image"),
+        (b"\x1f\x8b\x08\0\0\0", "gzip"),
+        (b"\0" * 100, "zeros"),
+        (b"\x0a\x03net", "no layers"),
+        (b"\x0a\x03net\x0b", "wire type 3"),
+        (b"\x0a\x03net\x02\x00", "number 0"),
+        (b"\x0a\x03net\x98\x06" + b"\xff" * 11, "no end"),
+    ],
+)
+def test_what_it_is_instead(tmp_path, data, says):
+    assert says in refused(written(tmp_path, data))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda blob: blob.data.append(1), "asks for 2 values, but it holds 3"),
+        (lambda blob: blob.ClearField("data"), "holds 0 that can be read"),
+        (lambda blob: blob.shape.dim.append(-2), "cannot be"),
+        (lambda blob: blob.shape.dim.extend([1] * 40), "32 axes"),
+        (lambda blob: blob.shape.dim.extend([2**31 - 1, 0]), "cannot be"),
+        (lambda blob: blob.SetInParent() or setattr(blob, "height", 5), r"shape (0, 0, 5, 0)"),
+    ],
+)
+def test_a_blob_that_contradicts_itself(tmp_path, change, says):
+    net = NetParameter.FromString(net_bytes())
+    change(net.layer[0].blobs[1])
+    message = refused(written(tmp_path, net.SerializeToString()))
+    assert says in message
+    assert "layer 0 'conv'" in message
+    assert "blob 1" in message
+
+
+def test_no_file(tmp_path):
+    assert "cannot read" in refused(tmp_path / "none.caffemodel")
+    assert "cannot read" in refused(tmp_path)
+
+
+# HDF5
+
+
+def test_hdf5_without_h5py(tmp_path, monkeypatch):
+    save_weights(tmp_path / "a.h5", [("c", "Convolution", [], [], [W])])
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    assert "pip install h5py" in refused(tmp_path / "a.h5")
+
+
+def test_broken_hdf5(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["label"] = B
+    assert "without the group /data" in refused(path)
+    assert "label" in refused(path)
+    with h5py.File(path, "w") as file:
+        file["data"] = W  # an HDF5Data source
+    assert "without the group /data" in refused(path)
+    with h5py.File(path, "w") as file:
+        file["data/conv/0"] = "words"
+    assert "numbers" in refused(path)
+    with h5py.File(path, "w") as file:
+        file["data/conv/2000000000"] = B
+    assert "2000000000" in refused(path)
+    with h5py.File(path, "w") as file:
+        file.create_group("data")
+    assert "is empty" in refused(path)
+    save_weights(path, [("c", "Convolution", [], [], [np.zeros((50, 50), np.float32)])])
+    whole = path.read_bytes()
+    for end in range(8, len(whole), 97):
+        path.write_bytes(whole[:end])
+        refused(path)
+
+
+def test_hdf5_is_known_by_its_content(tmp_path):
+    save_weights(tmp_path / "a.h5", [("c", "Convolution", [], [], [W])])
+    (tmp_path / "a.h5").rename(tmp_path / "a.caffemodel")
+    assert read_weights(tmp_path / "a.caffemodel")["c"].blobs[0].shape == W.shape
+
+
+def test_hdf5_leaves_shared_blobs_to_their_owner(tmp_path):
+    """Caffe's siamese nets: the second tower's group is empty, or lacks an index."""
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["data/conv/0"], file["data/conv/1"] = W, B
+        file["data/conv_p/1"] = B * 2
+    owner, other = layer("conv", W * 0, B * 0), layer("conv_p", W * 0, B * 0)
+    weights = read_weights(tmp_path / "a.h5")
+    with pytest.raises(ModelError, match="lacks blob 0"):
+        copy_weights(weights, [owner, other])
+    other.blobs[0].data = owner.blobs[0].data.reshape(W.shape)
+    assert copy_weights(weights, [owner, other]).matched == ["conv", "conv_p"]
+    np.testing.assert_array_equal(other.blobs[0].data, W)
+    np.testing.assert_array_equal(other.blobs[1].data, B * 2)
+
+
+# Copying
+
+
+def weights_of(tmp_path, *rows):
+    save_weights(tmp_path / "w.caffemodel", [(name, kind, [], [], blobs) for name, kind, *blobs in rows])
+    return read_weights(tmp_path / "w.caffemodel")
+
+
+def test_the_report(tmp_path):
+    weights = weights_of(
+        tmp_path, ("conv", "Convolution", W), ("relu", "ReLU"), ("old", "Scale", B), ("drop", "Dropout")
+    )
+    net = [layer("data", type="Input"), layer("conv", W * 0), layer("new", B), layer("drop", type="Dropout")]
+    report = copy_weights(weights, net)
+    assert (report.matched, report.missing, report.unused) == (["conv"], ["new"], ["old"])
+    assert "w.caffemodel: 1 layers copied" in str(report)
+    assert "new" in str(report)
+    np.testing.assert_array_equal(net[2].blobs[0].data, B)
+
+
+def test_nothing_fits_warns(tmp_path):
+    with pytest.warns(BoxpressoWarning, match="'conv', the net 'conv1'"):
+        copy_weights(weights_of(tmp_path, ("conv", "Convolution", W)), [layer("conv1", W)])
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "fits"),
+    [
+        ((1, 1, 10, 20), (10, 20), True),
+        ((1, 1, 1, 20), (20,), True),
+        ((1, 1, 1, 1), (), True),
+        ((1, 20), (1, 1, 1, 20), True),
+        ((20, 10), (10, 20), False),
+        ((200,), (10, 20), False),
+        ((10, 20, 1, 1), (10, 20), False),
+        ((20, 1, 1, 1), (20,), False),
+        ((2, 10, 10), (10, 20), False),
+        ((10, 20), (10, 21), False),
+    ],
+)
+def test_shapes(tmp_path, stored, wanted, fits):
+    weights = weights_of(tmp_path, ("a", "Scale", B), ("ip", "InnerProduct", np.ones(stored, np.float32)))
+    net = [layer("a", B * 0), layer("ip", np.zeros(wanted), type="InnerProduct")]
+    if fits:
+        copy_weights(weights, net)
+        assert (net[1].blobs[0].data == 1).all()
+        return
+    with pytest.raises(ModelError) as caught:
+        copy_weights(weights, net)
+    for word in ("w.caffemodel", "'ip'", "InnerProduct", "blob 0", str(stored), str(wanted), "another name"):
+        assert word in str(caught.value)
+    assert not net[0].blobs[0].data.any(), "the layer before it was copied all the same"
+
+
+def test_number_of_blobs(tmp_path):
+    weights = weights_of(tmp_path, ("conv", "Convolution", W, B))
+    with pytest.raises(ModelError, match="2 blobs in the file but 1 in the net"):
+        copy_weights(weights, [layer("conv", W)])
+    with pytest.raises(ModelError, match="3 blobs in the net, but the file lacks blob 2"):
+        copy_weights(weights, [layer("conv", W, B, B)])
+    with pytest.raises(ModelError, match="the file lacks blob 0"):
+        copy_weights(weights_of(tmp_path, ("conv", "Convolution")), [layer("conv", W)])
+
+
+def test_names_that_occur_twice(tmp_path):
+    weights = weights_of(tmp_path, ("a", "Scale", B), ("a", "Scale", B * 2))
+    one = [layer("a", B * 0)]
+    copy_weights(weights, one)
+    np.testing.assert_array_equal(one[0].blobs[0].data, B * 2)  # as Caffe: the last one stays
+    two = [layer("a", B * 0), layer("a", B * 0)]
+    copy_weights(weights, two)
+    np.testing.assert_array_equal(two[0].blobs[0].data, B)
+    np.testing.assert_array_equal(two[1].blobs[0].data, B * 2)
+
+
+def test_into_blobs_of_both_precisions(tmp_path):
+    weights = weights_of(tmp_path, ("a", "Scale", np.array([1e300, 0.1])))
+    for dtype in (np.float32, np.float64):
+        target = SimpleNamespace(name="a", type="Scale", blobs=[Blob((2,), dtype, "cpu")])
+        copy_weights(weights, [target])
+        assert target.blobs[0].data[1] == dtype(0.1)
+        assert target.blobs[0].data[0] == (np.inf if dtype is np.float32 else 1e300)
+
+
+def test_batch_norm_of_other_forks(tmp_path):
+    mean, variance, factor, scale, bias = (np.array(v, np.float32) for v in ([1, 2], [3, 4], [1], [5, 6], [7, 8]))
+    digits = batch_norm_blobs([scale, bias, mean, variance, np.array([9.0])])
+    for made, expected in zip(digits, (mean, variance, factor, scale, bias), strict=True):
+        np.testing.assert_array_equal(made, expected)
+    nvcaffe = [blob.reshape(1, -1, 1, 1) for blob in (mean, variance, factor, scale, bias)]
+    weights = weights_of(tmp_path, ("bn", "BatchNorm", *nvcaffe))
+    five = layer("bn", *[np.zeros_like(b) for b in (mean, variance, factor, scale, bias)], type="BatchNorm")
+    copy_weights(weights, [five])
+    for blob, expected in zip(five.blobs, (mean, variance, factor, scale, bias), strict=True):
+        np.testing.assert_array_equal(blob.data, expected)
+    three = layer("bn", mean * 0, variance * 0, factor * 0, type="BatchNorm")
+    with pytest.raises(ModelError, match=r"scale_bias: true \}"):
+        copy_weights(weights, [three])
+    nvcaffe[3:] = [np.ones((1, 2, 1, 1), np.float32), np.zeros((1, 2, 1, 1), np.float32)]
+    copy_weights(weights_of(tmp_path, ("bn", "BatchNorm", *nvcaffe)), [three])
+    np.testing.assert_array_equal(three.blobs[1].data, variance)
+    with pytest.raises(ModelError, match="lacks blob 3"):
+        copy_weights(weights_of(tmp_path, ("bn", "BatchNorm", mean, variance, factor)), [five])
+    wide = layer("bn", np.zeros(3), np.zeros(3), factor, type="BatchNorm")
+    with pytest.raises(ModelError, match=r"\(2,\) in the file but \(3,\)"):
+        copy_weights(weights_of(tmp_path, ("bn", "BatchNorm", mean, variance, factor)), [wide])
+
+
+# Saving
+
+
+ROWS = [
+    ("data", "Input", [], ["data"], []),
+    ("conv1/dw", "Convolution", ["data"], ["c"], [W, B]),
+    ("n", "Normalize", ["c"], ["n"], [np.array(20, np.float32)]),
+    ("empty", "Scale", ["n"], ["e"], [np.zeros((0, 3), np.float32)]),
+    ("view", "InnerProduct", ["e"], ["v"], [np.asfortranarray(W.reshape(2, 12)).T, B[::-1]]),
+    ("double", "Scale", ["v"], ["d"], [np.array([0.1, 1e300])]),
+    ("half", "Scale", ["d"], ["h"], [B.astype(np.float16)]),
+]
+
+
+@pytest.mark.parametrize("name", ["a.caffemodel", "a.caffemodel.h5", "a.h5"])
+def test_round_trip(tmp_path, name):
+    save_weights(tmp_path / name, iter(ROWS), "größe")
+    weights = read_weights(str(tmp_path / name))
+    assert sorted(weights) == sorted(row[0] for row in ROWS)
+    for row_name, _, _, _, blobs in ROWS:
+        for made, blob in zip(weights[row_name].blobs, blobs, strict=True):
+            assert made.dtype == (np.float64 if blob.dtype == np.float64 else np.float32)
+            np.testing.assert_array_equal(made, blob)
+            assert made.shape == blob.shape
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_protobuf_reads_what_is_saved(tmp_path):
+    save_weights(tmp_path / "a.caffemodel", ROWS, "net")
+    net = NetParameter.FromString((tmp_path / "a.caffemodel").read_bytes())
+    assert net.name == "net"
+    assert [(one.name, one.type, list(one.bottom), list(one.top)) for one in net.layer] == [row[:4] for row in ROWS]
+    conv, norm, double = net.layer[1], net.layer[2], net.layer[5]
+    assert [list(blob.shape.dim) for blob in conv.blobs] == [[2, 3, 2, 2], [2]]
+    assert list(conv.blobs[0].data) == W.ravel().tolist()
+    assert norm.blobs[0].HasField("shape")
+    assert list(double.blobs[0].double_data) == [0.1, 1e300]
+    assert not double.blobs[0].data
+
+
+def test_the_same_bytes_as_protobuf(tmp_path):
+    """Field order and lengths as Caffe's own writer has them."""
+    net = NetParameter(name="n")
+    put(net.layer.add(name="a", type="Scale", bottom=["x"], top=["y"]).blobs.add(), np.arange(300, dtype=np.float32))
+    put(net.layer.add(name="b", type="Scale").blobs.add(), W, double=True)
+    rows = [
+        ("a", "Scale", ["x"], ["y"], [np.arange(300, dtype=np.float32)]),
+        ("b", "Scale", [], [], [W.astype(np.float64)]),
+    ]
+    save_weights(tmp_path / "a.caffemodel", rows, "n")
+    assert (tmp_path / "a.caffemodel").read_bytes() == net.SerializeToString()
+
+
+def full(*args):
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("name", ["a.caffemodel", "a.h5"])
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch, name, step):
+    path = tmp_path / name
+    save_weights(path, ROWS)
+    before = path.read_bytes()
+    monkeypatch.setattr(module.os, step, full)
+    with pytest.raises(ModelError, match="No space left"):
+        save_weights(path, ROWS[:2])
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_an_error_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.caffemodel"
+    save_weights(path, ROWS)
+    before = path.read_bytes()
+    monkeypatch.setattr(module, "encode_net", lambda *args: [b"half of it", "not bytes"])
+    with pytest.raises(TypeError):
+        save_weights(path, ROWS)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["a.caffemodel"]
+
+
+def test_names_that_hdf5_cannot_hold(tmp_path):
+    for rows in (
+        [("a", "Scale", [], [], [B]), ("a", "Scale", [], [], [B])],
+        [("a/0", "Scale", [], [], [B]), ("a", "Scale", [], [], [B])],
+        [("/a", "Scale", [], [], [B])],
+        [("", "Scale", [], [], [B])],
+    ):
+        with pytest.raises(ModelError, match=r"save it as \.caffemodel"):
+            save_weights(tmp_path / "a.h5", rows)
+        assert not os.listdir(tmp_path)
+        save_weights(tmp_path / "a.caffemodel", rows)
+        assert [found.name for found in read_weights(tmp_path / "a.caffemodel").layers] == [row[0] for row in rows]
+        os.unlink(tmp_path / "a.caffemodel")
+
+
+def test_a_file_that_protobuf_could_not_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LIMIT", 100)
+    with pytest.raises(ModelError, match=r"save it as \.h5"):
+        save_weights(tmp_path / "a.caffemodel", ROWS)
+
+
+def test_a_link_stays_a_link_and_the_umask_holds(tmp_path):
+    (tmp_path / "there").mkdir()
+    os.symlink(tmp_path / "there" / "real.caffemodel", tmp_path / "link.caffemodel")
+    save_weights(tmp_path / "link.caffemodel", ROWS)
+    assert (tmp_path / "link.caffemodel").is_symlink()
+    (tmp_path / "plain").touch()
+    mode = (tmp_path / "there" / "real.caffemodel").stat().st_mode
+    assert mode == (tmp_path / "plain").stat().st_mode
+
+
+# Mean images
+
+
+def test_what_compute_image_mean_wrote():
+    path = need("golden/io/mean.binaryproto")
+    proto = BlobProto.FromString(path.read_bytes())
+    mean = read_mean(path)
+    assert mean.shape == (3, 4, 4)
+    assert mean.dtype == np.float32
+    np.testing.assert_array_equal(mean.ravel(), np.array(proto.data, np.float32))
+    assert read_blob(path).shape == (1, 3, 4, 4)
+
+
+def test_means(tmp_path):
+    image = np.arange(24, dtype=np.float64).reshape(2, 3, 4)
+    proto = BlobProto()
+    put(proto, image)
+    np.testing.assert_array_equal(read_mean(written(tmp_path, proto.SerializeToString(), "a.binaryproto")), image)
+    for array in (image, np.array([104, 117, 123])):
+        np.save(tmp_path / "a.npy", array)
+        np.testing.assert_array_equal(read_mean(tmp_path / "a.npy"), array)
+        assert read_mean(tmp_path / "a.npy").dtype == np.float32
+    np.save(tmp_path / "a.npy", np.zeros((2, 3, 4, 4)))
+    assert "(2, 3, 4, 4)" in refused(tmp_path / "a.npy", read_mean)
+    np.save(tmp_path / "a.npy", np.array([None, "a"], object), allow_pickle=True)
+    assert "allow_pickle" in refused(tmp_path / "a.npy", read_mean)
+    np.save(tmp_path / "a.npy", image)
+    refused(written(tmp_path, (tmp_path / "a.npy").read_bytes()[:-1], "b.npy"), read_mean)
+    assert "HTML" in refused(written(tmp_path, b"<html>", "c.binaryproto"), read_mean)
+    refused(written(tmp_path, net_bytes(), "d.binaryproto"), read_mean)
