@@ -11,7 +11,7 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..layers.core import Blob, Layer, blas, build_all, check_arity, layer_class, open_device
+from ..layers.core import Blob, Layer, build_all, check_arity, layer_class, open_device
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import LayerError, ModelError, nearest
 from .gradients import Gradients
@@ -72,7 +72,7 @@ class Net:
         self.seen_shapes: list[tuple[Any, ...]] = []
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
-        build_all(self.device, [*blas.files(self.device), *(k for c in classes for k in c.kernel_files())], self.dtype)
+        build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in order of their making
         self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
         for param, cls in zip(self.param.layer, classes):

@@ -1,0 +1,88 @@
+"""Drawn scenes with known boxes: circles, boxes and triangles on textured ground, from a seed.
+
+    python scenes.py 7 scene.png      # the scene of seed 7, as the one that is shipped
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFilter
+
+LABELS = ("background", "circle", "box", "triangle")
+Box = tuple[int, float, float, float, float]  # label, then x1, y1, x2, y2 in 0..1
+
+
+def ground(rng: np.random.Generator, size: int) -> Image.Image:
+    """Blurred noise under stripes and grain: nothing that a detector could take for a flat colour."""
+    base, cells = rng.integers(60, 190, 3), (*rng.integers(3, 10, 2), 1)
+    noise = base + rng.normal(0, 24, cells) + rng.normal(0, 9, (*cells[:2], 3))  # light and dark more than hue
+    noise = np.clip(noise, 0, 255).astype(np.uint8)
+    image = np.asarray(Image.fromarray(noise).resize((size, size), Image.Resampling.BICUBIC), np.float64)
+    y, x = np.mgrid[0:size, 0:size] / size
+    angle, frequency = rng.uniform(0, np.pi), rng.uniform(10, 60)
+    stripes = np.sin((x * np.cos(angle) + y * np.sin(angle)) * frequency) * rng.uniform(0, 14)
+    grain = rng.normal(0, rng.uniform(2, 9), (size, size, 1))
+    return Image.fromarray(np.clip(image + stripes[..., None] + grain, 0, 255).astype(np.uint8))
+
+
+def colour(rng: np.random.Generator, under: np.ndarray) -> tuple[int, ...]:
+    """A colour that stands out from what lies under the shape."""
+    while True:
+        made = rng.integers(0, 256, 3)
+        if np.abs(made - under).sum() > 150:
+            return tuple(int(c) for c in made)
+
+
+def outline(rng: np.random.Generator, label: int, x: float, y: float, w: float, h: float) -> np.ndarray:
+    """The corners of a shape that fills the box (x, y, w, h), as points (N, 2)."""
+    if label == 1:
+        turn = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        return np.stack([x + w / 2 * (1 + np.cos(turn)), y + h / 2 * (1 + np.sin(turn))], 1)
+    if label == 2:
+        return np.array([(x, y), (x + w, y), (x + w, y + h), (x, y + h)])
+    tip = rng.uniform(0.2, 0.8)
+    points = np.array([(x, y + h), (x + w, y + h), (x + tip * w, y)])
+    return np.array([(px, 2 * y + h - py) for px, py in points]) if rng.random() < 0.5 else points
+
+
+def overlap(a: Box, b: Box) -> float:
+    """The part of the smaller box that the other covers."""
+    w = min(a[3], b[3]) - max(a[1], b[1])
+    h = min(a[4], b[4]) - max(a[2], b[2])
+    smaller = min((k[3] - k[1]) * (k[4] - k[2]) for k in (a, b))
+    return max(w, 0) * max(h, 0) / smaller
+
+
+def scene(seed: int | list[int], size: int = 256) -> tuple[Image.Image, list[Box]]:
+    """An RGB image of size x size pixels and the boxes of the one to six shapes in it. The same seed, the same scene."""
+    rng = np.random.default_rng(seed)
+    image = ground(rng, size)
+    boxes: list[Box] = []
+    for _ in range(int(rng.integers(1, 7))):
+        label = int(rng.integers(1, 4))
+        w = float(np.exp(rng.uniform(np.log(0.12), np.log(0.5))))
+        h = w if label == 1 else float(np.clip(w * np.exp(rng.uniform(-0.6, 0.6)), 0.12, 0.55))
+        x, y = rng.uniform(0.01, 0.99 - w), rng.uniform(0.01, 0.99 - h)
+        box = (label, x, y, x + w, y + h)
+        if any(overlap(box, other) > 0.15 for other in boxes):
+            continue
+        points = outline(rng, label, x, y, w, h)
+        centre = np.asarray(image)[int((y + h / 2) * size), int((x + w / 2) * size)]
+        fill = colour(rng, centre)
+        layer = Image.new("L", (size * 2, size * 2), 0)
+        ImageDraw.Draw(layer).polygon([tuple(p) for p in points * size * 2], fill=255)
+        image.paste(fill, mask=layer.resize((size, size), Image.Resampling.BOX))
+        boxes.append(box)
+    if rng.random() < 0.5:
+        image = image.filter(ImageFilter.GaussianBlur(float(rng.uniform(0, 0.004) * size)))
+    return image, boxes
+
+
+if __name__ == "__main__":
+    seed, path = int(sys.argv[1]), sys.argv[2]
+    image, boxes = scene(seed, 512)
+    image.save(path)
+    for label, *corners in boxes:
+        print(LABELS[label], *(f"{c * 512:.0f}" for c in corners))
