@@ -55,7 +55,7 @@ def rig(bottom, text, device="cpu", dtype=np.float64, type="Convolution", tops=1
 
 
 def reference(layer, image, weights, map_shape):
-    """For each tap of each window: (image, channel), (image, map), weight index; a plain loop, for the three maps below."""
+    """For each tap of each window: where it is in the image, the map and the weights; a plain loop."""
     axes = len(layer.kernel)
     inner, filters = weights.shape[1], weights.shape[0] // layer.group
     for place in product(*map(range, map_shape)):
@@ -222,11 +222,11 @@ def test_relu_in_the_store(text, device):
     assert np.isnan(plain).any()
 
 
-@pytest.mark.parametrize("text", ["num_output: 3 kernel_size: 3 pad: 1", "num_output: 3 kernel_size: 3 pad: 1 group: 3"])
-def test_nan_and_infinity_stay_where_they_are(text, device):
+@pytest.mark.parametrize("group", [1, 3])
+def test_nan_and_infinity_stay_where_they_are(group, device):
     bottom = np.zeros((1, 3, 9, 9))
     bottom[0, :, 2, 2], bottom[0, :, 7, 7] = np.nan, np.inf
-    made = rig(bottom, text, device, np.float32)
+    made = rig(bottom, f"num_output: 3 kernel_size: 3 pad: 1 group: {group}", device, np.float32)
     made.layer.blobs[0].data[...] = 1
     made.layer.blobs[1].data[...] = 0
     top = made.forward()[0]
@@ -261,7 +261,7 @@ def test_bilinear_upsampling_of_a_ramp(device):
         ("num_output: 2 kernel_size: 3 group: 0", "group must be at least 1"),
         ("num_output: 2 kernel_size: 3 group: 3", "channels, 4, cannot be divided into 3 groups"),
         ("num_output: 3 kernel_size: 3 group: 2", "num_output, 3, cannot be divided into 2 groups"),
-        ("num_output: 2 kernel_size: 6 pad: 1 dilation: 2", r"reaches over \[11, 11\] pixels.*bottom has \[8, 8\] and pad"),
+        ("num_output: 2 kernel_size: 6 pad: 1 dilation: 2", r"over \[11, 11\] pixels.*bottom has \[8, 8\] and pad"),
         ("num_output: 2 kernel_size: 3 axis: 4", "axis 4 does not fit"),
         ("num_output: 2 kernel_size: 3 relu: true", "Intel"),
         ("num_output: 2 kernel_size: 3 pad_l: 1", "Synopsys"),

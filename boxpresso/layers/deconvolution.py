@@ -6,7 +6,7 @@ from .core.convolution import WindowLayer
 
 
 class Deconvolution(WindowLayer, type="Deconvolution", bottoms=(1, None), tops=(1, None)):
-    """Each bottom element adds its weight times W to a window of the top; plus bias. Convolution's gradient, as a layer.
+    """Each bottom element adds W, times itself, to a window of the top; then bias. Convolution's gradient as a layer.
 
     convolution_param as for Convolution, see WindowLayer. Parameters: W (channels, num_output / group, *kernel), bias
     (num_output,). Bottom (N, C, *size), top (N, num_output, *(stride (size - 1) + dilation (kernel - 1) + 1 - 2 pad)).
@@ -25,7 +25,9 @@ class Deconvolution(WindowLayer, type="Deconvolution", bottoms=(1, None), tops=(
             f"the top would have the spatial shape {image}: bottom {list(map)}, kernel {list(self.kernel)}, stride "
             f"{list(self.stride)}, pad {list(self.pad)}; the pad is too large",
         )
-        self.plan(bottom, top, image, self.make_sizes(bottom, image, map, self.outputs, self.channels))
+        before = self.plan(bottom, self.outputs, image, self.channels, map)
+        for blob in top:
+            blob.reshape(*before, self.outputs, *image)
 
     def forward(self, bottom, top) -> None:
         for x, y in zip(bottom, top):

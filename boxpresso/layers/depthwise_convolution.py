@@ -10,7 +10,8 @@ class DepthwiseConvolution(
 ):
     """Each channel is filtered on its own; num_output is the channels, or a multiple with that many filters for each.
 
-    convolution_param as for Convolution; group may be left out. Parameters: W (num_output, 1, *kernel), bias (num_output,).
+    convolution_param as for Convolution; group may be left out. Parameters: W (num_output, 1, *kernel), bias
+    (num_output,).
     """
 
     def groups(self) -> int:

@@ -13,7 +13,8 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
     """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
 
     inner_product_param { num_output: N  bias_term: true  axis: 1  transpose: false  weight_filler {}  bias_filler {} }
-    Parameters: W (N, K), or (K, N) with transpose; bias (N,). Top: the bottom's axes before `axis`, then N. Source: Caffe.
+    Parameters: W (N, K), or (K, N) with transpose; bias (N,). Top: the bottom's axes before `axis`, then N.
+    Source: Caffe.
     """
 
     kernels, products = Kernels("inner_product.cu"), blas.HOST
@@ -36,8 +37,8 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
         wanted = self.blobs[0].shape[0 if self.transpose else 1]
         self.need(
             self.depth == wanted,
-            f"the weights {self.blobs[0].shape} take {wanted} elements a row, but the bottom {shape} has {self.depth} from "
-            f"axis {axis} on; an input of another size needs other weights",
+            f"the weights {self.blobs[0].shape} take {wanted} elements a row, but the bottom {shape} has {self.depth} "
+            f"from axis {axis} on; an input of another size needs other weights",
         )
         top[0].reshape(*shape[:axis], self.outputs)
         if self.bias_term and self.ones.size != self.rows:

@@ -22,8 +22,8 @@ def gemm(
 ) -> None:
     """C = alpha op(A) op(B) + beta C, row-major: op(A) is m x k, op(B) k x n, C m x n, as Caffe's caffe_cpu_gemm.
 
-    The arrays, of any shape with enough elements, are one device's and of one dtype, float32 or float64. With beta 0 what C
-    held does not matter, NaN included. Every element is one sum in a fixed order, whatever the number of threads.
+    The arrays, of any shape with enough elements, are one device's and of one dtype, float32 or float64. With beta 0
+    what C held does not matter, NaN included. Every element is one sum in a fixed order, whatever the number of threads.
     Raises KernelError for an array that is too small.
     """
     for name, array, size in (("a", a, m * k), ("b", b, k * n), ("c", c, m * n)):
@@ -50,8 +50,8 @@ def device_of(array: Any) -> Any:
 def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, int, int]:
     """Cuts rows x columns of C for the workers: the rows and columns of a block, and the number of blocks.
 
-    Columns are cut first, for a block packs its columns of B once for all its rows. Cuts are at multiples of each tile size
-    of gemm.h (24 rows, CUT columns). `times`: how many products of this size are made at once.
+    Columns are cut first, for a block packs its columns of B once for all its rows. Cuts are at multiples of each tile
+    size of gemm.h (24 rows, CUT columns). `times`: how many products of this size are made at once.
     """
     panels = -(-columns // CUT)
     each = max(1, min(8, panels * times // (4 * workers)))
@@ -61,17 +61,17 @@ def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, 
     return high, each * CUT, -(-rows // high) * across
 
 
-def on_host(
-    workers: int, trans_a: bool, trans_b: bool, m: int, n: int, k: int, alpha: float, a: Any, b: Any, beta: float, c: Any
-) -> None:
-    """Chooses the kernel of gemm.cpp by shape: where one side has few rows, the other is read once at memory's speed."""
+def on_host(workers: int, *product: Any) -> None:
+    """Chooses the kernel of gemm.cpp by shape: where one side has few rows, the other is read once, from end to end."""
+    trans_a, trans_b, m, n, k, alpha, a, b, beta, c = product
     if not trans_a and (trans_b or n == 1) and min(m, n) <= FEW:
         if n <= m:
             HOST.dots(parts(workers, m, k), n, k, alpha, a, b, beta, c, n, 1, m)
         else:
             HOST.dots(parts(workers, n, k), m, k, alpha, b, a, beta, c, 1, n, n)
     elif not trans_b and m <= FEW:
-        HOST.sums(parts(workers, n // 128 + 1, k * 128), m, n, k, alpha, a, *((1, m) if trans_a else (k, 1)), b, beta, c)
+        row, step = (1, m) if trans_a else (k, 1)
+        HOST.sums(parts(workers, n // 128 + 1, k * 128), m, n, k, alpha, a, row, step, b, beta, c)
     else:
         high, wide, count = blocks(workers, m, n)
         HOST.gemm(count, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, high, wide)
@@ -82,16 +82,15 @@ def parts(workers: int, items: int, cost: int) -> int:
     return 1 if items * cost < 16384 else min(items, 2 * workers)
 
 
-def tiled(
-    trans_a: bool, trans_b: bool, m: int, n: int, k: int, alpha: float, a: Any, b: Any, beta: float, c: Any
-) -> None:
-    """gemm.cu's plain kernel, on either device."""
+def tiled(trans_a: bool, trans_b: bool, m: int, n: int, *rest: Any) -> None:
+    """gemm.cu's plain kernel, on either device; `rest` is k, alpha, a, b, beta, c."""
+    c = rest[-1]
     side = 64 if c.dtype == np.float32 else 32  # gemm.cu's SIDE
     count = -(-m // side) * -(-n // side)
-    TILED.gemm_tiled(count, trans_a, trans_b, m, n, k, alpha, a, b, beta, c)
+    TILED.gemm_tiled(count, trans_a, trans_b, m, n, *rest)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def handle(device: Any) -> Any:
     """The device's cuBLAS handle, bound to its stream."""
     device.enter()
@@ -106,10 +105,9 @@ def check(name: str, status: int) -> None:
         raise DeviceError(f"{name} of cuBLAS failed with status {status} (see cublasStatus_t in NVIDIA's manual)")
 
 
-def on_cublas(
-    device: Any, trans_a: bool, trans_b: bool, m: int, n: int, k: int, alpha: float, a: Any, b: Any, beta: float, c: Any
-) -> None:
+def on_cublas(device: Any, *product: Any) -> None:
     """cuBLAS is column-major: there a row-major C is its transpose, which is op(B)^T op(A)^T."""
+    trans_a, trans_b, m, n, k, alpha, a, b, beta, c = product
     device.enter()
     name, real = ("cublasSgemm_v2", ctypes.c_float) if c.dtype == np.float32 else ("cublasDgemm_v2", ctypes.c_double)
     status = getattr(cublas(), name)(

@@ -1,4 +1,4 @@
-"""What Convolution, Deconvolution and DepthwiseConvolution share: their parameter, and one linear map with its adjoints.
+"""What Convolution, Deconvolution and DepthwiseConvolution share: their parameter, one linear map and its adjoints.
 
 An "image" is the larger side, a "map" the side that has one place for each window: Convolution goes from image to map,
 Deconvolution from map to image. Weights are (maps, channels / group, *kernel) for both.
@@ -20,6 +20,7 @@ from .kernel import Kernels
 from .layer import Layer
 
 DEVICE, HOST = Kernels("convolution.cu"), Kernels("convolution.cpp")
+Axes = Sequence[int]
 local = threading.local()
 
 
@@ -56,9 +57,11 @@ class Sizes:
     depth = property(lambda self: self.inner * self.taps)
     depthwise = property(lambda self: self.inner == 1 and (self.group > 1 or self.maps <= 4))
 
-    @property
-    def spatial(self) -> tuple[tuple[int, ...], ...]:
-        return self.image, self.map, self.kernel, self.stride, self.pad, self.dilation
+    def padded(self, axes: int) -> list[int]:
+        """Image, map, kernel, stride, pad and dilation of at least `axes` axes: leading ones of one pixel are added."""
+        missing = axes - len(self.image)
+        numbers = self.image, self.map, self.kernel, self.stride, self.pad, self.dilation
+        return [n for one, values in zip((1, 1, 1, 1, 0, 1), numbers) for n in (one,) * missing + values]
 
     @property
     def identity(self) -> bool:
@@ -72,9 +75,7 @@ class HostConvolution:
     def __init__(self, sizes: Sizes, device: Any) -> None:
         self.sizes, self.device = sizes, device
         s = sizes
-        missing = 2 - len(s.image)  # a leading axis of one pixel
-        pairs = [(one,) * missing + values for one, values in zip((1, 1, 1, 1, 0, 1), s.spatial)]
-        self.geometry = device.table([s.channels, s.maps, s.group, *sum(pairs, ())])
+        self.geometry = device.table([s.channels, s.maps, s.group, *s.padded(2)])
         # Channels of a block where columns are made: enough rows for the tiles, enough blocks for the workers.
         fair = s.images * s.channels // (4 * device.workers)
         self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
@@ -121,7 +122,7 @@ class ColumnConvolution:
     def __init__(self, sizes: Sizes, device: Any) -> None:
         self.sizes, self.device = sizes, device
         self.axes = max(len(sizes.image), 1)
-        self.window = device.table(sum((values or (one,) for one, values in zip((1, 1, 1, 1, 0, 1), sizes.spatial)), ()))
+        self.window = device.table(sizes.padded(1))
         self.plane = sizes.pixels, sizes.taps, sizes.places
 
     def parts(self, array: Any, *shape: int) -> list[Any]:
@@ -186,9 +187,8 @@ class ColumnConvolution:
     def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
         s = self.sizes
         if s.depthwise:
-            DEVICE.depthwise_weights(
-                weights_diff.size, image, map, weights_diff, s.images, s.maps, s.filters, *self.plane, self.axes, self.window
-            )
+            sizes = s.images, s.maps, s.filters, *self.plane, self.axes
+            DEVICE.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
             return
         filters = self.parts(weights_diff, s.filters, s.depth)
         for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
@@ -200,8 +200,8 @@ class ColumnConvolution:
 class WindowLayer(Layer):
     """The base of the layers with a convolution_param.
 
-    num_output, bias_term, group, axis; kernel_size, pad, stride, dilation: once for all spatial axes or once for each, or
-    as kernel_h and kernel_w and so on. Several bottoms of one shape go through the same weights to as many tops.
+    num_output, bias_term, group, axis; kernel_size, pad, stride, dilation: once for all spatial axes or once for each,
+    or as kernel_h and kernel_w and so on. Several bottoms of one shape go through the same weights to as many tops.
     force_nd_im2col and engine change nothing: every number of axes has one way to be computed on a device.
     """
 
@@ -215,7 +215,7 @@ class WindowLayer(Layer):
         self.need(not p.relu, "relu: true, of Intel's Caffe, is not known here; write a ReLU layer after this one")
         self.need(
             not (p.pad_type or p.pad_l or p.pad_r or p.pad_t or p.pad_b),
-            "pad_type, pad_l, pad_r, pad_t and pad_b, of Synopsys' Caffe, are not known here; write pad, or pad_h and pad_w",
+            "pad_type, pad_l, pad_r, pad_t and pad_b, of Synopsys' Caffe, are not known here; write pad_h and pad_w",
         )
         axes = len(bottom[0].shape) - self.channel_axis - 1
         self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
@@ -256,7 +256,7 @@ class WindowLayer(Layer):
         self.need(values or axes == 0, f"{field} is missing")
         self.need(
             len(values) in (0, 1, axes),
-            f"{field} is given {len(values)} times, {list(values)}; give it once, or once for each of {axes} spatial axes",
+            f"{field} is given {len(values)} times, {list(values)}; give it once, or for each of {axes} spatial axes",
         )
         return values * axes if len(values) == 1 else values
 
@@ -267,23 +267,20 @@ class WindowLayer(Layer):
         for blob in bottom[1:]:
             self.need(blob.shape == shape, f"bottoms must have one shape, got {shape} and {blob.shape}")
         channels = shape[self.channel_axis]
-        self.need(channels == self.channels, f"the weights are for {self.channels} channels, the bottom now has {channels}")
+        wanted = self.channels
+        self.need(channels == wanted, f"the weights are for {wanted} channels, the bottom now has {channels}")
         return shape[self.channel_axis + 1 :]
 
-    def plan(self, bottom: list[Blob], top: list[Blob], spatial: Sequence[int], sizes: Sizes) -> None:
-        """Gives the tops their shape, and chooses how to compute."""
-        for blob in top:
-            blob.reshape(*bottom[0].shape[: self.channel_axis], self.outputs, *spatial)
+    def plan(self, bottom: list[Blob], channels: int, image: Axes, maps: int, map: Axes) -> tuple[int, ...]:
+        """Chooses how to compute for these sizes; returns the bottoms' axes before the channels."""
+        before = bottom[0].shape[: self.channel_axis]
+        window = self.kernel, self.stride, self.pad, self.dilation
+        sizes = Sizes(prod(before), channels, maps, self.group, tuple(image), tuple(map), *window)
         if sizes != self.sizes:
             self.sizes = sizes
-            on_host = self.device.kind == "cpu" and len(spatial) <= 2
+            on_host = self.device.kind == "cpu" and len(image) <= 2
             self.convolution = (HostConvolution if on_host else ColumnConvolution)(sizes, self.device)
-
-    def make_sizes(self, bottom: list[Blob], image: Sequence[int], map: Sequence[int], channels: int, maps: int) -> Sizes:
-        return Sizes(
-            prod(bottom[0].shape[: self.channel_axis]), channels, maps, self.group,
-            tuple(image), tuple(map), self.kernel, self.stride, self.pad, self.dilation,
-        )  # fmt: skip
+        return before
 
     @property
     def bias(self) -> Any:
@@ -313,7 +310,9 @@ class ConvolutionLayer(WindowLayer):
                 f"{list(self.dilation)}), the bottom has {list(image)} and pad {list(self.pad)}: it does not fit",
             )
         map = [(i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride)]
-        self.plan(bottom, top, map, self.make_sizes(bottom, image, map, self.channels, self.outputs))
+        before = self.plan(bottom, self.channels, image, self.outputs, map)
+        for blob in top:
+            blob.reshape(*before, self.outputs, *map)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):
