@@ -55,7 +55,8 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
         shape, channels = bottom[0].shape, self.channels(bottom[0])
         self.parameter(0, (channels,))
         top[0].reshape(*shape)
-        self.images, self.size = (shape[0], prod(shape[2:])) if len(shape) > 1 else (1, shape[0])
+        self.images: int = shape[0] if len(shape) > 1 else 1
+        self.size: int = prod(shape[2:]) if len(shape) > 1 else shape[0]
         self.planes = self.images * channels if self.size else 0
         self.stats = [self.device.empty((channels,), self.dtype) for _ in range(4)]
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)

@@ -17,9 +17,9 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
 
     pooling_param { pool: MAX kernel_size: 2 stride: 1 pad: 0 } or kernel_h, kernel_w and so on; global_pooling: true
     makes the image one window. MAX: -FLT_MAX for an empty window; a second top takes the place of each maximum,
-    y * W + x, -1 for none. AVE divides by the size of the window within image and padding, so that an empty window gives
-    NaN. STOCHASTIC, for values from 0: a pixel drawn with its share of the window's sum for a probability, at TEST the
-    mean with these weights.
+    y * W + x, -1 for none. AVE divides by the size of the window within image and padding, so that an empty window
+    gives NaN. STOCHASTIC, for values from 0: a pixel drawn with its share of the window's sum for a probability, at
+    TEST the mean with these weights.
 
     Of forks: ceil_mode: false or round_mode: FLOOR round down; avg_include_pad: false and pool: AVE_EXC_PAD divide by
     the pixels inside the image. Source: Caffe; stochastic: Zeiler and Fergus 2013.
