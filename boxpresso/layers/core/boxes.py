@@ -30,3 +30,42 @@ def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     candidates = np.flatnonzero(scores >= least)
     return candidates[np.argsort(-scores[candidates], kind="stable")][:count]
+
+
+def suppress(boxes: np.ndarray, threshold: float) -> np.ndarray:
+    """The indices of boxes (N, 4), given best first, that stay: those which overlap none that stays by more."""
+    kept, left = [], np.arange(len(boxes))
+    while len(left):
+        kept.append(left[0])
+        left = left[1:][overlaps(boxes[left[:1]], boxes[left[1:]])[0] <= threshold]
+    return np.array(kept, np.intp)
+
+
+def match(boxes: np.ndarray, truth: np.ndarray, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Which true box each of `boxes` is matched with, or -1; and its largest overlap with any, 0 up to 1e-6.
+
+    First every true box takes the box that it overlaps most, the best pair first, among equals the first box. Then,
+    unless the threshold is None, each box left over takes the true one that it overlaps most, from the threshold on.
+    """
+    shared = overlaps(boxes, truth)
+    shared[~(shared > 1e-6)] = 0
+    found = np.full(len(boxes), -1)
+    if not shared.size:
+        return found, np.zeros(len(boxes), boxes.dtype)
+    rows = shared.T.copy()
+    place = rows.argmax(1)
+    value = rows.max(1)
+    while value.max() > 0:
+        tied = np.flatnonzero(value == value.max())
+        one = tied[place[tied].argmin()]
+        taken = place[one]
+        found[taken] = one
+        rows[:, taken] = 0
+        rows[one] = 0
+        for other in np.flatnonzero(place == taken):
+            place[other], value[other] = rows[other].argmax(), rows[other].max()
+    most = shared.max(1)
+    if threshold is not None:
+        free = (found == -1) & (most >= threshold) & (most > 0)
+        found[free] = shared[free].argmax(1)
+    return found, most
