@@ -21,11 +21,33 @@ import numpy as np
 
 from boxpresso import Net
 from boxpresso.layers.core.host import threads
+from boxpresso.net.prepare import select
+from boxpresso.proto import parse_net, read_net, to_text
+
+
+def deployed(path: str, folder: Path) -> Path:
+    """The prototxt without data and evaluation layers: an Input of (1, 3, 300, 300) stands for a data layer."""
+    net = select(read_net(path), "TEST")
+    kept = [layer for layer in net.layer if layer.type not in ("AnnotatedData", "DetectionEvaluate")]
+    made = net
+    if len(kept) < len(net.layer):
+        made = parse_net(
+            'layer { name: "input" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } } }'
+        )
+        made.layer.extend(kept)
+    for layer in made.layer:
+        layer.detection_output_param.ClearField("save_output_param")
+        if layer.type != "DetectionOutput":
+            layer.ClearField("detection_output_param")
+    written = folder / "deploy.prototxt"
+    written.write_text(to_text(made))
+    return written
 
 
 def prepare(path: str, folder: Path) -> tuple[Net, cv2.dnn.Net, np.ndarray]:
     """The net in both programs with the same small random weights, and an image for it."""
-    net = Net(path, device="cpu", seed=0)
+    model = deployed(path, folder)
+    net = Net(model, device="cpu", seed=0)
     rng = np.random.default_rng(0)
     for layer in net.layers:
         for i, blob in enumerate(layer.blobs):
@@ -39,7 +61,7 @@ def prepare(path: str, folder: Path) -> tuple[Net, cv2.dnn.Net, np.ndarray]:
     saved = folder / "random.caffemodel"
     net.save(saved)
     image = rng.standard_normal(net.blobs[net.inputs[0]].shape).astype(np.float32)
-    return net, cv2.dnn.readNetFromCaffe(path, str(saved)), image
+    return net, cv2.dnn.readNetFromCaffe(str(model), str(saved)), image
 
 
 def main(paths: list[str]) -> None:

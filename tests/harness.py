@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from shared import recorded
 
 from boxpresso.layers.core import Blob, check_arity, make_layer, open_device
 from boxpresso.proto import parse_net
@@ -85,7 +86,7 @@ def close(actual: np.ndarray, wanted: np.ndarray, rtol: float = 2e-4, atol: floa
 
 def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = None) -> None:
     """Runs one recorded case of golden/caffe: tops, bottom diffs and parameter diffs are Caffe's."""
-    case = np.load(path)
+    case = recorded(path)
     counted = {key: int(case[f"n_{key}"]) for key in ("bottom", "top", "param")}
     rig = Rig(
         str(case["layer"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -23,3 +24,9 @@ def golden(folder: str) -> list[Path]:
     kept = sorted((HERE / "golden" / folder).glob("*.npz"))
     names = {path.name for path in kept}
     return kept + [p for p in sorted((SHARED / "golden" / folder).glob("*.npz")) if p.name not in names]
+
+
+def recorded(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a recorded case."""
+    with np.load(path) as case:
+        return {key: case[key] for key in case.files}

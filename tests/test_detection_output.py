@@ -225,3 +225,12 @@ def test_overlaps_by_hand():
     a = np.array([[0.0, 0, 2, 2], [3, 0, 1, 1]])
     got = overlaps(a, np.array([[1.0, 0, 3, 2], [2, 0, 3, 2], [0, 0, 2, 2]]))
     np.testing.assert_allclose(got, [[1 / 3, 0, 1], [0, 0, 0]])
+
+
+def test_clip_cuts_boxes_at_the_edge_of_the_image(device):
+    priors = np.array([[[0.0, 0.0, 0.2, 0.2, 0.9, 0.9, 1.1, 1.2], [0.1] * 8]])
+    text = 'type: "DetectionOutput" detection_output_param { num_classes: 2 code_type: CORNER CLIP nms_param { nms_threshold: 0.5 } }'
+    bottoms = [np.full((1, 8), -1.0), np.array([[0.2, 0.8, 0.1, 0.9]]), priors]
+    for clip, wanted in (("", [[0.8, 0.8, 1.0, 1.1], [-0.1, -0.1, 0.1, 0.1]]), ("clip: true", [[0.8, 0.8, 1, 1], [0, 0, 0.1, 0.1]])):
+        (out,) = Rig(text.replace("CLIP", clip), bottoms, device=device).forward()
+        np.testing.assert_allclose(out[0, 0, :, 3:], wanted, atol=1e-6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from harness import Rig, check_golden, close
-from shared import HERE, SHARED, golden
+from shared import HERE, SHARED, golden, recorded
 
 from boxpresso.layers.core import REGISTRY, discover
 
@@ -26,7 +26,7 @@ def test_caffe(type, path, device):
 @pytest.mark.parametrize(("type", "path"), [c for c in CASES if (c[0], c[1].stem) == ("Power", "inplace_scale")])
 def test_power_in_place_has_a_gradient(type, path, device):
     """Caffe overwrites the top's diff before it reads it: its recorded gradient is scale^2, whatever comes from above."""
-    case = np.load(path)
+    case = recorded(path)
     rig = Rig(str(case["layer"]), [case["bottom_0"]], device=device, in_place=True)
     close(rig.forward()[0], case["top_0"])
     scale = rig.layer.param.power_param.scale

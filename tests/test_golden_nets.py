@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared import need
+from shared import need, recorded
 
 from boxpresso import Net
-from boxpresso.proto import parse_net
+from boxpresso.proto import NetParameter, parse_net
 
 CORPUS = {  # where ../shared/corpus has the prototxt that was recorded, and how it was changed for the recording
     "ssd300": ("golden/nets/ssd300/deploy_nosave.prototxt", []),
@@ -31,21 +31,32 @@ def recipe(net: Net, about: dict[str, Any], case: Any) -> None:
     for layer in net.layers:
         for i, blob in enumerate(layer.blobs):
             value = module.fill_blob(about["seed"], layer.name, i, blob.shape, layer.type)
-            if i == 0 and layer.name in about["scales"]:
+            if layer.name in about["scales"]:
                 value = value * np.float32(about["scales"][layer.name])
             if i == 1 and f"bias_{layer.name}" in case:
                 value = case[f"bias_{layer.name}"]
             blob.data[...] = value
 
 
+def deployed(param: NetParameter, shape: tuple[int, ...]) -> NetParameter:
+    """A train and test prototxt without its data and evaluation layers, with an Input in their place."""
+    kept = [layer for layer in param.layer if layer.type not in ("AnnotatedData", "DetectionEvaluate")]
+    if len(kept) == len(param.layer):
+        return param
+    made = parse_net('layer { name: "input" type: "Input" top: "data" input_param { shape { } } }')
+    made.layer[0].input_param.shape[0].dim.extend(shape)
+    made.layer.extend(layer for layer in kept if not (layer.include and layer.include[0].phase == 0))
+    return made
+
+
 def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
     about = json.loads(need(f"golden/nets/{name}.json").read_text())
-    case = np.load(need(f"golden/nets/{name}.npz"))
+    case = recorded(need(f"golden/nets/{name}.npz"))
     place, changes = CORPUS[name]
     text = need(place).read_text()
     for old, new in changes:
         text = re.sub(old, new, text)
-    net = Net(parse_net(text), device=device)
+    net = Net(deployed(parse_net(text), case["data"].shape), device=device)
     recipe(net, about, case)
     return net, about, case
 
@@ -61,7 +72,7 @@ def test_caffe(name, device):
         seen = np.array([mine.mean(), mine.std(), np.abs(mine).max(), *mine.ravel()[: len(first)]])
         wanted = np.array([mean, std, scale, *first])
         assert np.abs(seen - wanted).max() < 1e-4 * scale, f"{blob}: {seen}, Caffe has {wanted}"
-    for key in case.files:
+    for key in case:
         blob = {"out": about.get("output"), "logits": about.get("logits")}.get(key, key)
         if key.startswith("bias_") or key.endswith("_diff") or blob == "data":
             continue

@@ -21,7 +21,8 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
     (image, -1, ...). For each image and class but background_label_id: scores above confidence_threshold, the top_k
     best, greedy suppression of what overlaps more than nms_threshold (times eta each time a box stays, while above
     0.5); of all classes the keep_top_k best. Rows go by image, label, falling score; among equals the first prior wins.
-    Boxes are not clipped. save_output_param writes files, see core/results.py. Source: SSD's and RefineDet's Caffe.
+    Boxes are not clipped unless OpenCV's `clip: true` asks for it. save_output_param writes files, see core/results.py.
+    Source: SSD's and RefineDet's Caffe.
     """
 
     kernels = Kernels("detection_output.cu")
@@ -126,13 +127,13 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
             refined = self.device.empty((count, 4), self.dtype)
             self.kernels.detection_decode(
                 count, anchors, anchor_at, variances, prior_at, bottom[4].data, table(image * self.priors + prior),
-                refined, code, in_target,
+                refined, code, in_target, 0,
             )  # fmt: skip
             anchors, anchor_at = refined, table(np.arange(count))
         place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
         boxes = self.device.empty((count, 4), self.dtype)
         self.kernels.detection_decode(
-            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target
+            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target, int(p.clip)
         )
         return boxes
 

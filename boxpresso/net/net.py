@@ -70,6 +70,7 @@ class Net:
         self.loss_weights: list[list[float]] = []
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[tuple[Any, ...]] = []
+        self.copied: list[Any] = []  # what copy_from reported, file by file
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
@@ -276,7 +277,8 @@ class Net:
 
         Names that only one side has are in the report (`missing`, `unused`); a blob of another shape is a ModelError.
         """
-        return copy_weights(read_weights(path), self.layers)
+        self.copied.append(copy_weights(read_weights(path), self.layers))
+        return self.copied[-1]
 
     def save(self, path: Source) -> None:
         """Writes the weights as Caffe does: a .caffemodel, or HDF5 when the name ends in .h5. All of it or nothing."""
