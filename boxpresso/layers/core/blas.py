@@ -23,8 +23,8 @@ def gemm(
     """C = alpha op(A) op(B) + beta C, row-major: op(A) is m x k, op(B) k x n, C m x n, as Caffe's caffe_cpu_gemm.
 
     The arrays, of any shape with enough elements, are one device's and of one dtype, float32 or float64. With beta 0
-    what C held does not matter, NaN included. Every element is one sum in a fixed order, whatever the number of threads.
-    Raises KernelError for an array that is too small.
+    what C held does not matter, NaN included. Every element is one sum in a fixed order, whatever the number of
+    threads. Raises KernelError for an array that is too small.
     """
     for name, array, size in (("a", a, m * k), ("b", b, k * n), ("c", c, m * n)):
         if array.size < size:
