@@ -7,6 +7,8 @@ import numpy as np
 from .core import Kernels, Layer
 from .core.boxes import area, best, match, suppress
 
+CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
+
 
 class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True):
     """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
@@ -18,8 +20,10 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
     as many unmatched priors of largest loss that overlap nothing by neg_overlap; HARD_EXAMPLE the sample_size priors of
     largest loss, matched or not; NONE all. An image without true boxes takes part with NONE alone. top: (loc_weight
     times the loss of the matched locations + the loss of the chosen scores) / the number of matches, at least 1, or
-    what loss_param's normalization says.
-    Each forward matches afresh. Source: Liu et al. 2016 and SSD's Caffe.
+    what loss_param's normalization says. Each forward matches afresh.
+
+    Source: Liu et al. 2016 and SSD's Caffe, whose gradient with encode_variance_in_target lacks the division by the
+    variance here too. LOGISTIC without mining puts each label at its own prior, which that Caffe does for image 0 alone.
     """
 
     kernels = Kernels("multibox_loss.cu")
@@ -69,6 +73,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
 
     def ground_truth(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Item, label and box of the true boxes that count."""
+        self.need(np.isfinite(rows).all(), "the ground truth, bottom 3, has NaN or infinity in it")
         rows = rows[rows[:, 0].astype(int) != -1]
         if not self.p.use_difficult_gt:
             rows = rows[rows[:, 7] == 0]
@@ -95,8 +100,8 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             if self.p.use_prior_for_matching:
                 matched, most[image] = self.match_boxes(priors, truth, mine, threshold)
                 for c in sides:
-                    right = (matched >= 0) & (self.p.share_location | (label[matched] == c))
-                    found[image, c] = np.where(right, matched, np.minimum(matched, -1))
+                    own = self.p.share_location | (label[np.maximum(matched, 0)] == c)
+                    found[image, c] = np.where(own, matched, -1)
             else:
                 for c in sides:
                     wanted = mine if self.p.share_location else mine[label[mine] == c]
@@ -190,6 +195,8 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
         if self.p.bp_inside:
             boxes = priors[prior] if self.p.use_prior_for_matching else predicted[image, prior, side]
             inside = (boxes >= 0) & (boxes <= 1)
+        proper = self.p.code_type == CORNER or (priors[prior, 2:] > priors[prior, :2]).all()
+        self.need(proper, "a matched prior, of bottom 2, has no width or height, so nothing can be told relative to it")
         self.matches = len(image)
         self.at = self.device.table((image * self.priors + prior) * self.loc_classes + side)
         self.residual = self.device.empty((self.matches, 4), self.dtype)
