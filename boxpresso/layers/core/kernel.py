@@ -21,7 +21,7 @@ from ...proto.errors import KernelError, nearest
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 SIGNATURE = re.compile(r"^KERNEL\s+(\w+)\s*\(([^)]*)\)", re.M)
 PARAMETER = re.compile(r"^(const )?(int|unsigned|float|double|Real) (\* )?(?:__restrict__ )?(\w+)$")
-TYPES = {"int": np.dtype(np.int32), "unsigned": np.dtype(np.uint32), "float": np.dtype(np.float32),
+TYPES: dict[str, np.dtype[Any]] = {"int": np.dtype(np.int32), "unsigned": np.dtype(np.uint32), "float": np.dtype(np.float32),
          "double": np.dtype(np.float64)}  # fmt: skip
 REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 
@@ -53,7 +53,7 @@ class Kernel:
             names = ", ".join(p.name for p in self.parameters)
             raise KernelError(f"{self} takes {len(self.parameters)} arguments ({names}), got {len(args)}")
         first = next((args[i] for i in self.reals if args[i] is not None), None)
-        real = getattr(first, "dtype", None)
+        real: Any = getattr(first, "dtype", None)
         if real not in REALS:
             real = np.dtype(np.float32)
         device = getattr(first, "device", "cpu")
