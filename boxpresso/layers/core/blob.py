@@ -1,7 +1,7 @@
 """Blob: data, and diff, its gradient; each an array of one shape on the Net's device.
 
-`Buffer` is bytes on the host, on a GPU or both, and knows which copy is fresh. `Array` is a GPU Buffer under a shape and a
-dtype that behaves as a numpy array does. On the CPU an array is a numpy array and nothing is ever copied.
+`Buffer` is bytes on the host, on a GPU or both, and knows which copy is fresh. `Array` is a GPU Buffer under a shape and
+a dtype that behaves as a numpy array does. On the CPU an array is a numpy array and nothing is ever copied.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from ...proto.errors import LayerError
 
 LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
+# Methods of numpy's array that change nothing and give no view.
+READERS = {
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
+    "nonzero", "prod", "round", "std", "sum", "tobytes", "tolist", "var",
+}  # fmt: skip
 
 
 class Buffer:
-    """Memory for `count` elements. It grows when asked for more and never shrinks; all that share it see it grow."""
+    """Memory for `count` elements. It grows when asked for more; all that share it see it grow.
+
+    It shrinks only on a GPU whose memory has run out, so that a Net that was given too large an input can run a smaller.
+    """
 
     def __init__(self, device: Any, dtype: np.dtype) -> None:
         self.device, self.dtype = device, np.dtype(dtype)
@@ -36,12 +44,21 @@ class Buffer:
             self.host_fresh = self.device_fresh = False
             self.count = count
             self.version += 1
+        elif count < self.count and self.device.kind != "cpu" and self.device.short:
+            if self.host_fresh or self.device_fresh:
+                self.host = self.on_host(False)[:count]
+            self.memory, self.device_fresh = None, False
+            self.count = count
+            self.version += 1
 
-    def on_host(self, write: bool) -> np.ndarray:
-        """The elements as a flat numpy array, copied from the GPU if that copy is the fresh one."""
+    def on_host(self, write: bool, keep: bool = True) -> np.ndarray:
+        """The elements as a flat numpy array, copied from the GPU if that copy is the fresh one.
+
+        write: they will be changed; keep=False: all of them, so what they were does not matter.
+        """
         if self.host is None:
             self.host = self.device.host_memory(self.count, self.dtype)
-        if self.device_fresh and not self.host_fresh:
+        if keep and self.device_fresh and not self.host_fresh:
             self.device.to_host(self.memory, self.host)
         self.host_fresh = True
         if write:
@@ -67,8 +84,8 @@ class Buffer:
 class Array(NDArrayOperatorsMixin):
     """A Buffer on a GPU under a shape: kernels take it as it is, and to Python it is a numpy array.
 
-    Reading copies from the GPU when the GPU's copy is the fresh one; `a[...]` and any method of numpy's array may write,
-    so the next kernel copies back. `numpy.asarray(a)` is read-only and does not.
+    Reading copies from the GPU when the GPU's copy is the fresh one; a view that `a[...]` or a method gives may be
+    written to, so the next kernel copies back. `numpy.asarray(a)` is read-only and does not.
     """
 
     def __init__(self, buffer: Buffer, shape: Sequence[int], start: int = 0) -> None:
@@ -84,9 +101,10 @@ class Array(NDArrayOperatorsMixin):
         """Where a kernel finds the first element."""
         return self.buffer.on_device(write) + self.start * self.dtype.itemsize
 
-    def numpy(self, write: bool = True) -> np.ndarray:
-        """The host's copy, made fresh; `write` tells that it may be changed."""
-        flat = self.buffer.on_host(write)[self.start : self.start + self.size].reshape(self.shape)
+    def numpy(self, write: bool = True, keep: bool = True) -> np.ndarray:
+        """The host's copy, made fresh; `write` tells that it may be changed, keep=False that every element will be."""
+        keep = keep or self.size < self.buffer.count
+        flat = self.buffer.on_host(write, keep)[self.start : self.start + self.size].reshape(self.shape)
         if not write:
             flat.flags.writeable = False
         return flat
@@ -106,13 +124,23 @@ class Array(NDArrayOperatorsMixin):
         return self if out is not None and out[0] is self else result
 
     def __getitem__(self, at: Any) -> Any:
-        return self.numpy()[at]
+        part = self.numpy(write=False)[at]
+        view = isinstance(part, np.ndarray) and part.base is not None
+        return self.numpy()[at] if view else part  # a number or a copy cannot be written through
 
     def __setitem__(self, at: Any, value: Any) -> None:
-        if at is Ellipsis and isinstance(value, Array) and value.size == self.size and value.dtype == self.dtype:
+        if (
+            at is Ellipsis
+            and isinstance(value, Array)
+            and value.device is self.device
+            and (value.shape, value.dtype) == (self.shape, self.dtype)
+        ):
             self.device.copy(value.address(False), self.address(True), self.nbytes)
-        else:
-            self.numpy()[at] = np.asarray(value)
+            return
+        value, whole = np.asarray(value), at is Ellipsis
+        if whole:
+            np.broadcast_to(value, self.shape)  # raises before what is there is given up
+        self.numpy(keep=not whole)[at] = value
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -123,7 +151,7 @@ class Array(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self.numpy(), name)
+        return getattr(self.numpy(write=name not in READERS), name)
 
     def __repr__(self) -> str:
         return f"Array({self.numpy(write=False)!r}, device={self.device.name!r})"

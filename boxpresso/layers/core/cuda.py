@@ -1,13 +1,20 @@
-"""The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools. PyCUDA is imported here alone."""
+"""The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools. PyCUDA is imported here alone.
+
+All that uses one GPU in a process shares its primary context, torch and cupy included. Each thread that comes here
+makes the context current for itself, and gives it back when it ends. A device has one stream: what its Nets launch runs
+in the order of launching, so a block of memory that the pool hands from one array to the next is free by then.
+"""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import importlib.util
 import os
 import shutil
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,11 +28,12 @@ from .kernel import REALS, Kernel, Kernels
 
 CORE = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w")
-THREADS = 256
+THREADS = 256  # in a block
+WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
 FORMATS = {"int": "i", "unsigned": "I", "float": "f", "double": "d"}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def driver() -> Any:
     """PyCUDA's driver module, initialised. Raises DeviceError saying which part is missing."""
     if importlib.util.find_spec("pycuda") is None:
@@ -43,7 +51,7 @@ def driver() -> Any:
     return cuda
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cuda_devices() -> tuple[str, ...]:
     """The names of the GPUs that answer; none where PyCUDA, the driver or a GPU is missing."""
     try:
@@ -61,10 +69,59 @@ def nvcc() -> str:
     return found
 
 
+@functools.cache
+def primary_context(index: int) -> Any:
+    """The context of a GPU that everybody in the process shares."""
+    context = driver().Device(index).retain_primary_context()
+    atexit.register(close, context)
+    return context
+
+
+def close(context: Any) -> None:
+    """Gives a context back at the end of the process; PyCUDA then frees nothing more in it."""
+    visit.leave()
+    context.push()
+    context.detach()
+
+
+class Visit(threading.local):
+    """Which GPU's context the calling thread has made current."""
+
+    index: int | None = None
+    end: Any = None
+
+    def enter(self, index: int) -> None:
+        self.leave()
+        primary_context(index).push()
+        self.index, self.end = index, End(driver().Context.pop)
+
+    def leave(self) -> None:
+        self.index = self.end = None
+
+
+class End:
+    """Calls `pop` when it goes, at the latest when its thread ends: PyCUDA aborts the whole process where a thread ends
+    with a context still current."""
+
+    def __init__(self, pop: Any) -> None:
+        self.pop = pop
+
+    def __del__(self) -> None:
+        self.pop()
+
+
+visit = Visit()
+
+
 class Cuda:
-    """One GPU. Its primary context is used, so that torch or cupy in the same process share it."""
+    """One GPU.
+
+    With BOXPRESSO_DEBUG=1 every launch is waited for, so that an error names its kernel, and memory is not pooled, so
+    that compute-sanitizer sees the bounds of each array.
+    """
 
     kind = "cuda"
+    made: weakref.WeakSet[Cuda] = weakref.WeakSet()
 
     def __init__(self, index: int, deterministic: bool = False) -> None:
         cuda = driver()
@@ -73,23 +130,23 @@ class Cuda:
         from pycuda.tools import DeviceMemoryPool, PageLockedMemoryPool
 
         self.index, self.name, self.deterministic = index, f"cuda:{index}", deterministic
-        self.gpu = cuda.Device(index)
+        self.gpu, has = cuda.Device(index), cuda.device_attribute
         self.arch = "sm_{}{}".format(*self.gpu.compute_capability())
-        self.processors = self.gpu.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT)
-        self.context = self.gpu.retain_primary_context()
-        self.threads_entered = threading.local()
+        self.processors = self.gpu.get_attribute(has.MULTIPROCESSOR_COUNT)
+        self.resident = self.processors * self.gpu.get_attribute(has.MAX_THREADS_PER_MULTIPROCESSOR)
         self.enter()
         self.pool, self.pinned, self.stream = DeviceMemoryPool(), PageLockedMemoryPool(), cuda.Stream()
         self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
         self.modules: dict[tuple[Kernels, str], Any] = {}
         self.lock = threading.Lock()
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
+        self.short = False  # whether memory has run out once: from then on Buffers give back what they do not use
+        Cuda.made.add(self)
 
     def enter(self) -> None:
         """Makes the context current in the calling thread."""
-        if not getattr(self.threads_entered, "done", False):
-            self.context.push()
-            self.threads_entered.done = True
+        if visit.index != self.index:
+            visit.enter(self.index)
 
     # Kernels
 
@@ -107,7 +164,8 @@ class Cuda:
         try:
             cubin = compile_cubin(source, nvcc(), options, False, True, self.arch, None, False, includes)
         except CompileError as error:
-            raise KernelError(f"{kernels.path} does not compile for {self.arch}:\n{error.stderr or error}") from error
+            said = (error.stderr or error.stdout or str(error)).strip()
+            raise KernelError(f"{kernels.path} does not compile for {self.arch} with {nvcc()}:\n{said}") from error
         made = cache.temporary(path)
         made.write_bytes(cubin)
         os.replace(made, path)
@@ -130,7 +188,11 @@ class Cuda:
         self.enter()
         with self.lock:
             if key not in self.modules:
-                self.modules[key] = driver().module_from_buffer(cubin)
+                try:
+                    self.modules[key] = driver().module_from_buffer(cubin)
+                except driver().Error as error:
+                    made = self.cubin_path(*key)
+                    raise DeviceError(f"{self.name} does not take {made}: {error}; delete that file, and retry") from error
 
     def built(self, kernels: Kernels, real: np.dtype) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""
@@ -138,12 +200,14 @@ class Cuda:
         return key in self.modules or self.cubin_path(*key).exists()
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
-        n = int(args[0])
+        n = args[0]
+        if not isinstance(n, (int, np.integer)):
+            raise self.explain(kernel, args)
         if n <= 0:
             return
         self.enter()
         made = []
-        for parameter, arg in zip(kernel.parameters, args):
+        for parameter, arg in zip(kernel.parameters, args, strict=True):
             if not parameter.pointer:
                 made.append(arg)
             elif arg is None:
@@ -157,40 +221,76 @@ class Cuda:
         # In the deterministic mode a block that adds is one thread: by the kernel contract the result is the same sum,
         # in one order.
         threads = 1 if self.deterministic and kernel.file.adds else THREADS
-        blocks = n if kernel.blocks else (n + threads - 1) // threads
+        blocks = min(n if kernel.blocks else -(-n // threads), WAVES * max(1, self.resident // threads))
         function = self.function(kernel, real)
-        function.prepared_async_call((min(blocks, 64 * self.processors), 1), (threads, 1, 1), self.stream, *made)
-        if self.debug:
-            self.synchronize()
+        try:
+            function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *made)
+            if self.debug:
+                self.stream.synchronize()
+        except driver().Error as error:
+            where = f"on {blocks} blocks of {threads} threads"
+            raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
+        except Exception as error:  # PyCUDA's packing of arguments has an error class of its own
+            raise self.explain(kernel, args) from error
+
+    def explain(self, kernel: Kernel, args: Sequence[Any]) -> KernelError:
+        """What is wrong with the scalars that a kernel was called with."""
+        for parameter, arg in zip(kernel.parameters, args, strict=True):
+            whole = parameter.kind in ("int", "unsigned")
+            wanted = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+            if not parameter.pointer and not isinstance(arg, wanted):
+                name = "the float" if isinstance(arg, (float, np.floating)) else type(arg).__name__
+                return kernel.reject(parameter, f"one {parameter.kind}", f"{name} {arg!r}")
+        return KernelError(f"{kernel} cannot be called with {tuple(a for a in args if not isinstance(a, Array))}")
 
     def function(self, kernel: Kernel, real: np.dtype) -> Any:
         if (kernel, real) not in self.functions:
             self.build(kernel.file, real)
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-            kinds = [REALS[real] if p.kind == "Real" else p.kind for p in kernel.parameters]
-            function.prepare("".join("P" if p.pointer else FORMATS[k] for p, k in zip(kernel.parameters, kinds)))
+            formats = {**FORMATS, "Real": FORMATS[REALS[real]]}
+            function.prepare("".join("P" if p.pointer else formats[p.kind] for p in kernel.parameters))
             self.functions[kernel, real] = function
         return self.functions[kernel, real]
 
     # Memory
 
     def allocate(self, size: int) -> Any:
+        """Memory of `size` bytes, which goes back to the pool by itself; what it holds is not defined."""
         self.enter()
+        take = driver().mem_alloc if self.debug else self.pool.allocate
         try:
-            return self.pool.allocate(size)
+            return take(size)
+        except driver().MemoryError:
+            for other in Cuda.made:  # this pool has given back what it could
+                if other.index == self.index:
+                    other.pool.free_held()
+        try:
+            return take(size)
         except driver().MemoryError as error:
-            free, total = driver().mem_get_info()
+            self.short = True
+            free, total = (part / 2**20 for part in driver().mem_get_info())
+            held = sum(other.pool.active_bytes for other in Cuda.made if other.index == self.index) / 2**20
             raise DeviceError(
-                f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {self.pool.active_bytes / 2**20:.1f} "
-                f"MiB are held by this process's pool, {free / 2**20:.1f} of {total / 2**20:.1f} MiB are free"
+                f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {held:.1f} MiB are held by arrays of "
+                f"this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
             ) from error
 
     def host_memory(self, count: int, dtype: np.dtype) -> np.ndarray:
         """Page-locked zeros, which the GPU copies from and to at full speed."""
         self.enter()
-        made = self.pinned.allocate((count,), dtype)
+        try:
+            made = self.pinned.allocate((max(count, 1),), dtype)[:count]
+        except driver().MemoryError as error:
+            size = count * dtype.itemsize / 2**20
+            raise DeviceError(f"{self.name}: the host has no {size:.1f} MiB of page-locked memory left") from error
         made.fill(0)
         return made
+
+    def free_held(self) -> None:
+        """Gives memory that no array uses back to the driver, for other programs and libraries to use."""
+        self.enter()
+        self.pool.free_held()
+        self.pinned.free_held()
 
     def to_device(self, host: np.ndarray, memory: Any) -> None:
         self.enter()
@@ -222,6 +322,10 @@ class Cuda:
             driver().memset_d8_async(array.address(True), 0, array.nbytes, self.stream)
         elif len(bits) == 4:
             driver().memset_d32_async(array.address(True), int.from_bytes(bits, "little"), array.size, self.stream)
+        elif len(bits) == 8:  # two columns, of the lower and of the upper halves
+            for half in (0, 4):
+                word = int.from_bytes(bits[half : half + 4], "little")
+                driver().memset_d2d32_async(array.address(True) + half, 8, word, 1, array.size, self.stream)
         else:
             array.numpy().fill(value)
 
@@ -261,7 +365,7 @@ class Cuda:
         )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cublas() -> Any:
     """The cuBLAS library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
     names = [f"libcublas.so.{version}" for version in (13, 12, 11)] + ["libcublas.so"]

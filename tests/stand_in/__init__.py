@@ -1,0 +1,42 @@
+"""The stand-in for NVIDIA's driver (driver.cpp), seen from the tests: is it loaded, and what has it counted?"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+NAMES = (
+    "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
+    "freed", "held", "pinned", "streams", "modules", "faults",
+)  # fmt: skip
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The preloaded library, or None where the process has the real driver or none."""
+    this = ctypes.CDLL(None)
+    if not hasattr(this, "stand_in_counts"):
+        return None
+    assert this.stand_in_count_number() == len(NAMES)
+    return this
+
+
+def active() -> bool:
+    return library() is not None
+
+
+def counts() -> dict[str, int]:
+    """What this process has done so far: calls and bytes of copies, bytes held now, and so on."""
+    made = (ctypes.c_ulonglong * len(NAMES))()
+    library().stand_in_counts(made)
+    return dict(zip(NAMES, made, strict=True))
+
+
+def since(before: dict[str, int]) -> dict[str, int]:
+    """How much each count has grown."""
+    return {name: value - before[name] for name, value in counts().items()}
+
+
+def set_memory(size: int) -> None:
+    """How many bytes each of its GPUs has."""
+    library().stand_in_memory(ctypes.c_size_t(size))
