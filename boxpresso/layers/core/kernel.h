@@ -18,10 +18,12 @@
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define BARRIER() __syncthreads()
-// The loop counter is unsigned so that adding the stride to it cannot overflow before it passes n < 2^31.
+// The loop counter is unsigned so that adding the stride to it cannot overflow before it passes n < 2^31. The `if` has its
+// `else`, so that one after the loop belongs to the caller's `if`, as it does on the host.
 #define LOOP_FROM(i, n, first, step) \
   for (unsigned i##_at = (first), i##_step = (step); i##_at < unsigned(n); i##_at += i##_step) \
-    if (const int i = int(i##_at); true)
+    if (const int i = int(i##_at); false) { \
+    } else
 #define GRID_LOOP(i, n) LOOP_FROM(i, n, blockIdx.x * blockDim.x + threadIdx.x, blockDim.x * gridDim.x)
 #define BLOCK_LOOP(b, n) LOOP_FROM(b, n, blockIdx.x, gridDim.x)
 #define THREAD_LOOP(t, n) LOOP_FROM(t, n, threadIdx.x, blockDim.x)

@@ -6,8 +6,9 @@
 #if defined(__CUDACC__)
 #define TILE_LOOP(y, x, height, width)                    \
   THREAD_LOOP(y##_##x, (height) * (width))                \
-    if (const int y = y##_##x / (width); true)            \
-      if (const int x = y##_##x - y * (width); true)
+    if (const int y = y##_##x / (width); false) {         \
+    } else if (const int x = y##_##x - y * (width); false) { \
+    } else
 #else
 #define TILE_LOOP(y, x, height, width) \
   for (int y = 0; y < (height); ++y)   \
