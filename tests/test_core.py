@@ -141,7 +141,7 @@ RELU = """
     import numpy as np
     from boxpresso.layers.relu import ReLU
     x = np.array([-1, 2], np.float32); y = x.copy()
-    ReLU.kernels.relu_forward(2, x, y, 0.5)
+    ReLU.kernels.relu_forward(2, x, y, 0.5, np.inf)
     print(y.tolist())
 """
 
