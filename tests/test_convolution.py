@@ -235,6 +235,40 @@ def test_nan_and_infinity_stay_where_they_are(group, device):
     np.testing.assert_array_equal(top, np.broadcast_to(wanted, top.shape))
 
 
+WINOGRAD = [((1, 32, 32, 33), "num_output: 32 pad: 1"), ((3, 33, 21, 20), "num_output: 45"),
+            ((1, 35, 5, 250), "num_output: 32 pad: 3"), ((2, 64, 70, 9), "num_output: 66 pad: 2 group: 2"),
+            ((1, 32, 31, 100), "num_output: 40 pad_h: 0 pad_w: 1 bias_term: false")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "text"), WINOGRAD)
+@pytest.mark.parametrize("relu", [False, True])
+def test_winograd(shape, text, relu, device):
+    """The large 3 x 3 layers, in float; in double nothing is transformed."""
+    bottom = RNG.standard_normal(shape).astype(np.float32)
+    fast, plain = (rig(bottom, f"{text} kernel_size: 3", device, dtype) for dtype in (np.float32, np.float64))
+    assert fast.layer.sizes.winograd
+    for blob, other in zip(plain.layer.blobs, fast.layer.blobs):
+        blob.data[...] = np.asarray(other.data, np.float64)
+    fast.layer.fuse_relu = plain.layer.fuse_relu = relu
+    close(fast.forward()[0], plain.forward()[0], 1e-5, 2e-6)
+    bottom[0, 3, 4, 5], bottom[0, 9, 2, 7] = np.nan, np.inf
+    for made in (fast, plain):
+        made.set_bottom(0, bottom)
+    actual, wanted = fast.forward()[0], plain.forward()[0]
+    close(actual, wanted, 1e-5, 2e-6)
+    assert not np.isfinite(wanted).all()
+
+
+def test_winograd_and_workers(monkeypatch):
+    results = []
+    for workers in (1, 2, 5):
+        bottom = np.random.default_rng(1).standard_normal(WINOGRAD[1][0])
+        made = rig(bottom, f"{WINOGRAD[1][1]} kernel_size: 3", dtype=np.float32)
+        monkeypatch.setattr(made.device, "workers", workers)
+        results.append(made.forward()[0])
+    assert all((r == results[0]).all() for r in results)
+
+
 def test_bilinear_upsampling_of_a_ramp(device):
     """Inside, upsampling by 2 makes a ramp with half the slope."""
     bottom = np.broadcast_to(np.arange(6.0), (1, 2, 6, 6))

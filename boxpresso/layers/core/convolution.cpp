@@ -73,33 +73,206 @@ struct Runs {
   }
 };
 
+// One group of one image: where its planes begin, and its filters.
+struct Product {
+  const Real *planes, *weights, *bias;
+  Real* map;
+  int channels;  // of the group
+
+  Product(const Geometry& g, int index, const Real* image, const Real* weights, const Real* bias, Real* map) {
+    const int part = index % g.group, number = index / g.group, filter = part * g.group_maps();
+    channels = g.group_channels();
+    planes = image + (long(number) * g.channels + part * channels) * g.pixels();
+    this->weights = weights + long(filter) * channels * g.taps();
+    this->bias = bias ? bias + filter : nullptr;
+    this->map = map + (long(number) * g.maps + filter) * g.places();
+  }
+};
+
+// `rows` filters from `i0` on at `columns` places from `j0` on.
+DEVICE void correlate_block(const Geometry& g, const Product& p, int i0, int rows, int j0, int columns, bool relu) {
+  const int places = g.places(), depth = p.channels * g.taps();
+  auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
+    if (g.plain()) return plain_panel(p.planes + long(k0) * places + j0 + j, places, deep, width, rows, room);
+    const Runs runs(g, j0 + j, width);
+    int channel = k0 / g.taps(), tap = k0 % g.taps();
+    for (int k = 0; k < deep; ++k) {
+      runs.row(p.planes + long(channel) * g.pixels(), tap, room + k * WIDTH, WIDTH);
+      if (++tap == g.taps()) {
+        tap = 0;
+        ++channel;
+      }
+    }
+    return {room, WIDTH};
+  };
+  const Finish finish = {1, 0, p.bias ? p.bias + i0 : nullptr, relu};
+  multiply(rows, columns, depth, {p.weights + long(i0) * depth, depth, 1}, panel, p.map + long(i0) * places + j0, places,
+           finish);
+}
+
 // map = relu(weights * image + bias). n: images x groups x blocks of `high` filters and `wide` places.
 KERNEL correlate(int n, const Real* image, const Real* weights, const Real* bias, Real* map, const int* geometry, int relu,
                  int high, int wide) {
   const Geometry& g = geometry_of(geometry);
-  const int places = g.places(), depth = g.group_channels() * g.taps(), filters = g.group_maps();
-  const int across = (places + wide - 1) / wide, down = (filters + high - 1) / high;
+  const int across = (g.places() + wide - 1) / wide, down = (g.group_maps() + high - 1) / high;
   BLOCK_LOOP(block, n) {
     const int j0 = block % across * wide, i0 = block / across % down * high;
-    const int product = block / across / down, part = product % g.group, number = product / g.group;
-    const Real* planes = image + (long(number) * g.channels + part * g.group_channels()) * g.pixels();
-    const int filter = part * filters + i0, rows = min(high, filters - i0);
-    auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
-      if (g.plain()) return plain_panel(planes + long(k0) * places + j0 + j, places, deep, width, rows, room);
-      const Runs runs(g, j0 + j, width);
-      int channel = k0 / g.taps(), tap = k0 % g.taps();
-      for (int k = 0; k < deep; ++k) {
-        runs.row(planes + long(channel) * g.pixels(), tap, room + k * WIDTH, WIDTH);
-        if (++tap == g.taps()) {
-          tap = 0;
-          ++channel;
+    const Product product(g, block / across / down, image, weights, bias, map);
+    correlate_block(g, product, i0, min(high, g.group_maps() - i0), j0, min(wide, g.places() - j0), relu);
+  }
+}
+
+// Winograd's F(2x2, 3x3) (Lavin and Gray 2016): 2 x 2 places from 4 x 4 pixels with 16 products where 36 were. Its sums differ
+// from the plain ones by rounding alone as long as all is finite; a block with anything else is done again the plain way.
+
+// One step of each transform, along one axis.
+DEVICE void to_taps(Vector a, Vector b, Vector c, Vector* out) {  // of 3 weights
+  out[0] = a, out[1] = (a + b + c) * Real(0.5), out[2] = (a - b + c) * Real(0.5), out[3] = c;
+}
+DEVICE void to_points(const Vector* d, Vector* out) {  // of 4 pixels
+  out[0] = d[0] - d[2], out[1] = d[1] + d[2], out[2] = d[2] - d[1], out[3] = d[1] - d[3];
+}
+DEVICE void to_places(const Vector* m, Vector* out) {  // of 4 products
+  out[0] = m[0] + m[1] + m[2], out[1] = m[1] - m[2] - m[3];
+}
+
+// Even and odd elements apart, and together again.
+DEVICE void split(const Real* __restrict__ from, Real* __restrict__ even, Real* __restrict__ odd, int n) {
+  for (int i = 0; i < n; ++i) even[i] = from[2 * i], odd[i] = from[2 * i + 1];
+}
+DEVICE void join(const Real* __restrict__ even, const Real* __restrict__ odd, Real* __restrict__ to, int n) {
+  for (int i = 0; i < n; ++i) to[2 * i] = even[i], to[2 * i + 1] = odd[i];
+}
+
+// points[16][filter][channel]; n: filters; channels: of a group.
+KERNEL winograd_weights(int n, const Real* weights, Real* points, int channels) {
+  BLOCK_LOOP(filter, n)
+    for (int c = 0; c < channels; c += LANES) {
+      const int count = min(LANES, channels - c);
+      const Real* from = weights + (long(filter) * channels + c) * 9;
+      Real taps[9][LANES] = {};
+      for (int lane = 0; lane < count; ++lane)
+        for (int tap = 0; tap < 9; ++tap) taps[tap][lane] = from[lane * 9 + tap];
+      Vector rows[3][4], column[4];
+      for (int y = 0; y < 3; ++y) to_taps(load(taps[3 * y]), load(taps[3 * y + 1]), load(taps[3 * y + 2]), rows[y]);
+      for (int x = 0; x < 4; ++x) {
+        to_taps(rows[0][x], rows[1][x], rows[2][x], column);
+        for (int y = 0; y < 4; ++y) {
+          Real* to = points + (long(y * 4 + x) * n + filter) * channels + c;
+          if (count == LANES) store(to, column[y]);
+          else copy(reinterpret_cast<const Real*>(&column[y]), to, count);
         }
       }
-      return {room, WIDTH};
-    };
-    const Finish finish = {1, 0, bias ? bias + filter : nullptr, relu != 0};
-    multiply(rows, min(wide, places - j0), depth, {weights + long(filter) * depth, depth, 1}, panel,
-             map + (long(number) * g.maps + filter) * places + j0, places, finish);
+    }
+}
+
+// The tiles of `rows` rows of tiles from row `y0` on: tile (y, x) at [y * across + x], `pitch` elements for each plane.
+struct Tiles {
+  const Geometry& g;
+  int y0, rows, across, pitch;
+
+  Tiles(const Geometry& g, int y0, int rows) : g(g), y0(y0), rows(rows), across((g.out_width + 1) / 2) {
+    pitch = rows * across + LANES;  // the last vector of a row of tiles runs into the next row, which is written after it
+  }
+
+  // The plane's pixels to points: element [point * step + tile].
+  void take(const Real* plane, Real* points, long step) const {
+    const int half = across + 1 + LANES;
+    Real* lines = scratch(5, size_t(8) * half);  // 4 rows of pixels, even and odd columns apart
+    for (int y = 0; y < rows; ++y) {
+      for (int r = 0; r < 4; ++r) {
+        Real *even = lines + 2 * r * half, *odd = even + half;
+        const int line = (y0 + y) * 2 + r - g.pad_h;
+        if (line < 0 || line >= g.height) {
+          std::memset(even, 0, 2 * half * sizeof(Real));
+          continue;
+        }
+        const Real* from = plane + long(line) * g.width - g.pad_w;
+        const int first = (g.pad_w + 1) / 2, last = min(across + 1, (g.width + g.pad_w) / 2);  // pairs inside the image
+        auto edge = [&](int x) { return x >= g.pad_w && x < g.width + g.pad_w ? from[x] : Real(0); };
+        for (int i = 0; i < min(first, across + 1); ++i) even[i] = edge(2 * i), odd[i] = edge(2 * i + 1);
+        split(from + 2 * first, even + first, odd + first, last - first);
+        for (int i = max(first, last); i < half; ++i) even[i] = edge(2 * i), odd[i] = edge(2 * i + 1);
+      }
+      for (int x = 0; x < across; x += LANES) {
+        Vector d[4][4], column[4], out[4];
+        for (int r = 0; r < 4; ++r) {
+          const Real *even = lines + 2 * r * half + x, *odd = even + half;
+          const Vector pixels[4] = {load(even), load(odd), load(even + 1), load(odd + 1)};
+          to_points(pixels, d[r]);
+        }
+        for (int i = 0; i < 4; ++i) {
+          for (int r = 0; r < 4; ++r) column[r] = d[r][i];
+          to_points(column, out);
+          for (int r = 0; r < 4; ++r) store(points + (r * 4 + i) * step + y * across + x, out[r]);
+        }
+      }
+    }
+  }
+
+  // Products back to places of a plane of the map. Returns whether all of them were finite.
+  bool give(const Real* products, long step, Real* plane, Real bias, bool relu) const {
+    Vector probe = {};
+    for (int y = 0; y < rows; ++y)
+      for (int x = 0; x < across; x += LANES) {
+        const int tiles = min(LANES, across - x);
+        Vector m[2][4], column[4];
+        for (int i = 0; i < 4; ++i) {
+          Vector sums[2];
+          for (int r = 0; r < 4; ++r) column[r] = load(products + (r * 4 + i) * step + y * across + x);
+          to_places(column, sums);
+          m[0][i] = sums[0], m[1][i] = sums[1];
+        }
+        for (int r = 0; r < 2; ++r) {
+          const int line = (y0 + y) * 2 + r;
+          if (line >= g.out_height) break;
+          Vector out[2];
+          to_places(m[r], out);
+          const Vector both = out[0] + out[1];
+          for (int lane = 0; lane < LANES; ++lane) probe[lane] += lane < tiles ? 0 * both[lane] : Real(0);
+          Real pairs[2 * LANES];
+          for (Vector& value : out) {
+            value += bias;
+            if (relu) value = value < 0 ? Vector{} : value;
+          }
+          join(reinterpret_cast<Real*>(&out[0]), reinterpret_cast<Real*>(&out[1]), pairs, LANES);
+          copy(pairs, plane + long(line) * g.out_width + 2 * x, min(2 * tiles, g.out_width - 2 * x));
+        }
+      }
+    Real total = 0;
+    for (int lane = 0; lane < LANES; ++lane) total += probe[lane];
+    return total == 0;
+  }
+};
+
+// As correlate, for 3 x 3 windows with stride and dilation 1. points: what winograd_weights made.
+// n: images x groups x blocks of `rows` rows of tiles.
+KERNEL winograd(int n, const Real* image, const Real* weights, const Real* points, const Real* bias, Real* map,
+                const int* geometry, int relu, int rows) {
+  const Geometry& g = geometry_of(geometry);
+  const int tile_rows = (g.out_height + 1) / 2, down = (tile_rows + rows - 1) / rows, filters = g.group_maps();
+  BLOCK_LOOP(block, n) {
+    const int y0 = block % down * rows, index = block / down;
+    const Product product(g, index, image, weights, bias, map);
+    const Tiles tiles(g, y0, min(rows, tile_rows - y0));
+    const long from = long(product.channels) * tiles.pitch, to = long(filters) * tiles.pitch;
+    Real *pixels = scratch(3, 16 * from), *products = scratch(4, 16 * to);
+    for (int c = 0; c < product.channels; ++c)
+      tiles.take(product.planes + long(c) * g.pixels(), pixels + long(c) * tiles.pitch, from);
+    for (int point = 0; point < 16; ++point) {
+      const Real* left = points + (long(point) * g.maps + index % g.group * filters) * product.channels;
+      auto panel = [&](int k0, int deep, int j, int width, Real* room) {
+        return plain_panel(pixels + point * from + long(k0) * tiles.pitch + j, tiles.pitch, deep, width, filters, room);
+      };
+      multiply(filters, tiles.rows * tiles.across, product.channels, {left, product.channels, 1}, panel,
+               products + point * to, tiles.pitch, {});
+    }
+    bool finite = true;
+    for (int f = 0; f < filters; ++f)
+      finite &= tiles.give(products + long(f) * tiles.pitch, to, product.map + long(f) * g.places(),
+                           product.bias ? product.bias[f] : Real(0), relu);
+    const int first = 2 * y0 * g.out_width, last = min(2 * (y0 + tiles.rows), g.out_height) * g.out_width;
+    if (!finite) correlate_block(g, product, 0, filters, first, last - first, relu);
   }
 }
 

@@ -57,6 +57,12 @@ class Sizes:
     depth = property(lambda self: self.inner * self.taps)
     depthwise = property(lambda self: self.inner == 1 and (self.group > 1 or self.maps <= 4))
 
+    @property
+    def winograd(self) -> bool:
+        """Whether the transforms, of the weights above all, cost less than they save."""
+        once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)
+        return once and self.images * self.places >= 1000 and min(self.inner, self.filters) >= 32
+
     def padded(self, axes: int) -> list[int]:
         """Image, map, kernel, stride, pad and dilation of at least `axes` axes: leading ones of one pixel are added."""
         missing = axes - len(self.image)
@@ -85,6 +91,14 @@ class HostConvolution:
         s = self.sizes
         if s.depthwise:
             HOST.depthwise_correlate(s.images * s.channels, image, weights, bias, map, self.geometry, relu)
+            return
+        if s.winograd and image.dtype == np.float32:
+            points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
+            HOST.winograd_weights(s.maps, weights, points, s.inner)
+            across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
+            rows = max(1, round(96 / across))  # enough tiles for two panels
+            blocks = s.images * s.group * -(-down // rows)
+            HOST.winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
             return
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
         HOST.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
@@ -205,7 +219,7 @@ class WindowLayer(Layer):
     force_nd_im2col and engine change nothing: every number of axes has one way to be computed on a device.
     """
 
-    kernels, host, products = DEVICE, HOST, blas.HOST
+    kernels, host = DEVICE, HOST
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.convolution_param
