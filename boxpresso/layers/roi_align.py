@@ -38,6 +38,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=1):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.scale, self.aligned = p.spatial_scale, int(p.aligned)
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
+        self.turned = self.device.empty((0,), self.dtype)  # the features with the channels last, made by reshape
         self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
         self.need(
             self.ratio**2 <= MOST or self.ratio < 0, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
@@ -53,7 +54,8 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=1):
         self.regions, self.padded = shape[0], -(-channels // TILE) * TILE
         top[0].reshape(self.regions, channels, *self.pooled)
         self.tiles = -(-height * width // TILE)
-        self.turned = self.device.empty((batch, height * width, self.padded), self.dtype)
+        if self.turned.shape != (batch, height * width, self.padded):
+            self.turned = self.device.empty((batch, height * width, self.padded), self.dtype)
 
     def check_grids(self, regions: np.ndarray, batch: int) -> None:
         """Raises for a region whose adaptive grid is absurd; what contributes nothing is passed over."""

@@ -1,4 +1,5 @@
 // roi_pooling.cu: the largest value of each bin of each region, and its gradient to the pixel that was the largest.
+#include "channels.h"
 #include "region.h"
 
 #define FAR Real(1e9)  // pixels: coordinates beyond count as this, so that they and their differences fit an int
@@ -35,25 +36,46 @@ KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* edges, int 
   }
 }
 
+KERNEL roi_pooling_turn(int n, const Real* maps, Real* last, int channels, int padded, int area, int tiles) {
+  BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, padded, area, tiles);
+}
+
+// A block owns a region; features: (B, height, width, padded), top and argmax: (K, channels, pooled_height, pooled_width).
 // argmax: the place of the largest value in its plane, the first of equals; -1 for an empty bin and where all is NaN.
-KERNEL roi_pooling_forward(int n, const Real* bottom, const int* image, const int* edges, Real* top, int* argmax,
-                           int channels, int height, int width, int pooled_height, int pooled_width) {
-  GRID_LOOP(i, n) {
-    const int row = i / pooled_width, pw = i - row * pooled_width, plane = row / pooled_height;
-    const int ph = row - plane * pooled_height, k = plane / channels, c = plane - k * channels;
-    Real most = 0;
-    int place = -1;
-    if (image[k] >= 0) {
-      const int* y = edges + 2 * k * (pooled_height + pooled_width) + ph;
-      const int* x = edges + 2 * k * (pooled_height + pooled_width) + 2 * pooled_height + pw;
-      const Real* map = bottom + (image[k] * channels + c) * height * width;
-      if (y[0] < y[pooled_height] && x[0] < x[pooled_width]) most = -REAL_MAX;
-      for (int h = y[0]; h < y[pooled_height]; ++h)
-        for (int w = x[0]; w < x[pooled_width]; ++w)
-          if (map[h * width + w] > most) most = map[place = h * width + w];
+KERNEL roi_pooling_forward(int n, const Real* features, const int* image, const int* edges, Real* top, int* argmax,
+                           int channels, int padded, int height, int width, int pooled_height, int pooled_width) {
+  BLOCK_LOOP(k, n) {
+    const int bins = pooled_height * pooled_width;
+    const Real* map = features + (long long)max(image[k], 0) * height * width * padded;
+    const int* y = edges + 2 * k * (pooled_height + pooled_width);
+    const int* x = y + 2 * pooled_height;
+    for (int bin = 0; bin < bins; ++bin) {
+      const int ph = bin / pooled_width, pw = bin - ph * pooled_width;
+      const bool empty = image[k] < 0 || y[ph] >= y[pooled_height + ph] || x[pw] >= x[pooled_width + pw];
+      THREAD_LOOP(v, padded / LANES) {
+        Real most[LANES];
+        int place[LANES];
+        for (int lane = 0; lane < LANES; ++lane) {
+          most[lane] = empty ? Real(0) : -REAL_MAX;
+          place[lane] = -1;
+        }
+        for (int h = y[ph]; !empty && h < y[pooled_height + ph]; ++h)
+          for (int w = x[pw]; w < x[pooled_width + pw]; ++w) {
+            const Real* pixel = map + (long long)(h * width + w) * padded + v * LANES;
+            for (int lane = 0; lane < LANES; ++lane) {
+              const bool more = pixel[lane] > most[lane];
+              most[lane] = more ? pixel[lane] : most[lane];
+              place[lane] = more ? h * width + w : place[lane];
+            }
+          }
+        const int last = min(LANES, channels - v * LANES);
+        for (int lane = 0; lane < last; ++lane) {
+          const int i = (k * channels + v * LANES + lane) * bins + bin;
+          top[i] = most[lane];
+          argmax[i] = place[lane];
+        }
+      }
     }
-    top[i] = most;
-    argmax[i] = place;
   }
 }
 

@@ -6,6 +6,8 @@ import numpy as np
 
 from .core import Kernels, Layer
 
+TILE = 16  # as in channels.h
+
 
 class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends included, pixels of the image.
@@ -26,19 +28,24 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=1):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.scale, self.pad_ratio = p.spatial_scale, p.pad_ratio
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
+        self.turned = self.argmax = self.device.empty((0,), self.dtype)  # made by reshape
 
     def reshape(self, bottom, top) -> None:
-        channels = self.axes(bottom[0], 4, "bottom 0")[1]
+        batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         shape = bottom[1].shape
         self.need(
             len(shape) >= 2 and np.prod(shape[1:]) == 5,
             f"bottom 1, the regions, must be (K, 5): batch index, x1, y1, x2, y2; got {shape}",
         )
-        self.regions = shape[0]
+        self.regions, self.padded = shape[0], -(-channels // TILE) * TILE
+        self.tiles = -(-height * width // TILE)
         top[0].reshape(self.regions, channels, *self.pooled)
-        self.argmax = self.device.empty(top[0].shape, np.int32)
-        self.image = self.device.empty((self.regions,), np.int32)
-        self.edges = self.device.empty((self.regions, 2 * sum(self.pooled)), np.int32)
+        if self.turned.shape != (batch, height * width, self.padded):
+            self.turned = self.device.empty((batch, height * width, self.padded), self.dtype)
+        if self.argmax.shape != top[0].shape:
+            self.argmax = self.device.empty(top[0].shape, np.int32)
+            self.image = self.device.empty((self.regions,), np.int32)
+            self.edges = self.device.empty((self.regions, 2 * sum(self.pooled)), np.int32)
 
     def forward(self, bottom, top) -> None:
         batch, channels, height, width = bottom[0].shape
@@ -46,9 +53,12 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=1):
             self.regions, bottom[1].data, self.image, self.edges, batch, height, width, *self.pooled, self.scale,
             self.pad_ratio,
         )  # fmt: skip
+        self.kernels.roi_pooling_turn(
+            batch * self.tiles, bottom[0].data, self.turned, channels, self.padded, height * width, self.tiles
+        )
         self.kernels.roi_pooling_forward(
-            top[0].count, bottom[0].data, self.image, self.edges, top[0].data, self.argmax, channels, height, width,
-            *self.pooled,
+            self.regions, self.turned, self.image, self.edges, top[0].data, self.argmax, channels, self.padded, height,
+            width, *self.pooled,
         )  # fmt: skip
 
     def backward(self, top, propagate_down, bottom) -> None:
