@@ -229,8 +229,9 @@ def test_overlaps_by_hand():
 
 def test_clip_cuts_boxes_at_the_edge_of_the_image(device):
     priors = np.array([[[0.0, 0.0, 0.2, 0.2, 0.9, 0.9, 1.1, 1.2], [0.1] * 8]])
-    text = 'type: "DetectionOutput" detection_output_param { num_classes: 2 code_type: CORNER CLIP nms_param { nms_threshold: 0.5 } }'
+    text = 'type: "DetectionOutput" detection_output_param { num_classes: 2 CLIP nms_param { nms_threshold: 0.5 } }'
     bottoms = [np.full((1, 8), -1.0), np.array([[0.2, 0.8, 0.1, 0.9]]), priors]
-    for clip, wanted in (("", [[0.8, 0.8, 1.0, 1.1], [-0.1, -0.1, 0.1, 0.1]]), ("clip: true", [[0.8, 0.8, 1, 1], [0, 0, 0.1, 0.1]])):
+    whole, cut = [[0.8, 0.8, 1.0, 1.1], [-0.1, -0.1, 0.1, 0.1]], [[0.8, 0.8, 1, 1], [0, 0, 0.1, 0.1]]
+    for clip, wanted in (("", whole), ("clip: true", cut)):
         (out,) = Rig(text.replace("CLIP", clip), bottoms, device=device).forward()
         np.testing.assert_allclose(out[0, 0, :, 3:], wanted, atol=1e-6)

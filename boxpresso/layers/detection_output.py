@@ -133,8 +133,9 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
         place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
         boxes = self.device.empty((count, 4), self.dtype)
         self.kernels.detection_decode(
-            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target, int(p.clip)
-        )
+            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target,
+            int(p.clip),
+        )  # fmt: skip
         return boxes
 
     def keep_best(self, chosen: np.ndarray, image: np.ndarray, scores: np.ndarray) -> np.ndarray:
