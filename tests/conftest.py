@@ -9,11 +9,24 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import stand_in
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that asks for `device` runs on the CPU and on the first GPU; without a GPU that half says why it is skipped."""
+    """A test that asks for `device` runs on the CPU and on the first GPU; without a GPU that half says why it is skipped.
+
+    A run on the stand-in for the driver is for the GPU half alone.
+    """
     if "device" in metafunc.fixturenames:
-        metafunc.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+        cpu = [] if stand_in.active() else ["cpu"]
+        metafunc.parametrize("device", [*cpu, pytest.param("cuda", marks=pytest.mark.cuda)], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuBLAS does not run on the stand-in: there, matrix products are our own kernel's."""
+    if stand_in.active():
+        monkeypatch.setattr("boxpresso.layers.core.blas.cublas", lambda: None)
 
 
 @pytest.fixture

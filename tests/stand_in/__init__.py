@@ -7,7 +7,7 @@ import functools
 
 NAMES = (
     "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
-    "freed", "held", "pinned", "streams", "modules", "faults",
+    "freed", "held", "pinned", "streams", "modules", "faults", "one_thread",
 )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ namespace {
 constexpr size_t ZONE = 512, ALIGN = 256, WAITING = 512;  // bytes beside an allocation; jobs that a stream may hold back
 constexpr unsigned char FRESH = 0xFF;                      // a NaN in float and double, -1 in int
 enum Count { LAUNCHES, TO_DEVICE, TO_DEVICE_BYTES, TO_HOST, TO_HOST_BYTES, ON_DEVICE, CLEARED, ALLOCATED, FREED, HELD, PINNED,
-             STREAMS, MODULES, FAULTS, COUNTS };
+             STREAMS, MODULES, FAULTS, ONE_THREAD, COUNTS };
 
 struct Memory { size_t size; int device; };
 std::recursive_mutex mutex;
@@ -418,6 +418,21 @@ CUresult CUDAAPI cuMemsetD32(CUdeviceptr at, unsigned value, size_t count) { ret
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr at, unsigned char v, size_t n, CUstream stream) { return set(at, v, n, stream); }
 CUresult CUDAAPI cuMemsetD16Async(CUdeviceptr at, unsigned short v, size_t n, CUstream stream) { return set(at, v, n, stream); }
 CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr at, unsigned v, size_t n, CUstream stream) { return set(at, v, n, stream); }
+CUresult CUDAAPI cuMemsetD2D32Async(CUdeviceptr at, size_t pitch, unsigned value, size_t width, size_t height,
+                                    CUstream stream) {
+  NEED_CONTEXT();
+  if (height == 0) return CUDA_SUCCESS;
+  if (CUresult seen = need_memory("cuMemsetD2D32", at, (height - 1) * pitch + width * 4)) return seen;
+  ++counts[CLEARED];
+  return later(stream_of(stream), [=] {
+    for (size_t y = 0; y < height; ++y)
+      for (size_t x = 0; x < width; ++x) ((unsigned*)(at + y * pitch))[x] = value;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult CUDAAPI cuMemsetD2D32(CUdeviceptr at, size_t pitch, unsigned value, size_t width, size_t height) {
+  return cuMemsetD2D32Async(at, pitch, value, width, height, nullptr);
+}
 
 // Modules and functions
 CUresult CUDAAPI cuModuleLoadData(CUmodule* made, const void* image) { NEED_CONTEXT(); return load(made, (const char*)image); }
@@ -476,6 +491,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
     used.push_back({holder(at, 0)->first, holder(at, 0)->second.size});
   }
   ++counts[LAUNCHES];
+  counts[ONE_THREAD] += bx * by * bz == 1;
   ++launched[f->name];
   const int blocks = gx * gy * gz < 3 ? gx * gy * gz : 3;
   return later(stream_of(stream), [f, arguments, used, blocks] {
@@ -553,8 +569,8 @@ REFUSE(cuMemAllocManaged) REFUSE(cuMemAllocPitch_v2) REFUSE(cuMemHostGetDevicePo
 REFUSE(cuMemHostUnregister) REFUSE(cuMemcpy2DAsync_v2) REFUSE(cuMemcpy2DUnaligned_v2) REFUSE(cuMemcpy2D_v2)
 REFUSE(cuMemcpy3DAsync_v2) REFUSE(cuMemcpy3DPeer) REFUSE(cuMemcpy3DPeerAsync) REFUSE(cuMemcpy3D_v2) REFUSE(cuMemcpyAtoA_v2)
 REFUSE(cuMemcpyAtoD_v2) REFUSE(cuMemcpyAtoH_v2) REFUSE(cuMemcpyDtoA_v2) REFUSE(cuMemcpyHtoA_v2) REFUSE(cuMemcpyPeer)
-REFUSE(cuMemcpyPeerAsync) REFUSE(cuMemsetD2D16Async) REFUSE(cuMemsetD2D16_v2) REFUSE(cuMemsetD2D32Async)
-REFUSE(cuMemsetD2D32_v2) REFUSE(cuMemsetD2D8Async) REFUSE(cuMemsetD2D8_v2) REFUSE(cuModuleGetGlobal_v2)
+REFUSE(cuMemcpyPeerAsync) REFUSE(cuMemsetD2D16Async) REFUSE(cuMemsetD2D16_v2) 
+REFUSE(cuMemsetD2D8Async) REFUSE(cuMemsetD2D8_v2) REFUSE(cuModuleGetGlobal_v2)
 REFUSE(cuModuleGetSurfRef) REFUSE(cuModuleGetTexRef) REFUSE(cuModuleLoad) REFUSE(cuParamSetSize) REFUSE(cuParamSetTexRef)
 REFUSE(cuParamSetf) REFUSE(cuParamSeti) REFUSE(cuParamSetv) REFUSE(cuProfilerInitialize) REFUSE(cuProfilerStart)
 REFUSE(cuProfilerStop) REFUSE(cuStreamAttachMemAsync) REFUSE(cuSurfRefGetArray) REFUSE(cuSurfRefSetArray)

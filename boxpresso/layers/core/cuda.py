@@ -78,9 +78,14 @@ def primary_context(index: int) -> Any:
 
 
 def close(context: Any) -> None:
-    """Gives a context back at the end of the process; PyCUDA then frees nothing more in it."""
+    """Gives a context back at the end of the process. What is dropped later PyCUDA then takes as freed with it."""
+    Memory.closed = True
     visit.leave()
     context.push()
+    for device in Cuda.made:
+        if device.context is context:
+            device.pool.stop_holding()
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))  # its end would only complain of the lost context
     context.detach()
 
 
@@ -113,6 +118,27 @@ class End:
 visit = Visit()
 
 
+class Memory:
+    """A block of a GPU's memory. It goes back where it came from when it is dropped, in whichever thread that is: PyCUDA
+    itself can free only where the context is current, and aborts the process elsewhere."""
+
+    closed = False
+
+    def __init__(self, device: Cuda, size: int) -> None:
+        self.context, self.pop = device.context, driver().Context.pop
+        self.block = driver().mem_alloc(size) if device.debug else device.pool.allocate(size)
+        self.address = int(self.block)
+
+    def __int__(self) -> int:
+        return self.address
+
+    def __del__(self) -> None:
+        if hasattr(self, "block") and not Memory.closed:
+            self.context.push()
+            self.block.free()
+            self.pop()
+
+
 class Cuda:
     """One GPU.
 
@@ -134,6 +160,7 @@ class Cuda:
         self.arch = "sm_{}{}".format(*self.gpu.compute_capability())
         self.processors = self.gpu.get_attribute(has.MULTIPROCESSOR_COUNT)
         self.resident = self.processors * self.gpu.get_attribute(has.MAX_THREADS_PER_MULTIPROCESSOR)
+        self.context = primary_context(index)
         self.enter()
         self.pool, self.pinned, self.stream = DeviceMemoryPool(), PageLockedMemoryPool(), cuda.Stream()
         self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
@@ -254,18 +281,17 @@ class Cuda:
 
     # Memory
 
-    def allocate(self, size: int) -> Any:
-        """Memory of `size` bytes, which goes back to the pool by itself; what it holds is not defined."""
+    def allocate(self, size: int) -> Memory:
+        """Memory of `size` bytes; what it holds is not defined."""
         self.enter()
-        take = driver().mem_alloc if self.debug else self.pool.allocate
         try:
-            return take(size)
+            return Memory(self, size)
         except driver().MemoryError:
             for other in Cuda.made:  # this pool has given back what it could
                 if other.index == self.index:
                     other.pool.free_held()
         try:
-            return take(size)
+            return Memory(self, size)
         except driver().MemoryError as error:
             self.short = True
             free, total = (part / 2**20 for part in driver().mem_get_info())
