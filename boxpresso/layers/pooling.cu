@@ -26,6 +26,13 @@ DEVICE Span windows(int at, int kernel, int stride, int pad, int count) {
   return {end < kernel ? 0 : (end - kernel) / stride + 1, min(end / stride + 1, count)};
 }
 
+// The windows of a row whose column k is inside the image; window j has it at pixel j * stride + k - pad.
+template <int STRIDE>
+DEVICE Span meeting(int k, const Pool& p) {
+  const int stride = STRIDE ? STRIDE : p.stride_w, shift = k - p.pad_w, end = p.width - shift;
+  return {shift < 0 ? (stride - 1 - shift) / stride : 0, end > 0 ? min((end + stride - 1) / stride, p.out_width) : 0};
+}
+
 // What AVE divides by along one axis: Caffe's windows reach into the padding, but not beyond it.
 DEVICE int extent(int at, int kernel, int stride, int pad, int size, int inside) {
   const int from = at * stride - pad;
@@ -132,26 +139,47 @@ KERNEL max_wide(int n, const Real* bottom, Real* top, const int* shape) { wide<M
 
 KERNEL mean_wide(int n, const Real* bottom, Real* top, const int* shape) { wide<Mean>(n, bottom, top, pool_of(shape)); }
 
-// Where the windows' first maxima are, as y * width + x of the image; -1 for none. `top` is Caffe's second top.
-KERNEL max_mask(int n, const Real* bottom, int* mask, Real* top, const int* shape) {
-  const Pool p = pool_of(shape);
+// Where the windows' first maxima are, as y * width + x of the image; -1 for none.
+template <int STRIDE>
+DEVICE void find_maxima(int n, const Real* bottom, int* mask, const Pool& p) {
+  SHARED Real most[SPAN];
+  const int stride = STRIDE ? STRIDE : p.stride_w;
   BLOCK_LOOP(row, n) {
     const Span rows = window(row % p.out_height, p.kernel_h, p.stride_h, p.pad_h, p.height);
     const Real* plane = bottom + row / p.out_height * (p.height * p.width);
-    THREAD_LOOP(x, p.out_width) {
-      const Span columns = window(x, p.kernel_w, p.stride_w, p.pad_w, p.width);
-      Real most = Max::start();
-      int at = -1;
+    for (int first = 0; first < p.out_width; first += SPAN) {
+      const int count = min(SPAN, p.out_width - first);
+      int* at = mask + row * p.out_width + first;
+      THREAD_LOOP(t, count) {
+        most[t] = Max::start();
+        at[t] = -1;
+      }
+      BARRIER();
       for (int i = rows.from; i < rows.to; ++i)
-        for (int j = columns.from; j < columns.to; ++j)
-          if (plane[i * p.width + j] > most) {
-            at = i * p.width + j;
-            most = plane[at];
+        for (int k = 0; k < p.kernel_w; ++k) {
+          const Span met = meeting<STRIDE>(k, p);
+          const int from = max(met.from - first, 0), begin = i * p.width + (first + from) * stride + k - p.pad_w;
+          THREAD_LOOP(t, max(min(met.to - first, count) - from, 0)) {
+            const Real value = plane[begin + t * stride];
+            const bool more = value > most[from + t];
+            most[from + t] = more ? value : most[from + t];
+            at[from + t] = more ? begin + t * stride : at[from + t];
           }
-      mask[row * p.out_width + x] = at;
-      if (top) top[row * p.out_width + x] = Real(at);
+          BARRIER();
+        }
     }
   }
+}
+
+KERNEL max_mask(int n, const Real* bottom, int* mask, const int* shape) {
+  const Pool p = pool_of(shape);
+  if (p.stride_w == 1) find_maxima<1>(n, bottom, mask, p);
+  else if (p.stride_w == 2) find_maxima<2>(n, bottom, mask, p);
+  else find_maxima<0>(n, bottom, mask, p);
+}
+
+KERNEL mask_as_top(int n, const int* mask, Real* top) {
+  GRID_LOOP(i, n) top[i] = Real(mask[i]);
 }
 
 // TRAIN: a pixel at random, each with the probability that its share of the window's sum is. TEST: the mean with these
@@ -190,20 +218,33 @@ KERNEL stochastic(int n, const Real* bottom, Real* top, int* mask, const int* sh
   }
 }
 
-// bottom_diff of a pixel = the sum of what `share` gives it from each window that it is in, in their order
-template <class Share>
+// bottom_diff of a pixel = the sum of share(window, pixel, y, x of the window) of each window that it is in, in one order. A
+// block does a row: column k of a window meets another pixel than column k of its neighbours, so these go side by side.
+template <int STRIDE, class Share>
 DEVICE void gather(int n, Real* bottom_diff, const Pool& p, Share share) {
+  const int stride = STRIDE ? STRIDE : p.stride_w;
   BLOCK_LOOP(row, n) {
     const int y = row % p.height, plane = row / p.height * (p.out_height * p.out_width);
     const Span rows = windows(y, p.kernel_h, p.stride_h, p.pad_h, p.out_height);
-    THREAD_LOOP(x, p.width) {
-      const Span columns = windows(x, p.kernel_w, p.stride_w, p.pad_w, p.out_width);
-      Real sum = 0;
-      for (int i = rows.from; i < rows.to; ++i)
-        for (int j = columns.from; j < columns.to; ++j) sum += share(plane + i * p.out_width + j, y * p.width + x, i, j);
-      bottom_diff[row * p.width + x] = sum;
-    }
+    Real* diff = bottom_diff + row * p.width;
+    THREAD_LOOP(x, p.width) diff[x] = 0;
+    BARRIER();
+    for (int i = rows.from; i < rows.to; ++i)
+      for (int k = 0; k < p.kernel_w; ++k) {
+        const Span met = meeting<STRIDE>(k, p);
+        THREAD_LOOP(t, max(met.to - met.from, 0)) {
+          const int j = met.from + t, x = j * stride + k - p.pad_w;
+          diff[x] += share(plane + i * p.out_width + j, y * p.width + x, i, j);
+        }
+        BARRIER();
+      }
   }
+}
+
+template <class Share>
+DEVICE void gather(int n, Real* bottom_diff, const Pool& p, Share share) {
+  if (p.stride_w == 1) gather<1>(n, bottom_diff, p, share);
+  else gather<0>(n, bottom_diff, p, share);
 }
 
 KERNEL mask_backward(int n, const Real* top_diff, const int* mask, Real* bottom_diff, const int* shape) {

@@ -107,7 +107,8 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
             run = kernels.max_narrow if self.method == "MAX" else kernels.mean_narrow
             run(self.out_rows * self.chunks, x, y, self.shape, self.chunks, self.per_chunk)
         if len(top) > 1:
-            kernels.max_mask(self.out_rows, x, self.places(top), top[1].data, self.shape)
+            kernels.max_mask(self.out_rows, x, self.places(top), self.shape)
+            kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
 
     def places(self, top):
         """Room for the place of each window's pick."""
@@ -123,7 +124,7 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
             self.kernels.mean_backward(self.rows, diff, bottom_diff, self.shape)
             return
         if self.method == "MAX":  # found again, so that a net which only runs forward does not store it
-            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), None, self.shape)
+            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.shape)
         else:
             self.need(self.phase == "TRAIN", "STOCHASTIC has a gradient in phase TRAIN only")
         self.kernels.mask_backward(self.rows, diff, self.places(top), bottom_diff, self.shape)
