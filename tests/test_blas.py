@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from boxpresso.proto.errors import KernelError
 
 RNG = np.random.default_rng(5)
 SHAPES = [(1, 1, 1), (1, 50, 300), (50, 1, 300), (3, 5, 70), (8, 48, 192), (9, 49, 193), (61, 130, 400), (130, 20, 385),
-          (20, 300, 3), (2, 1000, 30), (70, 7, 500)]  # fmt: skip
+          (20, 300, 3), (33, 401, 210), (2, 1000, 30), (70, 7, 500)]  # fmt: skip
 
 
 def matrices(trans_a, trans_b, m, n, k, dtype, device):
@@ -86,3 +89,58 @@ def test_too_small_an_array(device):
     a = where.empty((6,), np.float32)
     with pytest.raises(KernelError, match="b has 6 elements, m=2, n=3, k=3 ask for 9"):
         blas.gemm(False, False, 2, 3, 3, 1, a, a, 0, a)
+
+
+class FakeCublas:
+    """What NVIDIA's manual says of cublasSgemm and cublasDgemm, on host memory: C = alpha op(A) op(B) + beta C, by columns."""
+
+    def cublasCreate_v2(self, handle):
+        return 0
+
+    def cublasSetStream_v2(self, handle, stream):
+        return 0
+
+    def cublasSgemm_v2(self, *args):
+        return self.gemm(ctypes.c_float, *args)
+
+    def cublasDgemm_v2(self, *args):
+        return self.gemm(ctypes.c_double, *args)
+
+    def gemm(self, real, handle, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+        def matrix(at, rows, columns, ld):
+            flat = (real * (ld * columns)).from_address(at.value)
+            return np.frombuffer(flat, real).reshape(columns, ld).T[:rows]
+
+        left = matrix(a, k, m, lda).T if trans_a else matrix(a, m, k, lda)
+        right = matrix(b, n, k, ldb).T if trans_b else matrix(b, k, n, ldb)
+        out = matrix(c, m, n, ldc)
+        kept = beta._obj.value * out if beta._obj.value else 0
+        out[...] = alpha._obj.value * (left @ right) + kept
+        return 0
+
+
+class FakeArray:
+    def __init__(self, values, dtype):
+        self.values, self.dtype = np.array(values, dtype, order="C"), np.dtype(dtype)
+
+    def address(self, write):
+        return self.values.ctypes.data
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("trans_a", [False, True])
+@pytest.mark.parametrize("trans_b", [False, True])
+def test_what_cublas_is_asked_for(trans_a, trans_b, dtype, monkeypatch):
+    """Row-major on top of a column-major library: transposes, sizes and leading dimensions. No GPU is needed to tell."""
+    device = SimpleNamespace(enter=lambda: None, stream=SimpleNamespace(handle=0))
+    monkeypatch.setattr(blas, "cublas", FakeCublas)
+    monkeypatch.setattr(blas, "handle", lambda device: None)
+    m, n, k = 3, 5, 4
+    product, a, b = matrices(trans_a, trans_b, m, n, k, dtype, open_device("cpu"))
+    before = RNG.standard_normal((m, n))
+    c = FakeArray(before, dtype)
+    blas.on_cublas(device, trans_a, trans_b, m, n, k, 0.5, FakeArray(a, dtype), FakeArray(b, dtype), 2, c)
+    near(c.values, 0.5 * product + 2 * before, dtype)
+    c.values[...] = np.nan
+    blas.on_cublas(device, trans_a, trans_b, m, n, k, 1, FakeArray(a, dtype), FakeArray(b, dtype), 0, c)
+    near(c.values, product, dtype)

@@ -72,6 +72,9 @@ def on_host(workers: int, *product: Any) -> None:
     elif not trans_b and m <= FEW:
         row, step = (1, m) if trans_a else (k, 1)
         HOST.sums(parts(workers, n // 128 + 1, k * 128), m, n, k, alpha, a, row, step, b, beta, c)
+    elif trans_b and not trans_a and m <= CUT and n > 4 * CUT:
+        high = 8 * CUT if n > 32 * CUT * workers else 2 * CUT
+        HOST.gemm_few_rows(-(-n // high), m, n, k, alpha, a, b, beta, c, high)
     else:
         high, wide, count = blocks(workers, m, n)
         HOST.gemm(count, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, high, wide)

@@ -1,6 +1,13 @@
 // gemm.cpp: C = alpha op(A) op(B) + beta C on the host, row-major. Blocks own rectangles of C, so no sum is ever split.
 #include "gemm.h"
 
+// A panel of B where B lies transposed, k along the rows of `from`, which are `stride` elements apart.
+DEVICE Panel turned_panel(const Real* from, long stride, int depth, int columns, Real* room) {
+  for (int x = 0; x < WIDTH; ++x, from += stride)
+    for (int k = 0; k < depth; ++k) room[k * WIDTH + x] = x < columns ? from[k] : Real(0);
+  return {room, WIDTH};
+}
+
 // Block b owns the row part b / column_parts of `high` rows and the column part of `wide` columns.
 KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, Real alpha, const Real* a, const Real* b,
             Real beta, Real* c, int high, int wide) {
@@ -11,17 +18,29 @@ KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, R
     const int height = min(high, rows - i0);
     auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
       j += j0;
-      if (trans_b) {
-        const Real* from = b + long(j) * depth + k0;
-        for (int x = 0; x < width; ++x)
-          for (int k = 0; k < deep; ++k) room[k * WIDTH + x] = from[long(x) * depth + k];
-        for (int k = 0; width < WIDTH && k < deep; ++k) std::fill(room + k * WIDTH + width, room + (k + 1) * WIDTH, Real(0));
-        return {room, WIDTH};
-      }
+      if (trans_b) return turned_panel(b + long(j) * depth + k0, depth, deep, width, room);
       return plain_panel(b + long(k0) * columns + j, columns, deep, width, height, room);
     };
     multiply(height, min(wide, columns - j0), depth, left, panel, c + long(i0) * columns + j0, columns,
              Finish{alpha, beta});
+  }
+}
+
+// C = alpha A B^T + beta C for an A of few rows and a large B: computed as the transpose, B A^T, so that the large matrix is
+// read in place. n: blocks of `high` rows of B, which are columns of C.
+KERNEL gemm_few_rows(int n, int rows, int columns, int depth, Real alpha, const Real* a, const Real* b, Real beta, Real* c,
+                     int high) {
+  BLOCK_LOOP(block, n) {
+    const int first = block * high, count = min(high, columns - first);
+    Real* turned = scratch(2, size_t(count) * rows);
+    auto panel = [&](int k0, int deep, int j, int width, Real* room) {
+      return turned_panel(a + long(j) * depth + k0, depth, deep, width, room);
+    };
+    multiply(count, rows, depth, {b + long(first) * depth, depth, 1}, panel, turned, rows, {alpha});
+    for (int i = 0; i < rows; ++i) {
+      Real* to = c + long(i) * columns + first;
+      for (int j = 0; j < count; ++j) to[j] = beta == 0 ? turned[j * rows + i] : turned[j * rows + i] + beta * to[j];
+    }
   }
 }
 
