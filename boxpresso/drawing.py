@@ -1,0 +1,111 @@
+"""Boxes and their labels, drawn on a copy of a picture of any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from PIL import ImageDraw, ImageFont
+
+if TYPE_CHECKING:
+    from .detection import Detection
+
+# Told apart with any colour vision: Okabe and Ito's (https://jfly.uni-koeln.de/color), then Paul Tol's "muted".
+PALETTE = (
+    "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
+    "#88ccee", "#cc6677", "#117733", "#ddcc77", "#332288", "#44aa99", "#882255", "#999933", "#aa4499",
+)  # fmt: skip
+Corners = tuple[int, int, int, int]  # left, top, right, bottom; the last two are outside
+
+
+def colour(label: int) -> tuple[int, int, int]:
+    """The colour of a class; label 1 has the first, as 0 is the background."""
+    code = PALETTE[(label - 1) % len(PALETTE)]
+    return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
+
+
+def draw_detections(image: Any, detections: Iterable[Detection], names: Mapping[int, str] | None = None) -> Any:
+    """A copy of a Pillow image, RGB, with a box and a tag ("person 87%") for each detection.
+
+    Lines and letters grow with the picture. The best detection is drawn last, tags over all boxes; a tag goes where it
+    stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit the picture.
+    """
+    made = image.convert("RGB")
+    drawing = ImageDraw.Draw(made)
+    side = math.sqrt(made.width * made.height)
+    line = max(1, round(side / 190))
+    edge = max(1, line // 4)
+    font = ImageFont.load_default(max(10.0, side / 32))
+    seen = [(d, frame) for d in detections if (frame := visible(d, made.width, made.height))]
+    seen.sort(key=lambda pair: pair[0].score)
+    for detection, frame in seen:
+        draw_frame(drawing, frame, colour(detection.label), line, edge)
+    taken: list[Corners] = []
+    for detection, (left, top, right, bottom) in reversed(seen):  # the best has the first choice of a place
+        name = (names or {}).get(detection.label, f"label {detection.label}")
+        outer = (left - edge, top - edge, right + edge, bottom + edge)
+        draw_tag(drawing, outer, f"{name} {detection.score:.0%}", font, colour(detection.label), taken)
+    return made
+
+
+def visible(detection: Detection, width: int, height: int) -> Corners | None:
+    """The pixels of a detection's box that are in the picture, or None."""
+    x1, y1, x2, y2 = detection.box
+    left, top = max(0, math.floor(min(x1, x2))), max(0, math.floor(min(y1, y2)))
+    right, bottom = min(width, math.ceil(max(x1, x2))), min(height, math.ceil(max(y1, y2)))
+    return (left, top, right, bottom) if left < right and top < bottom else None
+
+
+def draw_frame(drawing: Any, frame: Corners, fill: tuple[int, int, int], line: int, edge: int) -> None:
+    """A coloured line along the inside of the frame, between two thin dark ones that part it from any background."""
+    left, top, right, bottom = frame
+    dark = tuple(value // 4 for value in fill)
+    outer = (left - edge, top - edge, right - 1 + edge, bottom - 1 + edge)
+    drawing.rectangle(outer, outline=dark, width=line + 2 * edge)
+    drawing.rectangle((left, top, right - 1, bottom - 1), outline=fill, width=line)
+
+
+def draw_tag(
+    drawing: Any, frame: Corners, text: str, font: Any, fill: tuple[int, int, int], taken: list[Corners]
+) -> None:
+    """The text on a filled tag at the frame, in black or white, whichever is easier to read; `taken` gets its place."""
+    width, height = drawing.im.size
+    pad = max(2, round(font.size / 4))
+    text = shorten(text, font, width - 2 * pad)
+    ascent, descent = font.getmetrics()
+    wide, high = math.ceil(font.getlength(text)) + 2 * pad, ascent + descent + pad
+    if not text or high > height:
+        return
+    place = find_place(frame, (wide, high), (width, height), taken)
+    taken.append(place)
+    drawing.rectangle((place[0], place[1], place[2] - 1, place[3] - 1), fill=fill)
+    bright = 0.299 * fill[0] + 0.587 * fill[1] + 0.114 * fill[2] > 128
+    drawing.text((place[0] + pad, place[1] + pad // 2), text, font=font, fill="black" if bright else "white")
+
+
+def find_place(frame: Corners, tag: tuple[int, int], picture: tuple[int, int], taken: list[Corners]) -> Corners:
+    """Where a tag (width, height) goes: above the frame, else below, beside or inside it, where none is yet."""
+    (left, top, right, bottom), (wide, high) = frame, tag
+    most_x, most_y = picture[0] - wide, picture[1] - high
+    starts, ends = (min(max(0, x), most_x) for x in (left, right - wide))
+    steps = sorted(range(-4 * high, 5 * high, max(1, high // 2)), key=abs)
+    corners = [(x, y) for x in (starts, ends) for y in (top - high, bottom)]
+    corners += [(right, top), (left - wide, top), (starts, top), (ends, bottom - high)]
+    corners += [(x, top + step) for step in steps for x in (starts, ends, right, left - wide)]
+    corners.append((starts, min(max(0, top), most_y)))
+    places = [(x, y, x + wide, y + high) for x, y in corners if 0 <= x <= most_x and 0 <= y <= most_y]
+    return next((place for place in places if not any(overlap(place, other) for other in taken)), places[0])
+
+
+def shorten(text: str, font: Any, width: float) -> str:
+    """The text, or its beginning and ".." where it is wider than `width` pixels; "" where not even that fits."""
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(text + "..") > width:
+        text = text[:-1]
+    return text.rstrip() + ".." if text else ""
+
+
+def overlap(a: Corners, b: Corners) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,137 @@
+"""Pictures: read from any file, and made into the input of a net in Caffe's convention."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from .proto.binary import read_mean
+from .proto.errors import BoxpressoError, ModelError
+
+Source = Union[str, "os.PathLike[str]"]
+Mean = Union[None, float, Sequence[float], np.ndarray, Source]
+
+
+def read_image(path: Source) -> Any:
+    """The picture in a file as a Pillow image of mode "L" (grey) or "RGB", turned as its EXIF orientation says.
+
+    Palettes and CMYK become RGB, 16 bits become 8, transparency is dropped as Caffe and OpenCV drop it; of an animation it
+    is the first frame. Raises BoxpressoError, naming the file, when it cannot be read or holds no picture.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(path):
+        raise BoxpressoError(f"{name} is a folder; name the pictures in it")
+    try:
+        with Image.open(path) as opened:
+            return _eight_bits(ImageOps.exif_transpose(opened), name)
+    except BoxpressoError:
+        raise
+    except FileNotFoundError:
+        raise BoxpressoError(f"there is no picture {name}") from None
+    except Image.UnidentifiedImageError:
+        raise BoxpressoError(f"{name} is no picture that Pillow can read (JPEG, PNG, BMP, WebP, TIFF ..)") from None
+    except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
+        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise BoxpressoError(f"cannot read the picture {name}: {what}") from error
+
+
+def as_image(image: Any) -> Any:
+    """A path, a Pillow image or an array (H, W), (H, W, 1), (H, W, 3 or 4; RGB order) of uint8, as Pillow's "L" or "RGB"."""
+    if isinstance(image, (str, os.PathLike)):
+        return read_image(image)
+    if isinstance(image, Image.Image):
+        return _eight_bits(image, "the image")
+    array = np.asarray(image)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[:, :, 0]
+    if array.dtype != np.uint8 or not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or not array.size:
+        raise BoxpressoError(
+            f"an image must be a path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order, got "
+            f"{array.dtype} of shape {array.shape}"
+        )
+    return Image.fromarray(np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array))
+
+
+def _eight_bits(image: Any, name: str) -> Any:
+    """Any of Pillow's modes as "L" or "RGB"."""
+    if image.mode in ("L", "RGB"):
+        image.load()
+        return image
+    if image.mode in ("1", "LA", "La"):
+        return image.convert("L")
+    if image.mode.startswith("I"):  # 16 bits; Pillow's own conversion would cut all above 255
+        values = np.asarray(image)
+        if values.min() < 0 or values.max() > 65535:
+            raise BoxpressoError(f"{name} has numbers from {values.min()} to {values.max()}; save it with 8 or 16 bits")
+        return Image.fromarray(((values.astype(np.int64) * 255 + 32767) // 65535).astype(np.uint8))
+    if image.mode == "F":
+        raise BoxpressoError(f"{name} holds floating-point numbers, whose white is not known; save it with 8 or 16 bits")
+    return image.convert("RGB")
+
+
+def resize(array: np.ndarray, width: int, height: int) -> np.ndarray:
+    """(H, W, C) to (height, width, C), float32, bilinear between pixel centres.
+
+    There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets learned from such pictures.
+    """
+
+    def places(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = np.clip((np.arange(count) + 0.5) * size / count - 0.5, 0, size - 1)
+        first = at.astype(np.intp)
+        return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
+
+    top, bottom, down = places(height, array.shape[0])
+    left, right, across = places(width, array.shape[1])
+    upper = array[top].astype(np.float32)
+    rows = upper + (array[bottom] - upper) * down[:, None, None]
+    return rows[:, left] + (rows[:, right] - rows[:, left]) * across[:, None]
+
+
+def input_array(
+    image: Any,
+    channels: int,
+    width: int,
+    height: int,
+    *,
+    mean: Mean = None,
+    scale: float = 1.0,
+    swap_rb: bool = False,
+) -> np.ndarray:
+    """A picture as a net's input, float32 (1, channels, height, width): (pixel - mean) * scale, pixels from 0 to 255.
+
+    channels: 1 for grey, 3 for blue, green, red, or with `swap_rb` red, green, blue. mean: one number, one for each channel
+    in the order of the net's channels, an array (channels, H, W), or the path of a .binaryproto or .npy with one; a mean
+    picture of another size is resized. Raises ModelError for what does not fit, BoxpressoError for a broken picture.
+    """
+    if channels not in (1, 3):
+        raise ModelError(f"a picture has 1 or 3 channels, the net's input has {channels}")
+    array = np.asarray(as_image(image).convert("L" if channels == 1 else "RGB"))
+    array = array.reshape(*array.shape[:2], channels)
+    if channels == 3 and not swap_rb:
+        array = array[:, :, ::-1]
+    values = resize(array, width, height).transpose(2, 0, 1)
+    if mean is not None:
+        values = values - mean_array(mean, channels, width, height)
+    return np.ascontiguousarray(values * np.float32(scale))[None]
+
+
+def mean_array(mean: Mean, channels: int, width: int, height: int) -> np.ndarray:
+    """What to subtract, float32 of shape (channels or 1, height or 1, width or 1)."""
+    source = f"the mean {os.fspath(mean)}" if isinstance(mean, (str, os.PathLike)) else "the mean"
+    array = np.asarray(read_mean(mean) if isinstance(mean, (str, os.PathLike)) else mean, np.float32)
+    if array.ndim == 4 and array.shape[0] == 1:
+        array = array[0]
+    if array.ndim not in (0, 1, 3) or (array.ndim and array.shape[0] not in (1, channels)):
+        raise ModelError(
+            f"{source} has the shape {array.shape}, but the net's input has {channels} channel{'s' * (channels > 1)}: give one "
+            "number, or one for each channel"
+        )
+    if array.ndim < 3:
+        return array.reshape(-1, 1, 1)
+    if array.shape[1:] not in ((1, 1), (height, width)):
+        array = resize(array.transpose(1, 2, 0), width, height).transpose(2, 0, 1)
+    return array

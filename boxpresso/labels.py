@@ -1,0 +1,44 @@
+"""Names of classes: a text with one per line, or SSD's label map."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from pathlib import Path
+
+from .proto import LabelMap, parse_text
+from .proto.errors import BoxpressoWarning, ModelError
+
+BACKGROUND = {"background", "__background__", "none_of_the_above"}
+
+
+def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dict[int, str]:
+    """{label: name} from a file.
+
+    A label map (`item { name: "n2" label: 2 display_name: "cat" }`) says its labels itself. In a text the first line is
+    label 0, the background; a text that leaves the background out, one line short of the `classes` of the net, starts at
+    label 1. Raises ModelError for a file that cannot be read or is neither; warns when its length fits no net.
+    """
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ModelError(f"cannot read the labels {name}: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise ModelError(f"the labels {name} are no text in UTF-8") from None
+    if re.search(r"^\s*item\s*:?\s*[{<]", text, re.M):
+        items = parse_text(text, LabelMap(), source=name).item
+        silent = [item.name for item in items if not item.HasField("label") and not item.HasField("label_id")]
+        if silent:
+            raise ModelError(f"{name}: item {silent[0]!r} does not say its label; write `label: 1`, `label: 2` and on")
+        return {i.label if i.HasField("label") else i.label_id: i.display_name or i.name for i in items}
+    lines = [line.strip() for line in text.rstrip().splitlines()]
+    if not any(lines):
+        raise ModelError(f"the labels {name} are empty; write one name per line")
+    with_background = lines[0].lower() in BACKGROUND
+    if classes and len(lines) not in (classes, classes if with_background else classes - 1):
+        message = f"{name} has {len(lines)} names, the net {classes} classes (with the background): are they of this net?"
+        warnings.warn(message, BoxpressoWarning, stacklevel=2)
+    start = 1 if classes and len(lines) == classes - 1 and not with_background else 0
+    return {label: line for label, line in enumerate(lines, start) if line}
