@@ -105,7 +105,8 @@ def picture_input(net: Net, size: tuple[int, int] | None = None) -> tuple[str, i
 
 def detections_top(net: Net) -> str | None:
     """The name of the blob that holds the net's detections, or None."""
-    return next((net.top_names[layer.name][0] for layer in reversed(net.layers) if layer.type in KINDS), None)
+    found = [tops[0] for layer, (_, tops) in zip(net.layers, net.names) if layer.type in KINDS]
+    return found[-1] if found else None
 
 
 def no_detections(net: Net) -> str:

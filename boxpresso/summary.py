@@ -44,8 +44,7 @@ def summarise(net: Net) -> Summary:
     """The layers of a net as its prototxt has them, without the Split layers that the Net puts in itself."""
     rows = []
     held: dict[int, int] = {}  # a buffer and how many elements of it earlier layers use
-    for layer, bottoms, tops in zip(net.layers, net.bottoms, net.tops):
-        bottom_names, top_names = net.bottom_names[layer.name], net.top_names[layer.name]
+    for layer, (bottom_names, top_names), bottoms, tops in zip(net.layers, net.names, net.bottoms, net.tops):
         if layer.type == "Split" and layer.name.endswith("_split"):
             continue
         added = 0
