@@ -28,8 +28,8 @@ KERNEL batch_sums(int n, const Real* x, double* partial, int channels, int size)
 
 // The batch's mean and variance, and the running sums: sum = keep * sum + gain * value, with the unbiased variance.
 // `average` says that the sums are plain running averages (NVCaffe), which begin with the first batch itself.
-KERNEL batch_stats(int n, const Real* x, const double* partial, int images, int size, Real eps, Real fraction, int average,
-                   const Real* factor, Real* mean, Real* inverse, Real* mean_sum, Real* variance_sum) {
+KERNEL batch_stats(int n, const Real* x, const double* partial, int images, int size, Real eps, Real fraction,
+                   int average, const Real* factor, Real* mean, Real* inverse, Real* mean_sum, Real* variance_sum) {
   const double count = double(images) * size, unbiased = count > 1 ? count / (count - 1) : 1;
   GRID_LOOP(c, n) {
     double sum = 0, squares = 0;
@@ -52,8 +52,8 @@ KERNEL count_batch(int n, Real* factor, Real fraction, int average) {
 }
 
 // y = (x - mean) * inverse, then * scale + bias where there are such; `normal` keeps the value before these two.
-KERNEL normalise(int n, const Real* x, const Real* mean, const Real* inverse, const Real* scale, const Real* bias, Real* y,
-                 Real* normal, int channels, int size) {
+KERNEL normalise(int n, const Real* x, const Real* mean, const Real* inverse, const Real* scale, const Real* bias,
+                 Real* y, Real* normal, int channels, int size) {
   BLOCK_LOOP(plane, n) {
     const int c = plane % channels, at = plane * size;
     const Real off = mean[c], by = inverse[c];

@@ -38,7 +38,8 @@ DEVICE Real power(Real scale, Real beta) {
   return beta == Real(0.75) ? 1 / sqrt(scale * sqrt(scale)) : pow(scale, -beta);
 }
 
-KERNEL scales_across(int n, const Real* x, Real* scale, int channels, int plane, int pieces, int half, Real by, Real k) {
+KERNEL scales_across(int n, const Real* x, Real* scale, int channels, int plane, int pieces, int half, Real by,
+                     Real k) {
   across(n, channels, plane, pieces, half, [=](int i) { return x[i] * x[i]; },
          [=](int i, Real sum) { scale[i] = k + by * sum; });
 }

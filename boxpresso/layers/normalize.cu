@@ -1,5 +1,5 @@
-// normalize.cu: top = bottom / norm * scale, norm = sqrt(sum of squares + eps), over an image or over the channels of each
-// position. A dot product below is the same sum, of bottom * top_diff.
+// normalize.cu: top = bottom / norm * scale, norm = sqrt(sum of squares + eps), over an image or over the channels of
+// each position. A dot product below is the same sum, of bottom * top_diff.
 #include "sum.h"
 
 constexpr int PIECE = 256;  // positions that one block does, as in normalize.py

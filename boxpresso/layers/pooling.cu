@@ -1,5 +1,5 @@
-// pooling.cu: maxima, means and random picks of windows. Narrow windows share the maxima (or sums) of columns, one block for
-// a row of the top; wide ones have a block each. Backward gathers: a pixel asks the windows that it is in.
+// pooling.cu: maxima, means and random picks of windows. Narrow windows share the maxima (or sums) of columns, one block
+// for a row of the top; wide ones have a block each. Backward gathers: a pixel asks the windows that it is in.
 #include <cfloat>
 #include "random.h"
 
@@ -218,8 +218,8 @@ KERNEL stochastic(int n, const Real* bottom, Real* top, int* mask, const int* sh
   }
 }
 
-// bottom_diff of a pixel = the sum of share(window, pixel, y, x of the window) of each window that it is in, in one order. A
-// block does a row: column k of a window meets another pixel than column k of its neighbours, so these go side by side.
+// bottom_diff of a pixel = the sum of share(window, pixel, y, x of the window) of each window that it is in, in one order.
+// A block does a row: column k of a window meets another pixel than column k of its neighbours: these go side by side.
 template <int STRIDE, class Share>
 DEVICE void gather(int n, Real* bottom_diff, const Pool& p, Share share) {
   const int stride = STRIDE ? STRIDE : p.stride_w;

@@ -1,4 +1,4 @@
-// affine.cu: y = x * scale + bias over (outer, dim, inner), where scale and bias have `dim` elements, and its gradients.
+// affine.cu: y = x * scale + bias over (outer, dim, inner), scale and bias having `dim` elements, and its gradients.
 // A row is one (outer, dim) pair of `inner` elements, or with inner = 1 one outer index of `dim` elements.
 #include "sum.h"
 
