@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
 
+from boxpresso.layers.core import convolution
 from boxpresso.layers.core.convolution import ColumnConvolution
 from boxpresso.proto.errors import LayerError
 
@@ -180,6 +181,16 @@ def test_several_bottoms_share_weights(type, device):
         close(actual, wanted, 1e-10, 1e-10)
     check_gradient(both, bottoms=(0, 1), samples=15)
     check_gradient(both, bottoms=(1,), samples=15)
+
+
+def test_gradients_of_many_images_are_packed_in_steps(monkeypatch):
+    made = rig(RNG.standard_normal((7, 6, 9, 8)), "num_output: 4 kernel_size: 3 group: 2")
+    upstream = [RNG.standard_normal(made.forward()[0].shape)]
+    made.backward(upstream)
+    wanted = made.param_diffs()[0]
+    monkeypatch.setattr(convolution, "PACKED", 2 * 2 * 48 * 42)
+    made.backward(upstream)
+    close(made.param_diffs()[0], wanted, 1e-10, 1e-10)
 
 
 def test_parameters_that_do_not_learn_are_left_alone(device):

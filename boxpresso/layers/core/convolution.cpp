@@ -122,8 +122,8 @@ KERNEL correlate(int n, const Real* image, const Real* weights, const Real* bias
   }
 }
 
-// Winograd's F(2x2, 3x3) (Lavin and Gray 2016): 2 x 2 places from 4 x 4 pixels with 16 products where 36 were. Its sums differ
-// from the plain ones by rounding alone as long as all is finite; a block with anything else is done again the plain way.
+// Winograd's F(2x2, 3x3) (Lavin and Gray 2016): 2 x 2 places from 4 x 4 pixels with 16 products where 36 were. Its sums
+// differ from the plain ones by rounding alone as long as all is finite; a block with anything else is done again plainly.
 
 // One step of each transform, along one axis.
 DEVICE void to_taps(Vector a, Vector b, Vector c, Vector* out) {  // of 3 weights
@@ -333,7 +333,7 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
 }
 
 // The map with its places before its filters, in panels of WIDTH filters: element (place, filter) of a group at
-// [filter / WIDTH][place][filter % WIDTH]. n: images x groups x cuts of CUT filters; `room` elements for each image and group.
+// [filter / WIDTH][place][filter % WIDTH]. n: images x groups x cuts of CUT filters. room: elements for an image's group.
 KERNEL pack_map(int n, const Real* map, Real* packed, const int* geometry, int room) {
   const Geometry& g = geometry_of(geometry);
   const int places = g.places(), filters = g.group_maps(), cuts = (filters + CUT - 1) / CUT;
@@ -377,7 +377,9 @@ KERNEL weights_gradient(int n, const Real* image, const Real* packed, Real* weig
             runs.row(planes + long(row / g.taps()) * g.pixels(), row % g.taps(), columns + long(row) * count, count);
           left = {columns, count, 1};
         }
-        auto panel = [&](int k0, int, int j, int, Real*) { return Panel{right + long(j) * places + (first + k0) * WIDTH, WIDTH}; };
+        auto panel = [&](int k0, int, int j, int, Real*) {
+          return Panel{right + long(j) * places + long(first + k0) * WIDTH, WIDTH};
+        };
         multiply(rows, filters, count, left, panel, sums, filters, {1, 1, nullptr, false});
       }
     }

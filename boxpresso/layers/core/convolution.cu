@@ -1,5 +1,5 @@
 // convolution.cu: convolution of any number of axes, through columns (im2col) and a matrix product, on either device.
-// An "image" is the larger side (Convolution's bottom, Deconvolution's top), a "map" the side that one window per place gives.
+// An "image" is the larger side (Convolution's bottom, Deconvolution's top), a "map" the side with a place for each window.
 #include "kernel.h"
 
 // window: `axes` numbers each of image size, map size, kernel, stride, pad and dilation, from the first axis to the last.

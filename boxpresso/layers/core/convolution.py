@@ -20,6 +20,7 @@ from .kernel import Kernels
 from .layer import Layer
 
 DEVICE, HOST = Kernels("convolution.cu"), Kernels("convolution.cpp")
+PACKED = 2**24  # elements of a gradient that are packed at once
 Axes = Sequence[int]
 local = threading.local()
 
@@ -115,19 +116,21 @@ class HostConvolution:
     def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
         """The adjoint in the weights: weights_diff += map * image^T."""
         s = self.sizes
-        if s.images == 0:
-            return
         if s.depthwise:
             HOST.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
             return
         cuts = -(-s.filters // blas.CUT)
         room = cuts * blas.CUT * s.places
-        packed = scratch(self.device, s.images * s.group * room, image.dtype)
         each = max(1, min(-(-144 // s.taps), -(-s.channels // (4 * self.device.workers))))
-        HOST.pack_map(s.images * s.group * cuts, map, packed, self.geometry, room)
-        HOST.weights_gradient(
-            s.group * -(-s.inner // each), image, packed, weights_diff, self.geometry, s.images, each, room
-        )
+        step = max(1, PACKED // (s.group * room))  # images at once; it orders the sums, so only sizes decide it
+        for first in range(0, s.images, step):
+            count = min(step, s.images - first)
+            x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
+            y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
+            packed = scratch(self.device, count * s.group * room, image.dtype)
+            HOST.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
+            blocks = s.group * -(-s.inner // each)
+            HOST.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
 
 
 class ColumnConvolution:
