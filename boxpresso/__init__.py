@@ -25,8 +25,19 @@ _HOMES = {
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
     "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
 }  # fmt: skip
-__all__ = ["BoxpressoError", "Blob", "Detection", "DeviceError", "KernelError", "Layer", "LayerError", "ModelError", "Net",
-           "detect", "devices"]  # fmt: skip
+__all__ = [
+    "Blob",
+    "BoxpressoError",
+    "Detection",
+    "DeviceError",
+    "KernelError",
+    "Layer",
+    "LayerError",
+    "ModelError",
+    "Net",
+    "detect",
+    "devices",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -353,7 +353,7 @@ class Net:
 
     def _batches(
         self, arrays: Mapping[str, Any], like: Mapping[str, Any] | None = None
-    ) -> Iterator[tuple[dict[str, np.ndarray], int]]:
+    ) -> Iterator[tuple[dict[str, Any], int]]:
         """The arrays in batches of the size of the first input, the last one filled up with zeros."""
         arrays = {name: np.asarray(value) for name, value in arrays.items()}
         counts = {len(value) for value in (like or arrays).values()}
@@ -361,7 +361,7 @@ class Net:
             raise ModelError(f"arrays for all inputs must have one length, got {sorted(counts)}")
         total, size = counts.pop(), self.blobs[self.inputs[0]].shape[0]
         for at in range(0, total, size):
-            count, batch = min(size, total - at), {}
+            count, batch = min(size, total - at), dict[str, Any]()
             for name, value in arrays.items():
                 batch[name] = np.zeros((size, *value.shape[1:]), self.dtype)
                 batch[name][:count] = value[at : at + count]

@@ -13,7 +13,7 @@ from pathlib import Path
 INCLUDE = re.compile(rb'^\s*#include\s+"([^"]+)"', re.M)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def folder() -> Path:
     """$BOXPRESSO_CACHE, else the user's cache folder; a temporary one, with a warning, where neither can be written."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -26,12 +26,12 @@ Device = Union[Cpu, Cuda]
 _lock = threading.Lock()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _cpu() -> Cpu:
     return Cpu()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _cuda(index: int, deterministic: bool) -> Cuda:
     return Cuda(index, deterministic)
 
