@@ -1,6 +1,8 @@
-"""The one check: `python tests` runs lint, types and tests, and says which of them failed.
+"""The one check: `python tests` runs lint, types, tests, and the GPU tests on a stand-in for NVIDIA's driver (no GPU is
+needed; tests/stand_in/run.py), and says which of them failed.
 
-`python tests -k Permute` passes further words on to pytest and runs nothing else.
+`python tests -k Permute` passes further words on to pytest and runs nothing else; `python tests --stand-in -k Permute`
+does so on the stand-in.
 """
 
 from __future__ import annotations
@@ -11,21 +13,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS = (
-    ("lint", ["ruff", "check", "boxpresso", "tests", "examples", "benchmarks"]),
-    ("types", ["mypy"]),
+    ("lint", ["-m", "ruff", "check", "boxpresso", "tests", "examples", "benchmarks"]),
+    ("types", ["-m", "mypy"]),
+    ("tests", ["-m", "pytest", "-q", "-n", "2"]),
+    ("GPU tests on the stand-in", ["tests/stand_in/run.py"]),
 )
-PYTEST = ["pytest", "-q", "-n", "2"]
 
 
 def run(name: str, command: list[str]) -> bool:
     print(f"== {name}: {' '.join(command)}", flush=True)
-    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode == 0
+    return subprocess.run([sys.executable, *command], cwd=ROOT).returncode == 0
 
 
 def main(words: list[str]) -> int:
     if words:
-        return 0 if run("tests", ["pytest", *words]) else 1
-    failed = [name for name, command in (*CHECKS, ("tests", PYTEST)) if not run(name, command)]
+        stand_in = words[0] == "--stand-in"
+        return 0 if run("tests", ["tests/stand_in/run.py", *words[1:]] if stand_in else ["-m", "pytest", *words]) else 1
+    failed = [name for name, command in CHECKS if not run(name, command)]
     print(f"== failed: {', '.join(failed)}" if failed else "== all is well", flush=True)
     return 1 if failed else 0
 
