@@ -343,6 +343,15 @@ def test_a_process_whose_threads_used_the_gpu_ends_well(tmp_path):
         assert (result.returncode, result.stdout, result.stderr) == (0, "end\n", "")
 
 
+def test_pycuda_without_a_driver_is_a_clear_error():
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    code = "from boxpresso.layers.core import open_device\nopen_device('cuda')"
+    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    if result.returncode == 0:
+        pytest.skip("this machine has a GPU as well")
+    assert "DeviceError: PyCUDA is installed but cannot load the NVIDIA driver" in result.stderr
+
+
 def test_pycudas_own_source_module_runs_our_kernels(gpu):
     from pycuda.compiler import SourceModule
     from pycuda.driver import InOut

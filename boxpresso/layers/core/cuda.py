@@ -14,6 +14,7 @@ import importlib.util
 import os
 import shutil
 import threading
+import warnings
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ from .blob import Array, Buffer
 from .kernel import REALS, Kernel, Kernels
 
 CORE = Path(__file__).resolve().parent
-FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w")
+FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
 THREADS = 256  # in a block
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
 FORMATS = {"int": "i", "unsigned": "I", "float": "f", "double": "d"}
@@ -39,7 +40,9 @@ def driver() -> Any:
     if importlib.util.find_spec("pycuda") is None:
         raise DeviceError("device 'cuda' needs PyCUDA, which is not installed: pip install 'boxpresso[cuda]'")
     try:
-        import pycuda.driver as cuda
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions that may not match; the error below says more
+            import pycuda.driver as cuda
     except ImportError as error:
         raise DeviceError(
             f"PyCUDA is installed but cannot load the NVIDIA driver ({error}); install the driver, or reinstall PyCUDA"
