@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from harness import close
 from shared import golden, recorded
 
-from boxpresso import LayerError, ModelError, Net
+from boxpresso import BoxpressoError, LayerError, ModelError, Net
 from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import parse_net
 
@@ -186,6 +188,41 @@ def test_an_explicit_propagate_down_false_wins_over_force_backward():
     net.backward(a=np.ones((2, 2)))
     assert not net.blobs["data"].diff.any()
     assert net.params["conv"][0].diff.any()
+
+
+def test_two_threads_in_one_net_are_refused():
+    net = small()
+    inside, go_on, seen = threading.Event(), threading.Event(), []
+
+    class Slow(type(net.layers[0])):
+        def forward(self, bottom, top):
+            inside.set()
+            go_on.wait(10)
+
+    net.layers[0].__class__ = Slow
+    thread = threading.Thread(target=lambda: seen.append(net.forward()))
+    thread.start()
+    inside.wait(10)
+    try:
+        for call in (net.forward, net.backward):
+            with pytest.raises(BoxpressoError, match="net 'small' is running in another thread.*make a Net for each"):
+                call()
+    finally:
+        go_on.set()
+        thread.join()
+    assert set(seen[0]) == {"a", "b"}
+    net.forward()  # and afterwards all is as before
+
+
+def test_nets_of_their_own_run_in_threads():
+    nets = [small() for _ in range(4)]
+    data = [np.random.default_rng(i).standard_normal((2, 3, 6, 6)) for i in range(4)]
+    alone = [net.forward(data=x)["a"] for net, x in zip(nets, data)]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            together = list(pool.map(lambda pair: pair[0].forward(data=pair[1])["a"], zip(nets, data)))
+            for one, two in zip(alone, together):
+                np.testing.assert_array_equal(one, two)
 
 
 def test_loss_weight():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..layers.core import Blob, Layer, build_all, check_arity, layer_class, open_device
 from ..proto import LayerParameter, NetParameter, read_net
-from ..proto.errors import LayerError, ModelError, nearest
+from ..proto.errors import BoxpressoError, LayerError, ModelError, nearest
 from .gradients import Gradients
 from .prepare import select, split
 from .weights import copy_weights, read_weights, save_weights
@@ -71,6 +72,7 @@ class Net:
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[tuple[Any, ...]] = []
         self.copied: list[Any] = []  # what copy_from reported, file by file
+        self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
@@ -166,12 +168,13 @@ class Net:
         inputs: an array for each of the net's inputs; one of another shape reshapes the net. blobs: names of further blobs
         to return beside the outputs. With `end`, the tops of that layer are returned. The arrays are copies.
         """
-        self._set_inputs(inputs)
-        first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
-        for i in range(first, last + 1):
-            self.forward_layer(i)
-        wanted = list(self.outputs) if end is None else self.names[last][1]
-        return {name: np.array(self._blob(name).data) for name in [*wanted, *(blobs or ())]}
+        with self._alone():
+            self._set_inputs(inputs)
+            first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
+            for i in range(first, last + 1):
+                self.forward_layer(i)
+            wanted = list(self.outputs) if end is None else self.names[last][1]
+            return {name: np.array(self._blob(name).data) for name in [*wanted, *(blobs or ())]}
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, reshaping it first if one of its bottoms has another shape than before."""
@@ -197,20 +200,21 @@ class Net:
         diff to return. Diffs of parameters are added to: `clear_param_diffs` zeroes them. Without a loss and without
         `force_backward: true` there is nothing to do, and a warning says so.
         """
-        self._gradients.warn_if_idle()
-        for weights, tops in zip(self.loss_weights, self.tops):
-            for weight, top in zip(weights, tops):
-                if weight:
-                    top.diff.fill(weight)
-        for name, value in outputs.items():
-            if name not in self.outputs:
-                raise ModelError(f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}")
-            assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
-        first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
-        for i in range(first, last - 1, -1):
-            self.backward_layer(i)
-        wanted = list(self.inputs) if end is None else self.names[last][0]
-        return {name: np.array(self._blob(name).diff) for name in [*wanted, *(diffs or ())]}
+        with self._alone():
+            self._gradients.warn_if_idle()
+            for weights, tops in zip(self.loss_weights, self.tops):
+                for weight, top in zip(weights, tops):
+                    if weight:
+                        top.diff.fill(weight)
+            for name, value in outputs.items():
+                if name not in self.outputs:
+                    raise ModelError(f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}")
+                assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
+            first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
+            for i in range(first, last - 1, -1):
+                self.backward_layer(i)
+            wanted = list(self.inputs) if end is None else self.names[last][0]
+            return {name: np.array(self._blob(name).diff) for name in [*wanted, *(diffs or ())]}
 
     def backward_layer(self, i: int) -> None:
         """Runs layer number `i` backward if anything wants its gradient."""
@@ -328,6 +332,19 @@ class Net:
                 lr = spec.lr_mult if spec is not None else 1.0
                 found.append((blob, lr if layer.param_propagate_down[i] else 0.0, spec.decay_mult if spec else 1.0))
         return found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Raises when another thread is inside this net: its blobs are one set. A net for each thread is the way."""
+        if not self._busy.acquire(blocking=False):
+            raise BoxpressoError(
+                f"net {self.name!r} is running in another thread: its blobs hold one pass at a time; make a Net for each "
+                "thread (share_with shares the weights)"
+            )
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     def _blob(self, name: str) -> Blob:
         if name not in self.blobs:
