@@ -88,5 +88,5 @@ class Gradients:
             warnings.warn(
                 "backward does nothing: the net has no loss that reaches a parameter; add `force_backward: true` to its "
                 "prototxt to get gradients of its outputs",
-                stacklevel=5,
+                stacklevel=3,
             )
