@@ -247,3 +247,29 @@ def test_no_gradient_of_labels():
     rig.forward()
     with pytest.raises(LayerError, match="labels have no gradient"):
         rig.backward([np.array(1)])
+
+
+EUCLIDEAN = 'type: "EuclideanLoss"'
+
+
+def test_euclidean_loss_is_half_the_mean_squared_distance(device):
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((4, 3, 2)), rng.standard_normal((4, 3, 2))
+    rig = Rig(EUCLIDEAN, [a, b], device=device, dtype=np.float64)
+    np.testing.assert_allclose(rig.forward()[0], ((a - b) ** 2).sum() / 8)
+    left, right = rig.backward([np.array(3.0)])
+    np.testing.assert_allclose(left, 3 * (a - b) / 4)
+    np.testing.assert_allclose(right, -left)
+
+
+def test_euclidean_loss_gradient():
+    rng = np.random.default_rng(4)
+    rig = Rig(EUCLIDEAN, [rng.standard_normal((3, 5)), rng.standard_normal((3, 5, 1))], dtype=np.float64)
+    check_gradient(rig, bottoms=(0, 1))
+
+
+def test_euclidean_loss_refuses_blobs_that_differ():
+    with pytest.raises(LayerError, match=r"EuclideanLoss layer 'layer': its bottoms must agree.*\(3, 5\) and \(5, 3\)"):
+        Rig(EUCLIDEAN, [np.zeros((3, 5)), np.zeros((5, 3))])
+    with pytest.raises(LayerError, match="an empty batch"):
+        Rig(EUCLIDEAN, [np.zeros((0, 5)), np.zeros((0, 5))])
