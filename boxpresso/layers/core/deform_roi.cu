@@ -1,0 +1,212 @@
+// deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; features channels last.
+#include "channels.h"
+#include "region.h"
+#include "sample.h"
+
+#define SAMPLES 64  // of a bin, taken together
+#define OWNED 64    // channels that a block of the backward pass owns; a multiple of TILE
+#if defined(__CUDACC__)
+#define PARTS 8  // of the channels, whose products are summed apart
+#else
+#define PARTS 1
+#endif
+
+// One bin: where its samples start, how far they reach, and how many rows and columns of them there are.
+struct Bin {
+  Real y, x, height, width;
+  int rows, columns;
+};
+
+// offset (K, 2, bins) or null: x then y, in units of gamma times the size of the region. A region too large for a Real has
+// no samples.
+DEVICE Bin bin_of(const Real* region, const Real* offset, int bin, int pooled_height, int pooled_width, Real scale,
+                  int sampling_ratio, Real gamma) {
+  const int ph = bin / pooled_width, pw = bin - ph * pooled_width, bins = pooled_height * pooled_width;
+  const Real x = region[1] * scale - Real(0.5), y = region[2] * scale - Real(0.5);
+  const Real width = region[3] * scale - Real(0.5) - x, height = region[4] * scale - Real(0.5) - y;
+  Bin b = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
+  if (offset) {
+    b.x += gamma * width * offset[bin];
+    b.y += gamma * height * offset[bins + bin];
+  }
+  b.y += ph * b.height;
+  b.x += pw * b.width;
+  if (sampling_ratio <= 0) {
+    const Real most = 1 << 20;  // the layer has refused what has more samples; this keeps the others' sides an int
+    b.rows = int(max(min(ceil(b.height), most), Real(0)));
+    b.columns = int(max(min(ceil(b.width), most), Real(0)));
+  }
+  if (!(abs(width) <= REAL_MAX && abs(height) <= REAL_MAX)) b.rows = b.columns = 0;
+  return b;
+}
+
+// The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
+// at[4 s ...] and weight[4 s ...], place[2 s ...] is its y and x. The weights are divided by the number of samples; at[4 s]
+// is -1 for a sample outside the map, which counts but gives nothing.
+template <class Visit>
+DEVICE void walk(const Bin& b, int height, int width, Visit visit) {
+  SHARED int at[4 * SAMPLES];
+  SHARED Real weight[4 * SAMPLES], place[2 * SAMPLES];
+  const int samples = b.rows * b.columns;
+  for (int first = 0; first < samples; first += SAMPLES) {
+    const int count = min(SAMPLES, samples - first);
+    THREAD_LOOP(s, count) {
+      const int row = (first + s) / b.columns, column = first + s - row * b.columns;
+      const Real y = b.y + (row + Real(0.5)) * b.height / b.rows, x = b.x + (column + Real(0.5)) * b.width / b.columns;
+      at[4 * s] = -1;
+      if (bilinear(y, x, height, width, at + 4 * s, weight + 4 * s))
+        for (int corner = 4 * s; corner < 4 * s + 4; ++corner) weight[corner] /= samples;
+      place[2 * s] = y;
+      place[2 * s + 1] = x;
+    }
+    BARRIER();
+    visit(count, at, weight, place);
+    BARRIER();
+  }
+}
+
+KERNEL deform_roi_turn(int n, const Real* maps, Real* last, int channels, int padded, int area, int tiles) {
+  BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, padded, area, tiles);
+}
+
+KERNEL deform_roi_turn_back(int n, const Real* last, Real* maps, int channels, int padded, int area, int tiles) {
+  BLOCK_LOOP(b, n) turn_tile_back(b, last, maps, channels, padded, area, tiles);
+}
+
+// A block owns a bin. features: (B, height, width, padded), pooled: (K, bins, padded); mask: (K, bins) or null for 1.
+KERNEL deform_roi_forward(int n, const Real* features, const Real* regions, const Real* offset, const Real* mask,
+                          Real* pooled, int batch, int padded, int height, int width, int pooled_height, int pooled_width,
+                          Real scale, int sampling_ratio, Real gamma) {
+  BLOCK_LOOP(b, n) {
+    const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
+    Real* out = pooled + (long long)b * padded;
+    THREAD_LOOP(v, padded / LANES)
+      for (int lane = 0; lane < LANES; ++lane) out[v * LANES + lane] = 0;
+    if (image < 0) continue;
+    const Bin bin = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
+                           pooled_width, scale, sampling_ratio, gamma);
+    const Real* map = features + (long long)image * height * width * padded;
+    const Real times = mask ? mask[b] : Real(1);
+    walk(bin, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
+      THREAD_LOOP(v, padded / LANES) {
+        Real sum[LANES] = {};
+        for (int s = 0; s < 4 * count; s += 4) {
+          if (at[s] < 0) continue;
+          for (int corner = s; corner < s + 4; ++corner) {
+            const Real* pixel = map + (long long)at[corner] * padded + v * LANES;
+            for (int lane = 0; lane < LANES; ++lane) sum[lane] += weight[corner] * pixel[lane];
+          }
+        }
+        for (int lane = 0; lane < LANES; ++lane) out[v * LANES + lane] += times * sum[lane];
+      }
+    });
+  }
+}
+
+// The gradients of offset and mask; a block owns a bin, gradient: (K, bins, padded). Both are sums of the products of the
+// gradient with a pixel over the channels. That of offset is the published kernel's: it takes the sample's own place with
+// the clamped pixels, so it is the true derivative inside the map only, not in the strip of a pixel around it.
+KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const Real* regions, const Real* offset,
+                        const Real* mask, Real* offset_diff, Real* mask_diff, int batch, int padded, int height, int width,
+                        int pooled_height, int pooled_width, Real scale, int sampling_ratio, Real gamma) {
+  BLOCK_LOOP(b, n) {
+    SHARED Real product[4 * SAMPLES * PARTS], gain[3 * SAMPLES], sum[3];  // gain and sum: along x, along y, of the mask
+    const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
+    const Real* region = regions + 5 * k;
+    THREAD_LOOP(t, 3) sum[t] = 0;
+    BARRIER();
+    if (image >= 0) {
+      const Bin bin = bin_of(region, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height, pooled_width,
+                             scale, sampling_ratio, gamma);
+      const Real* map = features + (long long)image * height * width * padded;
+      const Real* given = gradient + (long long)b * padded;
+      walk(bin, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
+        THREAD_LOOP(t, 4 * count * PARTS) {
+          const int corner = t / PARTS;
+          Real total[LANES] = {};
+          if (at[corner & ~3] >= 0)
+            for (int v = t % PARTS; v < padded / LANES; v += PARTS) {
+              const Real* pixel = map + (long long)at[corner] * padded + v * LANES;
+              for (int lane = 0; lane < LANES; ++lane) total[lane] += given[v * LANES + lane] * pixel[lane];
+            }
+          for (int lane = 1; lane < LANES; ++lane) total[0] += total[lane];
+          product[t] = total[0];
+        }
+        BARRIER();
+        THREAD_LOOP(s, count) {
+          Real p[4] = {}, along_y = 0, along_x = 0, inside = 0;
+          if (at[4 * s] >= 0) {
+            for (int i = 0; i < 4 * PARTS; ++i) p[i / PARTS] += product[4 * s * PARTS + i];
+            const int top = at[4 * s] / width, left = at[4 * s] % width, low = at[4 * s + 3] / width;
+            const int right = at[4 * s + 3] % width;
+            const Real y = place[2 * s], x = place[2 * s + 1];
+            along_x = p[3] * (y - top) + p[1] * (low - y) + p[2] * (top - y) + p[0] * (y - low);
+            along_y = p[3] * (x - left) + p[2] * (right - x) + p[1] * (left - x) + p[0] * (x - right);
+            for (int i = 0; i < 4; ++i) inside += p[i] * weight[4 * s + i];
+          }
+          gain[s] = along_x;
+          gain[SAMPLES + s] = along_y;
+          gain[2 * SAMPLES + s] = inside;
+        }
+        BARRIER();
+        THREAD_LOOP(t, 3)
+          for (int s = 0; s < count; ++s) sum[t] += gain[t * SAMPLES + s];
+      });
+      BARRIER();
+      const Real times = mask ? mask[b] : Real(1);
+      const Real each = times * gamma / max(bin.rows * bin.columns, 1);
+      THREAD_LOOP(t, 1) {
+        sum[0] *= sum[0] != 0 ? each * bin.width * pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
+        sum[1] *= sum[1] != 0 ? each * bin.height * pooled_height : Real(0);
+      }
+    }
+    BARRIER();
+    THREAD_LOOP(t, 1) {
+      if (offset_diff) {
+        offset_diff[2 * k * bins + b - k * bins] = sum[0];
+        offset_diff[(2 * k + 1) * bins + b - k * bins] = sum[1];
+      }
+      if (mask_diff) mask_diff[b] = sum[2];
+    }
+    BARRIER();
+  }
+}
+
+// The gradient of the features. A block owns OWNED channels of `band` rows of an image in diff (B, height, width, padded),
+// which is 0 before, and takes the regions of that image in order: no two blocks meet, and the sums have one order.
+KERNEL deform_roi_backward(int n, const Real* gradient, const Real* regions, const Real* offset, const Real* mask,
+                           Real* diff, int count, int batch, int padded, int height, int width, int pooled_height,
+                           int pooled_width, Real scale, int sampling_ratio, Real gamma, int band) {
+  BLOCK_LOOP(b, n) {
+    const int shares = (padded + OWNED - 1) / OWNED, bands = (height + band - 1) / band;
+    const int image = b / (shares * bands), share = b / bands % shares;
+    const int top = b % bands * band, end = min(top + band, height), bins = pooled_height * pooled_width;
+    const int first = share * OWNED, vectors = min(OWNED, padded - first) / LANES;
+    Real* map = diff + (long long)image * height * width * padded + first;
+    for (int k = 0; k < count; ++k) {
+      if (image_of(regions + 5 * k, 5, batch) != image) continue;
+      for (int i = 0; i < bins; ++i) {
+        const Bin bin = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, i, pooled_height, pooled_width,
+                               scale, sampling_ratio, gamma);
+        const Real low = min(bin.y, bin.y + bin.height), high = max(bin.y, bin.y + bin.height);
+        if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
+        const Real* given = gradient + (long long)(k * bins + i) * padded + first;
+        const Real times = mask ? mask[k * bins + i] : Real(1);
+        walk(bin, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
+          THREAD_LOOP(v, vectors) {
+            Real g[LANES];
+            for (int lane = 0; lane < LANES; ++lane) g[lane] = times * given[v * LANES + lane];
+            for (int s = 0; s < 4 * samples; s += 4) {
+              if (at[s] < 0) continue;
+              for (int corner = s; corner < s + 4; ++corner) {
+                if (at[corner] < top * width || at[corner] >= end * width) continue;
+                Real* pixel = map + (long long)at[corner] * padded + v * LANES;
+                for (int lane = 0; lane < LANES; ++lane) pixel[lane] += weight[corner] * g[lane];
+              }
+            }
+          }
+        });
+      }
+    }
+  }
+}
