@@ -28,7 +28,7 @@ KERNEL detection_suppress(int n, const Real* boxes, const int* start, int* kept,
     BARRIER();
     for (int i = first; i < last; ++i) {
       THREAD_LOOP(k, count)
-        if (!(overlap(boxes + 4 * i, boxes + 4 * mine[k]) <= limit)) clash = 1;
+        if (!(overlap(boxes + 4 * i, boxes + 4 * mine[k]) <= limit)) raise_to(&clash, 1);
       BARRIER();
       THREAD_LOOP(t, 1) {
         if (!clash) {

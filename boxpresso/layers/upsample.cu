@@ -29,30 +29,17 @@ KERNEL nearest_backward(int n, const Real* top_diff, Real* bottom_diff, int widt
 // The place in the top plane that a mask element names, or -1 for one outside of it.
 DEVICE int place(Real mask, int large) { return mask >= 0 && mask < large ? int(mask) : -1; }
 
-// n: planes. source[j]: the last bottom element that the mask sends to j, or -1. Threads may write one place together and
-// any of them stays, so the block repeats until the last element has it: once more than elements meet in one place.
+// n: planes. source[j]: the last bottom element that the mask sends to j, or -1.
 KERNEL unpool_sources(int n, const Real* mask, int* source, int small, int large) {
   BLOCK_LOOP(plane, n) {
-    SHARED int changed;
     const Real* m = mask + plane * small;
     int* from = source + plane * large;
     THREAD_LOOP(j, large) from[j] = -1;
-    THREAD_LOOP(t, 1) changed = 1;
     BARRIER();
-    while (changed) {
-      BARRIER();
-      THREAD_LOOP(t, 1) changed = 0;
-      BARRIER();
-      THREAD_LOOP(i, small) {
-        const int j = place(m[i], large);
-        if (j >= 0 && from[j] < i) {
-          from[j] = i;
-          changed = 1;
-        }
-      }
-      BARRIER();
+    THREAD_LOOP(i, small) {
+      const int j = place(m[i], large);
+      if (j >= 0) raise_to(from + j, i);
     }
-    BARRIER();
   }
 }
 

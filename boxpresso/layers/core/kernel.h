@@ -7,10 +7,18 @@
 //    local array, and each loop is a plain loop that the compiler vectorises.
 // 3. A cooperative kernel is a BLOCK_LOOP around THREAD_LOOPs with BARRIER() between them, never inside one. A value that
 //    crosses a barrier lives in SHARED.
-// 4. add() may be contended by the threads of one block, never by two blocks: a block owns what it adds to. So the host
-//    needs no atomics, and its sums are the same bits for every number of workers.
-// `Real` is float or double, given on the command line.
+// 4. add() and raise_to() may be contended by the threads of one block, never by two blocks: a block owns what it changes.
+//    So the host needs no atomics, and its sums are the same bits for every number of workers. No other write may meet
+//    another thread's read or write without a BARRIER() between them, not even one of the same value.
+// `Real`, what is computed in, is float or double, given on the command line. `Store` is the type of numbers that may be
+// kept in float16 (-DStore=half; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.
 #pragma once
+
+#ifdef Store
+#include "half.h"
+#else
+#define Store Real
+#endif
 
 #if defined(__CUDACC__)
 
@@ -29,6 +37,7 @@
 #define THREAD_LOOP(t, n) LOOP_FROM(t, n, threadIdx.x, blockDim.x)
 template <class T>
 DEVICE void add(T* at, T value) { atomicAdd(at, value); }
+DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 
 #else
 
@@ -51,6 +60,7 @@ DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
 #define THREAD_LOOP(t, n) for (int t = 0; t < (n); ++t)
 template <class T>
 DEVICE void add(T* at, T value) { *at += value; }
+DEVICE void raise_to(int* at, int value) { *at = max(*at, value); }
 
 #endif
 
