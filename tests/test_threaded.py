@@ -1,0 +1,256 @@
+"""Every kernel gives the plain build's results in blocks of real threads, whatever the launch, and without a race.
+
+A reduced set; `python tests/threaded/full.py` does the same with all layer tests and recorded cases.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness import Rig
+from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files, library, races, threaded
+
+from boxpresso.layers.core import discover
+from boxpresso.layers.core.kernel import Kernels
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
+discover()
+RNG = np.random.default_rng(0)
+MAPS = RNG.standard_normal((2, 5, 9, 10))
+ROWS = RNG.standard_normal((9, 40))
+LABELS = np.arange(9) % 40
+REGIONS = np.array([[0, 1, 1, 7, 6], [1, 2, 0, 9, 8], [0, 0, 0, 9, 9], [1, 3, 3, 4, 4], [7, 0, 0, 3, 3]])
+FIRST = [True, False, False, False]  # the bottoms that get a gradient
+BOTH = [True, True, False, False]
+# Boxes 0 to 19 do not touch; the rest, less likely, lie over two of them each, so that many threads find that at once.
+ROW = np.array([[x / 20, 0.1, (x + 0.9) / 20, 0.5] for x in range(20)])
+BOXES = np.concatenate([ROW, ROW[:12] + np.array([0, 0.01, 0.45, 0.1])])
+PRIORS = np.stack([BOXES, np.tile([0.1, 0.1, 0.2, 0.2], (32, 1))]).reshape(1, 2, -1)
+OFFSETS = 0.1 * RNG.standard_normal((1, 128))
+SCORES = np.stack([1 - np.linspace(0.9, 0.1, 32), np.linspace(0.9, 0.1, 32)], 1).reshape(1, 64)
+TRUTH = np.array([[0, 1, 0, *ROW[3], 0], [0, 1, 0, *BOXES[25], 0]]).reshape(1, 1, 2, 8)
+
+
+def unlike(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(MAPS.shape)
+
+
+def convolution(text: str, bottom: np.ndarray = MAPS, type: str = "Convolution") -> tuple:
+    filler = 'weight_filler { type: "gaussian" }'
+    return f'type: "{type}" convolution_param {{ kernel_size: 3 pad: 1 {text} {filler} }}', [bottom]
+
+
+# A case: the layer's text, its bottoms, which of them get a gradient (all), options of Rig. The author of a layer adds to
+# these, or to a list LAUNCHES in the layer's own test file.
+CASES: list[tuple] = [
+    ('type: "ReLU" relu_param { negative_slope: 0.1 }', [MAPS]),
+    ('type: "Sigmoid"', [MAPS]),
+    ('type: "TanH"', [MAPS]),
+    ('type: "Power" power_param { power: 3 scale: 0.5 shift: 1 }', [MAPS]),
+    ('type: "PReLU"', [MAPS]),
+    ('type: "Dropout"', [MAPS], None, {"phase": "TRAIN"}),
+    ('type: "Dropout" dropout_param { scale_train: false }', [MAPS]),
+    ('type: "Eltwise" eltwise_param { coeff: 2 coeff: -1 coeff: 1 }', [MAPS, unlike(1), unlike(2)]),
+    ('type: "Eltwise" eltwise_param { operation: PROD }', [MAPS, unlike(1), unlike(2)]),
+    ('type: "Eltwise" eltwise_param { operation: PROD stable_prod_grad: false }', [MAPS, unlike(1)]),
+    ('type: "Eltwise" eltwise_param { operation: MAX }', [MAPS, unlike(1), unlike(2)]),
+    ('type: "Split"', [MAPS], None, {"tops": 3}),
+    ('type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 }', [MAPS]),
+    ('type: "Permute" permute_param { order: 1 order: 0 }', [MAPS]),
+    ('type: "Concat"', [MAPS, unlike(1)]),
+    ('type: "Upsample" upsample_param { scale: 2 }', [MAPS]),
+    ('type: "Upsample"', [MAPS, np.arange(900).reshape(MAPS.shape) % 90 // 3], FIRST),  # three go to each place
+    ('type: "BatchNorm"', [MAPS], None, {"phase": "TRAIN"}),
+    ('type: "BatchNorm"', [MAPS]),
+    ('type: "Scale" scale_param { bias_term: true }', [MAPS]),
+    ('type: "Scale"', [ROWS, ROWS[0]]),
+    ('type: "LRN"', [MAPS]),
+    ('type: "LRN" lrn_param { norm_region: WITHIN_CHANNEL }', [MAPS]),
+    ('type: "Normalize" norm_param { across_spatial: true }', [MAPS]),
+    ('type: "Normalize" norm_param { across_spatial: false channel_shared: false }', [MAPS]),
+    ('type: "Pooling" pooling_param { kernel_size: 3 stride: 2 pad: 1 }', [MAPS], None, {"tops": 2}),
+    ('type: "Pooling" pooling_param { kernel_size: 3 stride: 1 pool: AVE }', [MAPS]),
+    ('type: "Pooling" pooling_param { kernel_size: 3 stride: 3 pool: STOCHASTIC }', [abs(MAPS)], None, {"phase": "TRAIN"}),
+    ('type: "Pooling" pooling_param { global_pooling: true }', [MAPS]),
+    ('type: "Pooling" pooling_param { global_pooling: true pool: AVE }', [MAPS]),
+    convolution("num_output: 4"),
+    convolution("num_output: 5 group: 5 stride: 2"),
+    convolution("num_output: 2", MAPS.reshape(2, 5, 3, 3, 10)),
+    convolution("num_output: 3 stride: 2", type="Deconvolution"),
+    ('type: "InnerProduct" inner_product_param { num_output: 7 weight_filler { type: "xavier" } }', [MAPS]),
+    ('type: "Softmax"', [MAPS]),
+    ('type: "Softmax"', [ROWS]),
+    ('type: "Softmax"', [np.tile(ROWS, (1, 8))]),
+    ('type: "SoftmaxWithLoss"', [ROWS, LABELS], FIRST),
+    ('type: "SoftmaxWithLoss"', [MAPS, np.arange(180).reshape(2, 9, 10) % 5], FIRST),
+    ('type: "SmoothL1Loss"', [MAPS, unlike(1)]),
+    ('type: "EuclideanLoss"', [MAPS, unlike(1)]),
+    ('type: "PriorBox" prior_box_param { min_size: 4 max_size: 9 aspect_ratio: 2 }', [MAPS, MAPS], []),
+    ('type: "DetectionOutput" detection_output_param { num_classes: 2 code_type: CENTER_SIZE nms_param '
+     "{ nms_threshold: 0.01 } }", [0 * OFFSETS, SCORES, PRIORS], []),
+    ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 }', [OFFSETS, SCORES, PRIORS, TRUTH], BOTH),
+    ('type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 conf_loss_type: LOGISTIC '
+     "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 } }",
+     [OFFSETS, SCORES, PRIORS, TRUTH], BOTH),
+    ('type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }', [MAPS, REGIONS], FIRST),
+    ('type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 sampling_ratio: 2 }', [MAPS, REGIONS], FIRST),
+]  # fmt: skip
+
+
+def cases() -> list[tuple]:
+    made = list(CASES)
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        if "\nLAUNCHES" in path.read_text(encoding="utf-8"):
+            made += importlib.import_module(path.stem).LAUNCHES
+    return made
+
+
+def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:
+    """Forward, then backward with a random gradient, unless no bottom gets one."""
+    rig = Rig(text, bottoms, **(options or {}))
+    tops = rig.forward()
+    if down != []:
+        diffs = [np.random.default_rng(5).standard_normal(t.shape) for t in tops]
+        rig.backward(diffs, None if down is None else down[: len(bottoms)])
+
+
+def in_pairs(do: Callable, jobs: Iterable[tuple]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda job: do(*job), jobs))
+
+
+def test_every_kernel_is_right_for_every_launch():
+    with threaded() as device:
+        in_pairs(lambda k: (library(k, "float"), device.build(k, np.dtype(np.float32))), ((k,) for k in files()))
+        for case in cases():
+            run(*case)
+    missing = all_kernels() - device.kernels
+    assert not missing, f"no case here and no LAUNCHES of a test file launches {sorted(missing)}: add one"
+    assert device.runs > 10 * device.launches > 10 * len(device.kernels)
+
+
+def test_no_kernel_has_a_race(tmp_path):
+    if not can_sanitize():
+        pytest.skip("the C++ compiler has no ThreadSanitizer")
+    flags = [SANITIZE, (*SANITIZE, ALONE)]
+    in_pairs(lambda k, f: library(k, "float", *f), ((k, f) for k in files() for f in flags))
+    records = tmp_path / "records"
+    with threaded(threads=(), records=records, recorded=2) as device:
+        for case in cases():
+            run(*case)
+    assert device.written
+    assert races(records) == []
+
+
+PLANTED = """
+#include "kernel.h"
+KERNEL without_barrier(int n, const Real* x, Real* y) {
+  BLOCK_LOOP(b, n) {
+    SHARED Real row[64];
+    THREAD_LOOP(t, 64) row[t] = x[64 * b + t];
+    THREAD_LOOP(t, 64) y[64 * b + t] = row[63 - t];
+    BARRIER();
+  }
+}
+KERNEL unguarded(int n, const Real* x, Real* y) {
+  BLOCK_LOOP(b, n) THREAD_LOOP(t, 64) y[b] += x[64 * b + t];
+}
+KERNEL across_blocks(int n, const Real* x, Real* y) {
+  BLOCK_LOOP(b, n) THREAD_LOOP(t, 1) y[0] += x[64 * b];
+}
+KERNEL not_set(int n, const Real* x, Real* y) {
+  SHARED Real seen[64];
+  BLOCK_LOOP(b, n) {
+    THREAD_LOOP(t, 64) seen[t] = max(seen[t], x[64 * b + t]);
+    THREAD_LOOP(t, 64) y[64 * b + t] = seen[t];
+  }
+}
+template <class Value>
+DEVICE void fill(int n, Real* y, Value value) {
+  SHARED Real seen[64];
+  BLOCK_LOOP(b, n) {
+    THREAD_LOOP(t, 64) seen[t] += value(64 * b + t);
+    THREAD_LOOP(t, 64) y[64 * b + t] = seen[t];
+  }
+}
+KERNEL not_set_in_a_template(int n, const Real* x, Real* y) {
+  fill(n, y, [=](int i) { return x[i]; });
+}
+KERNEL divergent(int n, const Real* x, Real* y) {
+  BLOCK_LOOP(b, n) THREAD_LOOP(t, 64) {
+    y[64 * b + t] = x[64 * b + t];
+    BARRIER();
+  }
+}
+KERNEL right(int n, const Real* x, Real* y) {
+  BLOCK_LOOP(b, n) {
+    SHARED Real row[64];
+    SHARED int most;
+    THREAD_LOOP(t, 64) row[t] = x[64 * b + t];
+    THREAD_LOOP(t, 1) most = 0;
+    BARRIER();
+    THREAD_LOOP(t, 64) raise_to(&most, t);
+    BARRIER();
+    THREAD_LOOP(t, 64) y[64 * b + t] = row[most - t];
+    BARRIER();
+  }
+}
+"""
+
+
+@pytest.fixture
+def planted(tmp_path) -> Kernels:
+    """Kernels with a fault each, and one without, as a user's own layer would have them beside it."""
+    (tmp_path / "planted.cu").write_text(PLANTED)
+    return Kernels(str(tmp_path / "planted.cu"))
+
+
+def launch(kernels: Kernels, name: str, device: Threaded) -> str:
+    """What the threaded run says of a planted kernel."""
+    x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
+    try:
+        getattr(kernels, name)(4, x, np.zeros_like(x))
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("without_barrier", "y differs from the plain run in"),
+        ("not_set", "y differs from the plain run in"),
+        ("not_set_in_a_template", "y differs from the plain run in"),
+        ("divergent", "not all threads reach one barrier"),
+        ("right", ""),
+    ],
+)
+def test_a_planted_fault_changes_the_result(name, words, planted):
+    with threaded() as device:
+        assert words in launch(planted, name, device)
+        assert device.runs == 12 if name == "right" else 0 < device.runs < 12
+
+
+def test_planted_races_are_found(planted, tmp_path):
+    if not can_sanitize():
+        pytest.skip("the C++ compiler has no ThreadSanitizer")
+    names = ("right", "without_barrier", "unguarded", "across_blocks")
+    with threaded(threads=(), records=tmp_path / "records") as device:
+        for name in names:
+            assert launch(planted, name, device) == ""
+    found = {report.split()[0] for report in races(tmp_path / "records")}
+    assert found == set(names[1:])
+
+
+def test_a_launch_is_tried_once_for_each_kind():
+    with threaded() as device:
+        for _ in range(3):
+            run('type: "ReLU"', [MAPS])
+        assert device.kernels == {("relu.cu", "relu_forward"), ("relu.cu", "relu_backward")}
+        assert (device.launches, device.runs) == (2, 24)

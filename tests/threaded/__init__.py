@@ -1,0 +1,263 @@
+"""Kernels on the host with threads, blocks and barriers that are real: is each right for every launch?
+
+On the CPU a kernel runs as blocks of one thread, so a missing barrier changes nothing there. Here the same `.cu` text is
+compiled with the words of a GPU (words.h, and kernel.h's own half for nvcc) and runs in blocks of fibres (fibres.cpp);
+`Threaded` is a CPU device that runs every launch plainly, then so for many sizes of blocks and grids, and compares. What
+it has recorded runs once more with real threads under ThreadSanitizer (threads.cpp).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import struct
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boxpresso.layers.core import blas, cache, convolution, device, host
+from boxpresso.layers.core.kernel import REALS, Kernel, Kernels
+
+HERE = Path(__file__).resolve().parent
+LAYERS = HERE.parents[1] / "boxpresso" / "layers"
+EXACT = "-ffp-contract=off"  # both builds round each operation alike, so results are the same to the bit
+FLAGS = ("-std=c++17", "-O1", "-g0", EXACT, "-fPIC", "-w", "-U_FORTIFY_SOURCE")
+SANITIZE = ("-fsanitize=thread", "-g", "-DREAL_THREADS")
+ALONE = "-DSHARED_BY_NOBODY"
+THREADS = (1, 7, 32, 128)
+BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
+SCALARS = {"int": "i4x", "unsigned": "I4x", "float": "f4x", "double": "d"}
+SLOT = 8  # bytes of an argument
+
+
+def make(name: str, text: str, *flags: str) -> Path:
+    """Compiles a text with words.h, or takes it from the kernel cache."""
+    path = cache.folder() / f"{name}-{cache.key(text, *flags, host.identity())}"
+    if not path.exists():
+        made = cache.temporary(path)
+        command = [*host.compiler(), *flags, "-x", "c++", "-", "-o", str(made)]
+        result = subprocess.run(command, input=text, text=True, capture_output=True)
+        assert result.returncode == 0, f"{name}: {' '.join(command)}\n{result.stderr}"
+        os.replace(made, path)
+    return path
+
+
+def library(kernels: Kernels, real: str, *flags: str) -> Path:
+    """A file of kernels; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of eight bytes."""
+    text = [(HERE / "words.h").read_text(), f'#include "{kernels.path}"']
+    for name, kernel in kernels.table.items():
+        types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
+        passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * i})" for i, type_ in enumerate(types))
+        text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
+    text.append(f"// {cache.key(cache.sources(kernels.path, host.CORE))}")
+    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, f"-DReal={real}", f"-I{host.CORE}")
+    return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
+
+
+def runner(name: str, *flags: str) -> Path:
+    return make(name, (HERE / f"{name}.cpp").read_text(), *FLAGS, *flags)
+
+
+class Memory:
+    """The bytes that the arguments of a launch reach, each once where arrays overlap."""
+
+    def __init__(self, kernel: Kernel, args: Sequence[Any]) -> None:
+        self.pointers = [i for i, p in enumerate(kernel.parameters) if p.pointer and args[i] is not None]
+        ends: dict[int, int] = {}
+        for start, size in sorted((args[i].ctypes.data, args[i].nbytes) for i in self.pointers):
+            last = next(reversed(ends), None)
+            if last is not None and start < ends[last]:
+                ends[last] = max(ends[last], start + size)
+            else:
+                ends[start] = max(ends.get(start, 0), start + size)
+        self.starts = list(ends)
+        self.sizes = [ends[s] - s for s in self.starts]
+        self.places = {}  # of each pointer: buffer and offset
+        for i in self.pointers:
+            at = args[i].ctypes.data
+            buffer = max(k for k, s in enumerate(self.starts) if s <= at)
+            self.places[i] = buffer, at - self.starts[buffer]
+        self.before = self.copy()
+
+    def copy(self) -> list[bytes]:
+        return [ctypes.string_at(s, n) for s, n in zip(self.starts, self.sizes)]
+
+
+class Threaded(host.Cpu):
+    """The CPU, where every launch of a `.cu` kernel also runs in blocks of real threads, on copies of its arrays.
+
+    At most `each` launches of a kind are tried: one kernel, type, and set of sizes and other whole numbers. `blocks` is
+    the most blocks of a grid. A difference to the plain run raises AssertionError. The first `recorded` launches of each
+    kernel that are tried are appended to the file `records`.
+    """
+
+    def __init__(
+        self,
+        threads: Iterable[int] = THREADS,
+        blocks: int = 1024,
+        each: int = 1,
+        records: Path | None = None,
+        recorded: int = 1,
+    ) -> None:
+        super().__init__()
+        self.threads, self.blocks, self.each = tuple(threads), blocks, each
+        self.records, self.recorded = records, recorded
+        self.kinds: Counter[Any] = Counter()
+        self.written: Counter[Kernel] = Counter()
+        self.kernels: set[tuple[str, str]] = set()  # file and name
+        self.launches = self.runs = 0
+        self.turns = threading.Lock()  # there is one set of fibres
+        self.fibres = ctypes.CDLL(str(runner("fibres", "-shared", "-Wl,-Bsymbolic")), ctypes.RTLD_GLOBAL).launch
+        self.fibres.restype = ctypes.c_char_p
+
+    def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
+        if kernel.file.host_only or not self.is_new(kernel, real, args):
+            super().launch(kernel, real, args)
+            return
+        memory = Memory(kernel, args)
+        super().launch(kernel, real, args)
+        with self.turns:
+            self.kernels.add((kernel.file.path.name, kernel.name))
+            self.launches += 1
+            grids = list(product(self.threads, BLOCKS))
+            for number, (threads, blocks) in enumerate(grids):
+                whole = int(args[0]) if kernel.blocks else -(-int(args[0]) // threads)
+                self.run(kernel, real, args, memory, min(blocks or whole, self.blocks), threads, number % 2)
+            if self.records and self.written[kernel] < self.recorded:
+                self.written[kernel] += 1
+                with self.records.open("ab") as file:
+                    file.write(record(kernel, REALS[real], args, memory, [(3, 7), (2, 32), (min(args[0], 8), 1)]))
+
+    def is_new(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> bool:
+        """Whether a launch does anything, and is not of a kind that was tried already. One that will raise is not tried."""
+        arrays = [a for p, a in zip(kernel.parameters, args) if p.pointer and a is not None]
+        if not all(type(a) is np.ndarray and a.flags.c_contiguous for a in arrays):
+            return False
+        numbers = [a for p, a in zip(kernel.parameters, args) if not p.pointer and p.kind in ("int", "unsigned")]
+        if not all(isinstance(a, (int, np.integer)) for a in numbers) or numbers[0] < 1:
+            return False
+        nulls = [a is None for a in args]
+        shared = [next(k for k, b in enumerate(arrays) if a is b or np.may_share_memory(a, b)) for a in arrays]
+        kind = kernel, real, *map(tuple, (map(int, numbers), nulls, [a.size for a in arrays], shared))
+        self.kinds[kind] += 1
+        return self.kinds[kind] <= self.each
+
+    def run(
+        self, kernel: Kernel, real: np.dtype, args: Sequence[Any], memory: Memory, blocks: int, threads: int, order: int
+    ) -> None:
+        """One threaded run, on copies; it must end as the plain run did. `order` 1: the last block and thread first."""
+        loaded = ctypes.CDLL(str(library(kernel.file, REALS[real])))
+        copies = [np.frombuffer(bytearray(b) + bytes(64), np.uint8) for b in memory.before]
+        starts = [-c.ctypes.data % 64 for c in copies]  # aligned as the arrays are
+        for c, s, b in zip(copies, starts, memory.before):
+            c[s : s + len(b)] = np.frombuffer(b, np.uint8)
+        values = list(args)
+        for i, (buffer, offset) in memory.places.items():
+            values[i] = copies[buffer].ctypes.data + starts[buffer] + offset
+        packed = pack(kernel, REALS[real], values)
+        block = getattr(loaded, f"block_{kernel.name}")
+        wrong = self.fibres(block, loaded.poison_shared_memory, packed, blocks, threads, order)
+        where = f"{kernel} on {blocks} blocks of {threads} threads{', backwards' * order}"
+        assert wrong is None, f"{where}: not all threads reach one barrier: {wrong.decode()}"
+        self.runs += 1
+        for i in memory.pointers:
+            buffer, offset = memory.places[i]
+            got = copies[buffer][starts[buffer] + offset :][: args[i].nbytes].view(args[i].dtype)
+            wanted = args[i].reshape(-1)
+            if got.tobytes() == wanted.tobytes():
+                continue
+            if kernel.file.adds and wanted.dtype.kind == "f":  # the order of add() is not fixed
+                scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1)
+                good = np.allclose(got, wanted, 8 * np.finfo(real).eps, 8 * np.finfo(real).eps * scale, equal_nan=True)
+            else:
+                good = np.array_equal(got, wanted, equal_nan=wanted.dtype.kind == "f")
+            differs = np.flatnonzero(~((got == wanted) | ((got != got) & (wanted != wanted))))
+            assert good, (
+                f"{where}: {kernel.parameters[i].name} differs from the plain run in {differs.size} of {got.size} "
+                f"places, first [{differs[0]}]: {got[differs[0]]}, wanted {wanted[differs[0]]}"
+            )
+
+
+def pack(kernel: Kernel, real: str, values: Sequence[Any]) -> bytes:
+    """Arguments in slots of eight bytes; pointers are numbers here."""
+    made = b""
+    for parameter, value in zip(kernel.parameters, values):
+        if parameter.pointer:
+            made += struct.pack("=q", value or 0)
+        else:
+            made += struct.pack("=" + SCALARS[real if parameter.kind == "Real" else parameter.kind], value)
+    return made
+
+
+def record(kernel: Kernel, real: str, args: Sequence[Any], memory: Memory, grids: Iterable[tuple[int, int]]) -> bytes:
+    """A launch as threads.cpp reads it, once for each (blocks, threads)."""
+    numbers = [0 if i in memory.places else a for i, a in enumerate(args)]
+    packed = struct.unpack(f"={len(args)}q", pack(kernel, real, numbers))
+    made = []
+    for blocks, threads in grids:
+        path = str(library(kernel.file, real, *SANITIZE, *([ALONE] if threads == 1 else [])))
+        for text in (path, kernel.name):
+            made.append(struct.pack("=q", len(text)) + text.encode())
+        made.append(struct.pack("=3q", blocks, threads, len(memory.before)))
+        made += [struct.pack("=q", len(b)) + b for b in memory.before]
+        made.append(struct.pack("=q", len(args)))
+        made += [struct.pack("=2q", *memory.places.get(i, (-1, packed[i]))) for i in range(len(args))]
+    return b"".join(made)
+
+
+def races(records: Path) -> list[str]:
+    """What ThreadSanitizer says of recorded launches: for each report the launch and its one-line summary."""
+    command = [str(runner("threads", *SANITIZE, "-rdynamic", "-ldl", "-lpthread")), str(records)]
+    options = "exitcode=0 report_thread_leaks=0 suppress_equal_addresses=0 history_size=4"
+    environment = {**os.environ, "TSAN_OPTIONS": options}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if "unexpected memory mapping" in result.stderr and shutil.which("setarch"):  # addresses too random for it
+        result = subprocess.run(["setarch", "-R", *command], capture_output=True, text=True, env=environment)
+    assert "all launches have run" in result.stderr, result.stderr[-3000:]
+    found, launch = [], ""
+    for line in result.stderr.splitlines():
+        if line.startswith("launch "):
+            launch = line[7:]
+        elif line.startswith("SUMMARY: "):
+            found.append(f"{launch}: {line[9:].removeprefix('ThreadSanitizer: ')}")
+    return found
+
+
+def can_sanitize() -> bool:
+    """Whether this compiler has ThreadSanitizer."""
+    try:
+        runner("threads", *SANITIZE, "-rdynamic", "-ldl", "-lpthread")
+    except AssertionError:
+        return False
+    return True
+
+
+@contextmanager
+def threaded(**options: Any) -> Iterator[Threaded]:
+    """While it lasts, "cpu" is a Threaded, and products and convolutions take the kernels of the GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host, "FLAGS", (*("-O1" if f == "-O3" else f for f in host.FLAGS), EXACT))
+        made = Threaded(**options)
+        patch.setattr(device, "_cpu", lambda: made)
+        patch.setattr(blas, "on_host", lambda workers, *product: blas.tiled(*product))
+        patch.setattr(convolution, "HostConvolution", convolution.ColumnConvolution)
+        yield made
+
+
+def files() -> list[Kernels]:
+    """Every file of kernels that a GPU may run."""
+    return [Kernels(str(path)) for path in sorted(LAYERS.rglob("*.cu"))]
+
+
+def all_kernels() -> set[tuple[str, str]]:
+    """File and name of every kernel that a GPU may run."""
+    return {(kernels.path.name, name) for kernels in files() for name in kernels.table}

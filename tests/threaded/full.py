@@ -1,0 +1,51 @@
+"""All layer tests and recorded cases with threaded kernels: `python tests/threaded/full.py [words for pytest]`.
+
+Every launch of another kind that the tests make, in float and double, runs plainly and in blocks of 1, 7, 32 and 128
+threads on grids of 1, 3 and all blocks. Then ThreadSanitizer sees some launches of each kernel. Takes a few minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+from test_threaded import cases, run  # noqa: E402
+
+from threaded import all_kernels, can_sanitize, races, threaded  # noqa: E402
+
+FILES = (
+    "blas", "convolution", "detection_output", "elementwise", "golden_caffe", "inner_product", "losses", "multibox_loss",
+    "normalisation", "permute", "pooling", "prior_box", "regions", "shape_layers",
+)  # fmt: skip
+
+
+def main(words: list[str]) -> int:
+    os.environ["BOXPRESSO_DEVICE"] = "cpu"
+    with tempfile.TemporaryDirectory() as folder:
+        records = Path(folder) / "records"
+        files = [str(TESTS / f"test_{name}.py") for name in FILES]
+        with threaded(records=records, recorded=8) as made:
+            code = pytest.main(["-q", "-p", "no:xdist", "-m", "not cuda", *(words or files)])
+            for case in cases():
+                run(*case)
+        missing = sorted(all_kernels() - made.kernels)
+        kernels = f"{len(made.kernels)} of {len(all_kernels())} kernels"
+        print(f"{kernels}, {made.launches} launches, {made.runs} threaded runs")
+        print("never launched:", ", ".join(f"{name} of {file}" for file, name in missing) or "none")
+        if not can_sanitize():
+            print("this compiler has no ThreadSanitizer")
+            return int(code)
+        found = races(records)
+        print(f"ThreadSanitizer: {sum(made.written.values())} launches, {len(found)} reports")
+        print("\n".join(sorted(set(found))))
+    return int(code) or int(bool(missing or found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
