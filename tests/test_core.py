@@ -93,6 +93,67 @@ def test_the_signature_is_checked_before_launch(kernels):
     kernels.scaled(4, frozen, y, 1.0)  # const: reading is allowed
 
 
+STORED = """
+#include "kernel.h"
+KERNEL scaled(int n, const Store* x, const Real* by, Store* y, Real more) {
+  GRID_LOOP(i, n) y[i] = Real(x[i]) * by[0] + more;
+}
+KERNEL widen(int n, const Real* by, const Store* x, Real* y) { GRID_LOOP(i, n) y[i] = Real(x[i]) * by[0]; }
+KERNEL narrow(int n, const Real* x, Store* y) { GRID_LOOP(i, n) y[i] = x[i]; }
+"""
+
+
+def made(folder, text, *options):
+    (folder / "made.cu").write_text(text)
+    scope = {"__file__": str(folder / "made.py"), "Kernels": Kernels}
+    exec(f"kernels = Kernels('made.cu', *{options})", scope)
+    return scope["kernels"]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_numbers_may_be_stored_in_float16_and_are_computed_in_float32(tmp_path, dtype, device):
+    gpu, real = open_device(device), np.float64 if dtype == np.float64 else np.float32
+    kernels = made(tmp_path, STORED)
+    values = np.array([0.1, -3, 1e-7, 600, 65504]).astype(dtype)
+    x, by, y = gpu.table(values, dtype), gpu.table([10.1], real), gpu.empty((5,), dtype)
+    kernels.scaled(5, x, by, y, 0.3)
+    with np.errstate(over="ignore"):
+        wanted = (values.astype(real) * real(10.1) + real(0.3)).astype(dtype)
+    np.testing.assert_allclose(np.asarray(y), wanted, rtol=2 * np.finfo(real).eps)  # a GPU multiplies and adds in one step
+    wide = gpu.empty((5,), real)
+    kernels.widen(5, by, x, wide)  # the Store array decides, wherever it stands
+    np.testing.assert_array_equal(np.asarray(wide), values.astype(real) * real(10.1))
+
+
+def test_float16_is_refused_where_a_kernel_computes_in_its_arrays_type(kernels, tmp_path):
+    half = np.zeros(4, np.float16)
+    with pytest.raises(KernelError, match=r"'x' must be a contiguous array of float32.*float16"):
+        kernels.scaled(4, half, half, 1.0)
+    with pytest.raises(KernelError, match=r"'by' must be a contiguous array of float32.*float16"):
+        made(tmp_path, STORED).scaled(4, half, half, half, 1.0)
+    with pytest.raises(KernelError, match="'by' must be Real; Store is for pointers alone"):
+        made(tmp_path, "KERNEL f(int n, Store by) {}").f(1)
+
+
+@pytest.mark.parametrize("options", [(), ("-DPLAIN_HALF",)], ids=["the compiler's", "our own"])
+def test_every_float16_is_read_and_rounded_to_as_numpy_does(tmp_path, options):
+    kernels = made(tmp_path, STORED, *options)
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    one, wide = np.ones(1, np.float32), np.zeros(2**16, np.float32)
+    kernels.widen(2**16, one, every, wide)
+    np.testing.assert_array_equal(wide, every.astype(np.float32))
+    with np.errstate(over="ignore"):
+        step = np.spacing(np.abs(every[np.isfinite(every)])).astype(np.float32)
+    step[~np.isfinite(step)] = 32
+    floats = every[np.isfinite(every)].astype(np.float32)
+    for part in (-0.7, 0.2, 0.5, 0.500001, 0.7):  # between two that can be stored; 0.5 goes to the even one
+        between = floats + np.float32(part) * step
+        back = np.zeros(between.size, np.float16)
+        kernels.narrow(between.size, between, back)
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(back, between.astype(np.float16), err_msg=str(part))
+
+
 def test_a_signature_that_cannot_be_read_is_named(tmp_path):
     for text, words in [
         ("KERNEL f(int n, std::string x) {}", "cannot read argument 'std::string x'"),

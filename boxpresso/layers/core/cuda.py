@@ -25,13 +25,13 @@ import numpy as np
 from ...proto.errors import DeviceError, KernelError
 from . import cache
 from .blob import Array, Buffer
-from .kernel import REALS, Kernel, Kernels
+from .kernel import REALS, Kernel, Kernels, defines
 
 CORE = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
 THREADS = 256  # in a block
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
-FORMATS = {"int": "i", "unsigned": "I", "float": "f", "double": "d"}
+FORMATS = {np.dtype(np.int32): "i", np.dtype(np.uint32): "I", np.dtype(np.float32): "f", np.dtype(np.float64): "d"}
 
 
 @functools.cache
@@ -189,7 +189,7 @@ class Cuda:
         if path.exists():
             return path.read_bytes()
         source = f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
-        options = [*FLAGS, *kernels.options, f"-DReal={real}"]
+        options = [*FLAGS, *kernels.options, *defines(real)]
         includes = [str(CORE), str(kernels.path.parent)]
         try:
             cubin = compile_cubin(source, nvcc(), options, False, True, self.arch, None, False, includes)
@@ -277,8 +277,7 @@ class Cuda:
         if (kernel, real) not in self.functions:
             self.build(kernel.file, real)
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-            formats = {**FORMATS, "Real": FORMATS[REALS[real]]}
-            function.prepare("".join("P" if p.pointer else formats[p.kind] for p in kernel.parameters))
+            function.prepare("".join("P" if p.pointer else FORMATS[p.dtype(real)] for p in kernel.parameters))
             self.functions[kernel, real] = function
         return self.functions[kernel, real]
 

@@ -21,12 +21,13 @@ import numpy as np
 
 from ...proto.errors import DeviceError, KernelError
 from . import cache
-from .kernel import REALS, Kernel, Kernels
+from .kernel import REALS, Kernel, Kernels, defines
 
 CORE = Path(__file__).resolve().parent
 # No fast-math: it breaks NaN, infinity and even the bins of ROIPooling (a division becomes a product before floor).
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-w")
-SCALARS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "float": ctypes.c_float, "double": ctypes.c_double}
+SCALARS = {np.dtype(np.int32): ctypes.c_int, np.dtype(np.uint32): ctypes.c_uint,
+           np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}  # fmt: skip
 SMALL = 4096  # items of a GRID_LOOP below which waking a second worker costs more than it gives
 
 
@@ -111,7 +112,7 @@ def launchers(kernels: Kernels) -> str:
 
 
 def flags_of(kernels: Kernels, real: str) -> tuple[str, ...]:
-    return (*FLAGS, *kernels.options, f"-DReal={real}", f"-I{CORE}")
+    return (*FLAGS, *kernels.options, *defines(real), f"-I{CORE}")
 
 
 def library_path(kernels: Kernels, real: str) -> Path:
@@ -195,8 +196,7 @@ class Cpu:
         function = getattr(self.libraries[kernel.file, REALS[real]], f"run_{kernel.name}")
         function.restype = None
         function.argtypes = [ctypes.c_int] + [
-            ctypes.c_void_p if p.pointer else SCALARS[REALS[real] if p.kind == "Real" else p.kind]
-            for p in kernel.parameters
+            ctypes.c_void_p if p.pointer else SCALARS[p.dtype(real)] for p in kernel.parameters
         ]
         self.functions[kernel, real] = function
         return function

@@ -2,6 +2,7 @@
 
 The `.cu` text is the single truth. `Kernels("permute.cu").permute_forward(n, x, y, ...)` reads the names, order and types of
 the arguments from it. `const Real*` is read, `Real*` is written; that alone decides what is copied between host and device.
+`Store*` is as `Real*`, but takes float16 too, and then the arithmetic, Real, is in float32.
 """
 
 from __future__ import annotations
@@ -20,10 +21,20 @@ from ...proto.errors import KernelError, nearest
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 SIGNATURE = re.compile(r"^KERNEL\s+(\w+)\s*\(([^)]*)\)", re.M)
-PARAMETER = re.compile(r"^(const )?(int|unsigned|float|double|Real) (\* )?(?:__restrict__ )?(\w+)$")
+PARAMETER = re.compile(r"^(const )?(int|unsigned|float|double|Real|Store) (\* )?(?:__restrict__ )?(\w+)$")
 TYPES: dict[str, np.dtype[Any]] = {"int": np.dtype(np.int32), "unsigned": np.dtype(np.uint32), "float": np.dtype(np.float32),
          "double": np.dtype(np.float64)}  # fmt: skip
-REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.float16): "half"}
+
+
+def real_of(dtype: Any) -> np.dtype[Any]:
+    """What kernels compute in when their Store arrays have that dtype: float32 for float16, else the dtype itself."""
+    return np.dtype(np.float32 if np.dtype(dtype) == np.float16 else dtype)
+
+
+def defines(real: str) -> tuple[str, ...]:
+    """The compiler options that say what Real and Store are, for one of the names in REALS."""
+    return ("-DReal=float", "-DStore=half") if real == "half" else (f"-DReal={real}",)
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,12 @@ class Parameter:
     """One argument of a kernel, as its signature declares it."""
 
     name: str
-    kind: str  # int, unsigned, float, double or Real
+    kind: str  # int, unsigned, float, double, Real or Store
     pointer: bool
     const: bool
 
     def dtype(self, real: np.dtype) -> np.dtype:
-        return TYPES.get(self.kind, real)
+        return real_of(real) if self.kind == "Real" else TYPES.get(self.kind, real)
 
 
 class Kernel:
@@ -45,7 +56,9 @@ class Kernel:
     def __init__(self, file: Kernels, name: str, parameters: Sequence[Parameter], blocks: bool) -> None:
         self.file, self.name, self.parameters, self.blocks = file, name, tuple(parameters), blocks
         pointers = [i for i, p in enumerate(parameters) if p.pointer]
-        self.reals = [i for i in pointers if parameters[i].kind == "Real"] or pointers
+        stores = [i for i in pointers if parameters[i].kind == "Store"]
+        self.reals = stores or [i for i in pointers if parameters[i].kind == "Real"] or pointers
+        self.halves = bool(stores)  # whether it takes float16
 
     def __call__(self, *args: Any) -> None:
         """Runs the kernel on the device of its arrays. `n` = 0 runs nothing. None is a null pointer."""
@@ -54,7 +67,7 @@ class Kernel:
             raise KernelError(f"{self} takes {len(self.parameters)} arguments ({names}), got {len(args)}")
         first = next((args[i] for i in self.reals if args[i] is not None), None)
         real: Any = getattr(first, "dtype", None)
-        if real not in REALS:
+        if real not in REALS or (real == np.float16 and not self.halves):
             real = np.dtype(np.float32)
         device = getattr(first, "device", "cpu")
         if isinstance(device, str):  # numpy's own arrays say "cpu"
@@ -108,8 +121,10 @@ class Kernels:
         if match is None:
             raise KernelError(
                 f"kernel {kernel} of {self.path.name}: cannot read argument {text.strip()!r}; "
-                "it must be int, unsigned, float, double or Real, or a (const) pointer to one"
+                "it must be int, unsigned, float, double or Real, or a (const) pointer to one or to Store"
             )
+        if match[2] == "Store" and match[3] is None:
+            raise KernelError(f"kernel {kernel} of {self.path.name}: {match[4]!r} must be Real; Store is for pointers alone")
         return Parameter(match[4], match[2], match[3] is not None, match[1] is not None)
 
     def __getattr__(self, name: str) -> Kernel:
