@@ -4,7 +4,7 @@
     net = Net("deploy.prototxt", "weights.caffemodel")
     out = net.forward(data=image)
 
-Net runs a model, Layer and Blob are what it is made of, devices() says where it can run.
+Net runs a model, Layer and Blob are what it is made of, devices() says where it can run. NetSpec, with L and P, writes one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .detection import Detection, detect
     from .layers.core import Blob, Layer, devices
-    from .net import Net
+    from .net import Net, Solver
+    from .net_spec import L, NetSpec, P
     from .proto.errors import BoxpressoError, DeviceError, KernelError, LayerError, ModelError
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Net": ".net", "Layer": ".layers.core", "Blob": ".layers.core", "devices": ".layers.core",
+    "Net": ".net", "Solver": ".net", "Layer": ".layers.core", "Blob": ".layers.core", "devices": ".layers.core",
     "Detection": ".detection", "detect": ".detection",
+    "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
     "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
 }  # fmt: skip
@@ -31,10 +33,14 @@ __all__ = [
     "Detection",
     "DeviceError",
     "KernelError",
+    "L",
     "Layer",
     "LayerError",
     "ModelError",
     "Net",
+    "NetSpec",
+    "P",
+    "Solver",
     "detect",
     "devices",
 ]  # fmt: skip

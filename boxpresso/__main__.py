@@ -56,6 +56,10 @@ from 0 to 1. A net without a loss gets its gradients as if its prototxt said
 DEVICES = """\
 List the CPU and the GPUs that nets can run on, or why there is no GPU.
 """
+LAYERS = """\
+List the layer types, or explain one: what it computes, its bottoms and tops,
+its parameters with their defaults, and an example to copy into a prototxt.
+"""
 UPGRADE = """\
 Write a file of an older Caffe in today's form: the prototxt of a net (V0, V1,
 `input` fields) or of a solver (--solver), or the weights in a .caffemodel or
@@ -114,6 +118,9 @@ def make_parser() -> argparse.ArgumentParser:
     device(time)
 
     verb("device_query", "list the devices that a net can run on", DEVICES)
+
+    layers = verb("layers", "list the layer types, or explain one", LAYERS)
+    layers.add_argument("type", metavar="TYPE", nargs="?", help="the type to explain, such as Convolution; in any case")
 
     upgrade = verb("upgrade", "write an old prototxt or .caffemodel in today's form", UPGRADE)
     upgrade.add_argument("old", metavar="OLD", help="the file to read")

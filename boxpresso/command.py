@@ -231,6 +231,18 @@ def device_query(args: Namespace) -> int:
     return 0
 
 
+# layers
+
+
+def layers(args: Namespace) -> int:
+    """Prints a line for each layer type, or everything about one."""
+    from .catalogue import describe as explain
+    from .catalogue import table as all_types
+
+    print(explain(args.type) if args.type else all_types())
+    return 0
+
+
 # upgrade
 
 

@@ -1,0 +1,299 @@
+"""NetSpec: nets written in Python, as pycaffe's NetSpec.
+
+    from boxpresso import L, NetSpec, P
+
+    n = NetSpec(name="small")
+    n.data = L.Input(shape=dict(dim=[1, 3, 32, 32]))
+    n.conv1 = L.Convolution(n.data, num_output=8, kernel_size=3, weight_filler=dict(type="xavier"))
+    n.relu1 = L.ReLU(n.conv1, in_place=True)
+    n.pool1 = L.Pooling(n.relu1, pool=P.Pooling.AVE, kernel_size=2, stride=2)
+    Net(n.to_proto())           # or str(n), the prototxt
+
+A keyword is a field of the type's own message (`num_output` of convolution_param) or else of LayerParameter (`param`,
+`include`, `transform_param`). Messages are dicts, repeated fields lists, or one value for a list of one; enums are names or
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from .catalogue import parameter_names
+from .proto import LayerParameter, ModelError, NetParameter, boxpresso_pb2, nearest, to_text
+
+# Words that mean the same for every type, whatever the type's own message calls its fields.
+COMMON = ("name", "param", "blobs", "phase", "loss_weight", "propagate_down", "include", "exclude")
+
+
+class Top:
+    """One blob that a layer makes: what further layers take as a bottom."""
+
+    def __init__(self, layer: Function, index: int) -> None:
+        self.layer, self.index = layer, index
+
+    def to_proto(self) -> NetParameter:
+        """The net of this blob: its layer and all that it needs, named after their types."""
+        return to_net([self.layer], {})
+
+    def __str__(self) -> str:
+        return to_text(self.to_proto())
+
+
+class Function:
+    """A layer to be: its type, bottoms and parameters. Its message is checked when it is made, and named later."""
+
+    def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
+        self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
+        if in_place and (ntop != 1 or not bottoms):
+            raise ModelError(
+                f"{self}: in_place means one top that is the first bottom; it has {len(bottoms)} and ntop={ntop}"
+            )
+        for bottom in bottoms:
+            if not isinstance(bottom, (Top, str)):
+                what = (
+                    "give them one by one" if isinstance(bottom, (tuple, list)) else "give a blob of this or its name"
+                )
+                raise ModelError(f"{self}: {bottom!r} is no bottom; {what}")
+        self.tops = tuple(Top(self, i) for i in range(ntop))
+        self.message = LayerParameter(type=type)
+        for key, value in fields.items():
+            self.assign(key, value)
+
+    def assign(self, key: str, value: Any) -> None:
+        """Puts one keyword where the schema has a field of its name."""
+        own = parameter_names(self.type) if key not in COMMON else ()
+        messages = LayerParameter.DESCRIPTOR.fields_by_name
+        for name in own:
+            if key in messages[name].message_type.fields_by_name:
+                child = getattr(self.message, name)
+                child.SetInParent()
+                return set_field(child, key, value, f"{self}: {name}.{key}")
+        if key in ("type", "bottom", "top") or key not in messages:
+            fields = [field for name in own for field in messages[name].message_type.fields_by_name]
+            where = " or ".join([*own, "LayerParameter"])
+            raise ModelError(f"{self}: {where} has no field {key!r}{nearest(key, [*fields, *messages])}")
+        set_field(self.message, key, value, f"{self}: {key}")
+
+    def __str__(self) -> str:
+        return f"{self.type} layer {self.name!r}" if self.name else f"{self.type} layer"
+
+
+class Layers:
+    """`L.Convolution(bottom, ..., ntop=1, in_place=False, name=None, **parameters)`: a Top, a tuple of `ntop`, or for ntop=0
+    the layer itself, to be given a name in the NetSpec too."""
+
+    def __getattr__(self, type: str) -> Any:
+        if type.startswith("__"):
+            raise AttributeError(type)
+
+        def make(*bottoms: Any, ntop: int = 1, in_place: bool = False, **fields: Any) -> Any:
+            made = Function(type, bottoms, ntop, in_place, fields)
+            return made.tops[0] if ntop == 1 else made.tops if ntop else made
+
+        make.__name__ = make.__qualname__ = type
+        return make
+
+
+class Enums:
+    """`P.Pooling.MAX`: the value of an enum of PoolingParameter, or of an enum inside that; `P.TRAIN` and `P.TEST`."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(boxpresso_pb2, f"{name}Parameter", None) or getattr(boxpresso_pb2, name, None)
+        if found is None:
+            raise AttributeError(f"the schema has no message {name}Parameter")
+        return found
+
+
+L, P = Layers(), Enums()
+
+
+class NetSpec:
+    """A net under construction. Assigning a Top to an attribute (or an item, for names such as "res2a/relu") names the blob,
+    and its layer where it has no `name`; layers come in the order of assignment, each after those that it needs.
+
+    fields: of NetParameter, such as name="..." or force_backward=True. One name may be given to several layers if all of
+    them have include or exclude rules, as the two data layers of a net for training and testing.
+    """
+
+    _net: NetParameter
+    _tops: dict[str, Top | Function]
+    _made: list[Function]  # layers, in order of assignment
+    _names: dict[Top | Function, str]
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(_net=NetParameter(), _tops={}, _made=[], _names={})
+        for key, value in fields.items():
+            set_field(self._net, key, value, f"NetSpec: {key}")
+
+    def __setattr__(self, name: str, top: Top | Function) -> None:
+        if not isinstance(top, (Top, Function)):
+            raise ModelError(f"{name!r} is given {type(top).__name__}; a NetSpec takes what L.Type(..) returns")
+        layer = top if isinstance(top, Function) else top.layer
+        if name in self._tops and not (ruled(layer) and ruled(owner(self._tops[name]))):
+            raise ModelError(
+                f"{layer}: {name!r} is the name of {owner(self._tops[name])} already; `del` it or take another"
+            )
+        self._tops[name] = top
+        self._names[top] = name
+        if layer not in self._made:
+            self._made.append(layer)
+
+    def __getattr__(self, name: str) -> Top | Function:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._tops:
+            raise ModelError(f"the NetSpec has no blob {name!r}{nearest(name, self._tops)}")
+        return self._tops[name]
+
+    def __delattr__(self, name: str) -> None:
+        layer = owner(getattr(self, name))
+        del self._names[self._tops.pop(name)]
+        if layer in self._made and layer not in map(owner, self._tops.values()):
+            self._made.remove(layer)
+
+    __setitem__, __getitem__, __delitem__ = __setattr__, __getattr__, __delattr__
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tops
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tops)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._tops]
+
+    def to_proto(self) -> NetParameter:
+        """The NetParameter, which Net takes. ModelError: two layers or blobs would have one name."""
+        made = NetParameter()
+        made.CopyFrom(self._net)
+        made.MergeFrom(to_net(self._made, self._names))
+        return made
+
+    def __str__(self) -> str:
+        return to_text(self.to_proto())
+
+
+def ruled(layer: Function) -> bool:
+    return bool(layer.message.include or layer.message.exclude)
+
+
+def owner(top: Top | Function) -> Function:
+    return top if isinstance(top, Function) else top.layer
+
+
+def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParameter:
+    """The layers and all that they need, in order. Blobs without a name are called after their layer, layers without one
+    after their first named top, else after their type and a number."""
+    net, done = NetParameter(), dict[Function, LayerParameter]()
+    taken = set(names.values())
+
+    def automatic(type: str) -> str:
+        number = next(i for i in range(1, len(taken) + 2) if f"{type}{i}" not in taken)
+        taken.add(f"{type}{number}")
+        return f"{type}{number}"
+
+    def add(layer: Function) -> LayerParameter:
+        bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
+        named = [names[top] for top in (layer, *layer.tops) if top in names]
+        made = net.layer.add(name=layer.name or (named[0] if named else automatic(layer.type)), type=layer.type)
+        made.bottom.extend(bottoms)
+        if layer.in_place:
+            made.top.append(bottoms[0])
+        else:
+            for i, top in enumerate(layer.tops):
+                made.top.append(names.get(top) or (made.name if i == 0 else f"{made.name}_{i}"))
+        made.MergeFrom(layer.message)
+        return made
+
+    for layer in layers:
+        waiting = [layer]
+        while waiting:  # a loop, not a recursion: nets are deeper than Python's stack likes
+            missing = [b.layer for b in waiting[-1].bottoms if isinstance(b, Top) and b.layer not in done]
+            if missing:
+                waiting += reversed(missing)
+            else:
+                last = waiting.pop()
+                if last not in done:
+                    done[last] = add(last)
+    refuse_doubles(done)
+    return net
+
+
+def refuse_doubles(layers: dict[Function, LayerParameter]) -> None:
+    """ModelError for two layers that make one blob, unless include and exclude rules may keep them apart."""
+    makers: dict[str, Function] = {}
+    for layer, message in layers.items():
+        for top in message.top:
+            if layer.in_place:
+                continue
+            before = makers.setdefault(top, layer)
+            if before is not layer and not (ruled(before) and ruled(layer)):
+                raise ModelError(f"{layer} ({message.name!r}) and {before} both make the blob {top!r}; rename one")
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def set_field(message: Message, name: str, value: Any, where: str) -> None:
+    """message.name = value for dicts, lists, enums' names and numpy's numbers; `where` names it in errors."""
+    field = message.DESCRIPTOR.fields_by_name.get(name)
+    if field is None:
+        known = message.DESCRIPTOR.fields_by_name
+        raise ModelError(f"{where}: {message.DESCRIPTOR.name} has no field {name!r}{nearest(name, known)}")
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not repeated(message, name):
+        if field.message_type:
+            child = getattr(message, name)
+            child.SetInParent()
+            set_message(child, value, where)
+        else:
+            set_scalar(message, field, value, where)
+        return
+    values = list(value) if isinstance(value, (list, tuple, range)) else [value]
+    for each in values:
+        if field.message_type:
+            set_message(getattr(message, name).add(), each, where)
+        else:
+            set_scalar(message, field, each, where)
+
+
+def repeated(message: Message, name: str) -> bool:
+    return hasattr(getattr(message, name), "extend")
+
+
+def set_message(message: Message, value: Any, where: str) -> None:
+    if isinstance(value, Message) and value.DESCRIPTOR is message.DESCRIPTOR:
+        message.MergeFrom(value)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            set_field(message, key, each, f"{where}.{key}")
+    else:
+        raise ModelError(f"{where} is a message, a dict of its fields; got {value!r}")
+
+
+def set_scalar(message: Message, field: FieldDescriptor, value: Any, where: str) -> None:
+    value = value.item() if isinstance(value, np.generic) else value
+    if field.enum_type and isinstance(value, str):
+        known = field.enum_type.values_by_name
+        if value not in known:
+            raise ModelError(f"{where}: no value {value!r}{nearest(value, known) or ', only ' + ', '.join(known)}")
+        value = known[value].number
+    wrong = isinstance(value, bool) != (field.cpp_type == field.CPPTYPE_BOOL)
+    try:
+        if wrong:
+            raise TypeError
+        if repeated(message, field.name):
+            getattr(message, field.name).append(value)
+        else:
+            setattr(message, field.name, value)
+    except (TypeError, ValueError):
+        kinds = {field.CPPTYPE_BOOL: "True or False", field.CPPTYPE_STRING: "a string", field.CPPTYPE_FLOAT: "a number"}
+        kinds |= {field.CPPTYPE_DOUBLE: "a number", field.CPPTYPE_ENUM: "a value of its enum"}
+        whole = "a whole number" + (" from 0" if field.cpp_type in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64) else "")
+        raise ModelError(f"{where} takes {kinds.get(field.cpp_type, whole)}, got {value!r}") from None
