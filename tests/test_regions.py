@@ -9,6 +9,7 @@ import pytest
 from harness import Rig, check_gradient, close
 from shared import golden
 
+from boxpresso.layers.core import layer_class
 from boxpresso.proto.errors import LayerError
 
 POOLING = 'type: "ROIPooling" roi_pooling_param { %s }'
@@ -32,9 +33,10 @@ def follow(argmax: np.ndarray, diff: np.ndarray, rois: np.ndarray, shape: tuple[
 
 
 def check_pooling(name, text, features, rois, output, argmax, top_diff, bottom_diff, device) -> None:
-    r = Rig(text, [features, rois], device=device)
-    assert np.array_equal(r.forward()[0], output)
-    assert np.array_equal(np.asarray(r.layer.argmax), argmax)
+    r = Rig(text, [features, rois], device=device, tops=2)
+    top, places = r.forward()
+    assert np.array_equal(top, output)
+    assert np.array_equal(places, argmax)
     got = r.backward([top_diff], FEATURES_ONLY)[0]
     close(got, follow(argmax, top_diff, rois, features.shape))
     if name not in CAFFE_DROPS:
@@ -53,6 +55,20 @@ def test_roi_pooling_as_caffes_gpu(path, device):
     c = np.load(path)
     arrays = [c[key] for key in ("bottom_0", "bottom_1", "top_0", "argmax", "top_diff_0", "bottom_diff_0")]
     check_pooling(path.stem, str(c["layer"]), *arrays, device)
+
+
+@pytest.mark.parametrize("path", golden("roi/RoIPool_mmcv"), ids=lambda p: p.stem)
+def test_roi_pooling_as_mmcv(path, device, monkeypatch):
+    """Its regions without an extent leave argmax 0, so that the gradient leaks to pixel 0: here argmax is -1."""
+    monkeypatch.setattr(layer_class("ROIPooling", ""), "mmcv", True)
+    c = np.load(path)
+    skipped = ((c["rois"][:, 3:] + 1 - c["rois"][:, 1:3]) <= 0).any(1)
+    argmax = np.where(skipped[:, None, None, None], -1, c["argmax"])
+    text = POOLING % sizes(json.loads(str(c["params"])))
+    arrays = [c[key] for key in ("input", "rois", "output")]
+    wanted = follow(argmax, c["grad_output"], c["rois"], c["input"].shape)
+    check_pooling(path.stem, text, *arrays, argmax, c["grad_output"], wanted, device)
+    assert skipped.any() or np.allclose(wanted, c["grad_input"], atol=1e-5)
 
 
 AVERAGES = [p for p in golden("roi/RoIAlign") if json.loads(str(np.load(p)["params"]))["pool_mode"] == "avg"]
@@ -155,9 +171,9 @@ def test_pooling_by_hand():
     assert top[0].tolist() == [[5, 7], [13, 15]]
     assert top[1].tolist() == [[2, 2], [2, 2]]  # 1.5 rounds to 2, 2.4 to 2: one pixel for all bins
     assert not top[2].any()  # wholly outside
-    nans = Rig(text, [np.full((1, 1, 4, 4), np.nan), [[0, 0, 0, 3, 3]]])
+    nans = Rig(text, [np.full((1, 1, 4, 4), np.nan), [[0, 0, 0, 3, 3]]], tops=2)
     assert (nans.forward()[0] == -np.finfo(np.float32).max).all()
-    assert (np.asarray(nans.layer.argmax) == -1).all()
+    assert (np.array(nans.top[1].data) == -1).all()
     assert not nans.backward([np.ones((1, 1, 2, 2))], FEATURES_ONLY)[0].any()
 
 

@@ -1,0 +1,68 @@
+// slab.h: feature maps in slabs of 16 channels, (B, ceil(C / 16), area, 16), for what treats all channels of a pixel alike.
+//
+// A slab of a usual map fits a core's cache, its pixels lie side by side, and the 16 channels of a pixel are one vector.
+#pragma once
+#include "tile.h"
+
+#define SLAB 16  // channels
+
+// Lanes: the channels of a pixel that a thread takes together, GROUPS times in a slab. Places: an index for each.
+#if defined(__CUDACC__)
+#define LANES 1
+typedef Real Lanes;
+typedef int Places;
+DEVICE Real lane(Lanes value, int) { return value; }
+DEVICE int lane(Places value, int) { return value; }
+#else
+#define LANES SLAB
+typedef Real Lanes __attribute__((vector_size(SLAB * sizeof(Real)), aligned(64)));
+typedef decltype(Lanes() > Lanes()) Places;
+DEVICE Real lane(const Lanes& value, int i) { return value[i]; }
+DEVICE int lane(const Places& value, int i) { return int(value[i]); }
+#endif
+#define GROUPS (SLAB / LANES)
+
+DEVICE int slabs_of(int channels) { return (channels + SLAB - 1) / SLAB; }
+
+// The lanes of a group of a pixel.
+DEVICE Lanes& lanes(Real* slab, int pixel, int group) { return *(Lanes*)(slab + (long long)pixel * SLAB + group * LANES); }
+DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
+  return *(const Lanes*)(slab + (long long)pixel * SLAB + group * LANES);
+}
+
+// The lanes of a group of maps (C, area) at a pixel, and there from lanes; `channel`: the slab's first.
+DEVICE Lanes gather(const Real* maps, int channel, int channels, int area, int pixel, int group) {
+  Real value[LANES] = {};
+  const int first = channel + group * LANES, count = min(LANES, channels - first);
+  for (int i = 0; i < count; ++i) value[i] = maps[(long long)(first + i) * area + pixel];
+  Lanes made;
+#if defined(__CUDACC__)
+  made = value[0];
+#else
+  for (int i = 0; i < LANES; ++i) made[i] = value[i];
+#endif
+  return made;
+}
+template <class Value>  // Lanes or Places
+DEVICE void scatter(Real* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {
+  const int first = channel + group * LANES, count = min(LANES, channels - first);
+  for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = lane(value, i);
+}
+
+// maps (B, C, area) to slabs; the channels past C become 0. n: B * slabs_of(C) blocks, one for each slab.
+DEVICE void pack(int slab, const Real* maps, Real* slabs, int channels, int area) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  const Real* from = maps + (long long)image * channels * area;
+  Real* to = slabs + (long long)slab * area * SLAB;
+  THREAD_LOOP(t, area * GROUPS) {
+    const int pixel = t / GROUPS, group = t % GROUPS;
+    lanes(to, pixel, group) = gather(from, channel, channels, area, pixel, group);
+  }
+}
+DEVICE void unpack(int slab, const Real* slabs, Real* maps, int channels, int area) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  const Real* from = slabs + (long long)slab * area * SLAB;
+  Real* to = maps + (long long)image * channels * area;
+  TILE_LOOP(c, pixel, min(SLAB, channels - channel), area)
+    to[(long long)(channel + c) * area + pixel] = from[(long long)pixel * SLAB + c];
+}
