@@ -1,5 +1,6 @@
-"""From text to a Net that runs: prepare (phase rules, splits), net, gradients, weights."""
+"""From text to a Net that runs and learns: prepare (phase rules, splits), net, gradients, weights, solver."""
 
 from .net import Net
+from .solver import Solver
 
-__all__ = ["Net"]
+__all__ = ["Net", "Solver"]

@@ -1,0 +1,83 @@
+"""The learning rate at an iteration: Caffe's lr_policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..proto import SolverParameter
+from ..proto.errors import ModelError, nearest
+
+
+class Rates:
+    """Gives the rate of each iteration in turn, and keeps the step that `multistep` and `plateau` are at.
+
+    fixed: base_lr. step: base_lr * gamma^(iter / stepsize). exp: base_lr * gamma^iter. inv: base_lr * (1 + gamma *
+    iter)^-power. multistep: base_lr * gamma^(stepvalues passed). poly: base_lr * (1 - iter / max_iter)^power. sigmoid:
+    base_lr / (1 + exp(-gamma * (iter - stepsize))). plateau (SSD): base_lr * gamma^(times that the smoothed loss did not
+    fall for plateau_winsize iterations). Raises ModelError for a policy that is unknown or lacks a parameter.
+    """
+
+    NEEDS = {
+        "fixed": (), "step": ("gamma", "stepsize"), "exp": ("gamma",), "inv": ("gamma", "power"),
+        "multistep": ("gamma", "stepvalue"), "poly": ("power", "max_iter"), "sigmoid": ("gamma", "stepsize"),
+        "plateau": ("gamma", "plateau_winsize"),
+    }  # fmt: skip
+
+    def __init__(self, param: SolverParameter) -> None:
+        self.param = param
+        policy = param.lr_policy
+        if policy not in self.NEEDS:
+            raise ModelError(f"solver: unknown lr_policy {policy!r}{nearest(policy, self.NEEDS)}")
+        for name in ("base_lr", *self.NEEDS[policy]):
+            value = getattr(param, name)
+            missing = not len(value) if hasattr(value, "__len__") else not param.HasField(name)
+            if missing:
+                raise ModelError(f"solver: lr_policy {policy!r} needs {name}, which is not given")
+        if policy in ("step", "poly") and getattr(param, "stepsize" if policy == "step" else "max_iter") < 1:
+            raise ModelError(f"solver: lr_policy {policy!r} needs stepsize and max_iter from 1")
+        self.step = 0
+        self.lowest, self.last_event = math.inf, 0
+        self.rule: Callable[[int], float] = getattr(self, f"_{policy}")
+
+    def at(self, iteration: int, smoothed_loss: float) -> float:
+        """The rate of this iteration; iterations are asked for in order."""
+        if self.param.lr_policy == "plateau":
+            self._watch(iteration, smoothed_loss)
+        return self.param.base_lr * self.rule(iteration)
+
+    def _watch(self, iteration: int, loss: float) -> None:
+        windows = self.param.plateau_winsize
+        if loss < self.lowest:
+            self.lowest, self.last_event = loss, iteration
+        if self.step < len(windows) and iteration >= self.last_event + windows[self.step]:
+            self.step += 1
+            self.last_event = iteration
+
+    def _fixed(self, iteration: int) -> float:
+        return 1.0
+
+    def _step(self, iteration: int) -> float:
+        self.step = iteration // self.param.stepsize
+        return self.param.gamma**self.step
+
+    def _exp(self, iteration: int) -> float:
+        return self.param.gamma**iteration
+
+    def _inv(self, iteration: int) -> float:
+        return (1 + self.param.gamma * iteration) ** -self.param.power
+
+    def _multistep(self, iteration: int) -> float:
+        values = self.param.stepvalue
+        if self.step < len(values) and iteration >= values[self.step]:
+            self.step += 1
+        return self.param.gamma**self.step
+
+    def _poly(self, iteration: int) -> float:
+        return max(1 - iteration / self.param.max_iter, 0.0) ** self.param.power
+
+    def _sigmoid(self, iteration: int) -> float:
+        return 1 / (1 + math.exp(-self.param.gamma * (iteration - self.param.stepsize)))
+
+    def _plateau(self, iteration: int) -> float:
+        return self.param.gamma**self.step

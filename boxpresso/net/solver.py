@@ -1,0 +1,300 @@
+"""Solver: trains a net from a solver prototxt, with Caffe's order of operations, log lines and snapshots."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from ..proto import NetParameter, NetState, SolverParameter, read_net, read_solver
+from ..proto.errors import ModelError
+from .net import Net
+from .rates import Rates
+from .state import read_state, write_state
+from .updates import Step, kernels, method, square_sum
+
+Source = Union[str, "os.PathLike[str]"]
+Log = Callable[[str], None]
+
+
+def glog(line: str) -> None:
+    """Writes a line to standard error as Caffe's log does: other people's parsers read the time before it."""
+    now = datetime.now()
+    print(f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {line}", file=sys.stderr, flush=True)
+
+
+class Solver:
+    """Trains the net of a solver prototxt.
+
+    source: the path of a solver prototxt, or a SolverParameter. Paths in it are looked for from the working directory,
+    then beside it. weights: files to start from, beside those that it names. device, deterministic: as for Net; None
+    takes solver_mode: CPU as "cpu". feed: called with a net before each of its forward passes, for nets whose data come
+    from Python. log: takes each log line; by default they go to standard error in Caffe's form.
+
+    `net`, `test_nets`, `iter`, `rate` (of the last update), `smoothed_loss`. Raises ModelError for what the prototxt says
+    wrong.
+    """
+
+    def __init__(
+        self,
+        source: Source | SolverParameter,
+        *,
+        weights: Source | Sequence[Source] = (),
+        device: str | None = None,
+        deterministic: bool = False,
+        dtype: Any = np.float32,
+        feed: Callable[[Net], None] | None = None,
+        log: Log = glog,
+    ) -> None:
+        if isinstance(source, SolverParameter):
+            self.param, self.folder = source, Path()
+        else:
+            self.param, self.folder = read_solver(source), Path(source).parent
+        self.feed, self.log = feed, log
+        self.method, self.rates = method(self.param), Rates(self.param)
+        if self.param.iter_size < 1 or self.param.average_loss < 1:
+            raise ModelError(
+                f"solver: iter_size and average_loss count from 1, got {self.param.iter_size} and {self.param.average_loss}"
+            )
+        if device is None and self.param.HasField("solver_mode") and self.param.solver_mode == SolverParameter.CPU:
+            device = "cpu"
+        self.options = {
+            "device": device, "deterministic": deterministic, "dtype": dtype,
+            "seed": self.param.random_seed if self.param.random_seed >= 0 else None,
+        }  # fmt: skip
+        files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
+        files = [self._find(path) for path in self.param.weights] + files
+        self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files)
+        self.test_nets = self._test_nets()
+        self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
+        self.losses: list[float] = []
+        self.history = [
+            [blob.device.empty(blob.shape, blob.dtype) for _ in range(self.method.arrays)]
+            for blob, _, _ in self.net.learnable
+        ]
+        self.net.device.build(kernels, self.net.dtype)
+        self.stopping = self.snapshot_wanted = False
+        self.callbacks: list[tuple[Callable[[], None] | None, Callable[[], None] | None]] = []
+
+    # The nets
+
+    def _find(self, path: str) -> Path:
+        beside = self.folder / path
+        return beside if not Path(path).exists() and beside.exists() else Path(path)
+
+    def _train_net(self) -> NetParameter:
+        p = self.param
+        given = [name for name in ("net", "net_param", "train_net", "train_net_param") if p.HasField(name)]
+        if len(given) != 1:
+            raise ModelError(
+                "solver: the train net must be named once, by one of net, net_param, train_net and train_net_param; "
+                f"given: {', '.join(given) or 'none'}"
+            )
+        value = getattr(p, given[0])
+        return value if isinstance(value, NetParameter) else read_net(self._find(value))
+
+    def _test_nets(self) -> list[Net]:
+        p = self.param
+        models = [*p.test_net_param, *(read_net(self._find(path)) for path in p.test_net)]
+        missing = len(p.test_iter) - len(models)
+        if missing < 0 or (missing and not (p.HasField("net") or p.HasField("net_param"))):
+            raise ModelError(f"solver: {len(p.test_iter)} test_iter values for {len(models)} test nets; give one each")
+        if missing:
+            models += [p.net_param if p.HasField("net_param") else read_net(self._find(p.net))] * missing
+        if models and p.test_interval < 1:
+            raise ModelError("solver: test nets are given, but test_interval is not")
+        if len(p.test_state) not in (0, len(models)):
+            raise ModelError(f"solver: {len(p.test_state)} test_state values for {len(models)} test nets")
+        states = list(p.test_state) or [NetState()] * len(models)
+        nets = [self._net(model, "TEST", state, ()) for model, state in zip(models, states)]
+        for net in nets:
+            net.share_with(self.net)
+        return nets
+
+    def _net(self, model: NetParameter, phase: str, state: NetState, weights: Sequence[Source]) -> Net:
+        return Net(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **self.options)
+
+    # Training
+
+    def add_callback(
+        self, on_start: Callable[[], None] | None = None, on_gradients: Callable[[], None] | None = None
+    ) -> None:
+        """on_start runs before each iteration, on_gradients when its gradients are there and not yet used."""
+        self.callbacks.append((on_start, on_gradients))
+
+    def step(self, iterations: int) -> None:
+        """Runs that many iterations, each of iter_size forward and backward passes and one update."""
+        p, stop = self.param, self.iter + iterations
+        self.losses, self.smoothed_loss, first = [], 0.0, self.iter
+        shown, clock = self.iter, time.perf_counter()
+        while self.iter < stop and not self.stopping:
+            self.net.clear_param_diffs()
+            if p.test_interval and self.iter % p.test_interval == 0 and (self.iter or p.test_initialization):
+                self.test()
+            for start, _ in self.callbacks:
+                if start:
+                    start()
+            display = p.display > 0 and self.iter % p.display == 0
+            self.net.debug_info = bool(display and p.debug_info)
+            self._smooth(sum(self._pass() for _ in range(p.iter_size)) / p.iter_size, first)
+            if display:
+                lapse = time.perf_counter() - clock
+                speed = (self.iter - shown) / lapse if lapse else 0.0
+                self.log(
+                    f"Iteration {self.iter} ({speed:.6g} iter/s, {lapse:.6g}s/{p.display} iters), "
+                    f"loss = {self.smoothed_loss:.6g}"
+                )
+                shown, clock = self.iter, time.perf_counter()
+                self._log_outputs("Train", self.net, [self.net.blobs[name].data for name in self.net.outputs])
+            for _, gradients in self.callbacks:
+                if gradients:
+                    gradients()
+            self._update(display)
+            self.iter += 1
+            if self.snapshot_wanted or (p.snapshot > 0 and self.iter % p.snapshot == 0):
+                self.snapshot_wanted = False
+                self.snapshot()
+
+    def solve(self, resume: Source | None = None) -> None:
+        """Trains to max_iter, from a .solverstate where one is given, with Caffe's snapshots and tests at the end."""
+        p = self.param
+        self.log(f"Solving {self.net.name}")
+        self.log(f"Learning Rate Policy: {p.lr_policy}")
+        if resume is not None:
+            self.restore(resume)
+        self.stopping, first = False, self.iter
+        self.step(p.max_iter - self.iter)
+        if p.snapshot_after_train and p.HasField("snapshot_prefix") and not (p.snapshot and self.iter % p.snapshot == 0):
+            self.snapshot()
+        if self.stopping:
+            self.log("Optimization stopped early.")
+            return
+        if p.display and self.iter % p.display == 0:
+            self._forward(self.net)
+            self._smooth(self.net.loss(), first)
+            self.log(f"Iteration {self.iter}, loss = {self.smoothed_loss:.6g}")
+        if p.test_interval and self.iter % p.test_interval == 0:
+            self.test()
+        self.log("Optimization Done.")
+
+    def stop(self, snapshot: bool = False) -> None:
+        """Ends `step` and `solve` after the iteration that is running; safe to call from a signal handler."""
+        self.stopping, self.snapshot_wanted = True, snapshot
+
+    def test(self) -> list[dict[str, np.ndarray]]:
+        """Runs every test net over its test_iter batches and logs the mean of each output; returns the means."""
+        means = []
+        for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
+            self.log(f"Iteration {self.iter}, Testing net (#{number})")
+            sums: list[Any] = [0.0] * len(net.outputs)
+            loss = 0.0
+            for _ in range(batches):
+                self._forward(net)
+                sums = [s + np.asarray(net.blobs[name].data, np.float64) for s, name in zip(sums, net.outputs)]
+                if self.param.test_compute_loss:
+                    loss += net.loss()
+            if self.param.test_compute_loss:
+                self.log(f"Test loss: {loss / batches:.6g}")
+            values = [s / batches for s in sums]
+            self._log_outputs("Test", net, values)
+            means.append(dict(zip(net.outputs, values)))
+        return means
+
+    def _forward(self, net: Net) -> None:
+        if self.feed:
+            self.feed(net)
+        net.forward(end=net.layer_names[-1])
+
+    def _pass(self) -> float:
+        self._forward(self.net)
+        loss = self.net.loss()
+        self.net.backward()
+        return loss
+
+    def _smooth(self, loss: float, first: int) -> None:
+        """The mean of the last average_loss losses of this call of `step`."""
+        window = self.param.average_loss
+        if len(self.losses) < window:
+            self.losses.append(loss)
+            self.smoothed_loss += (loss - self.smoothed_loss) / len(self.losses)
+        else:
+            place = (self.iter - first) % window
+            self.smoothed_loss += (loss - self.losses[place]) / window
+            self.losses[place] = loss
+
+    def _update(self, display: bool) -> None:
+        """One update of every parameter: clipped before it is divided by iter_size and before weight decay, as in Caffe."""
+        p = self.param
+        self.rate = self.rates.at(self.iter, self.smoothed_loss)
+        if display:
+            self.log(f"Iteration {self.iter}, lr = {self.rate:.6g}")
+        scale = 1 / p.iter_size
+        if p.clip_gradients >= 0:
+            norm = sum(square_sum(blob) for blob, _, _ in self.net.learnable) ** 0.5
+            if norm > p.clip_gradients:
+                self.log(
+                    f"Gradient clipping: scaling down gradients (L2 norm {norm:.6g} > {p.clip_gradients:.6g}) "
+                    f"by scale factor {p.clip_gradients / norm:.6g}"
+                )
+                scale *= p.clip_gradients / norm
+        l1 = int(p.regularization_type == "L1")
+        for (blob, lr_mult, decay_mult), history in zip(self.net.learnable, self.history):
+            if lr_mult:
+                step = Step(scale, self.rate * lr_mult, p.weight_decay * decay_mult, l1, self.iter)
+                self.method.update(p, blob, history, step)
+
+    def _log_outputs(self, which: str, net: Net, values: Sequence[Any]) -> None:
+        number = 0
+        weights = net.blob_loss_weights
+        for name, value in zip(net.outputs, values):
+            for number_of, one in enumerate(np.asarray(value).ravel(), number):
+                weight = weights[name]
+                loss = f" (* {weight:.6g} = {weight * one:.6g} loss)" if weight else ""
+                self.log(f"    {which} net output #{number_of}: {name} = {one:.6g}{loss}")
+                number = number_of + 1
+
+    # Snapshots
+
+    def snapshot(self) -> tuple[Path, Path]:
+        """Writes the weights and the solver's state, named after snapshot_prefix and the iteration; all of each or nothing.
+
+        snapshot_format: HDF5 adds ".h5" to both names. Returns the two paths.
+        """
+        if not self.param.HasField("snapshot_prefix"):
+            raise ModelError("solver: a snapshot needs snapshot_prefix, the start of its file names")
+        hdf5 = self.param.snapshot_format == SolverParameter.HDF5
+        suffix = ".h5" if hdf5 else ""
+        model = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.caffemodel{suffix}")
+        state = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.solverstate{suffix}")
+        self.log(f"Snapshotting to {'HDF5' if hdf5 else 'binary proto'} file {model}")
+        self.net.save(model)
+        self.log(f"Snapshotting solver state to {'HDF5' if hdf5 else 'binary proto'} file {state}")
+        arrays = [np.asarray(kept[k]) for k in range(self.method.arrays) for kept in self.history]
+        write_state(state, self.iter, str(model), self.rates, arrays)
+        return model, state
+
+    def restore(self, path: Source) -> None:
+        """Continues from a .solverstate (or .solverstate.h5) and the weights that it names, or that lie beside it."""
+        state = read_state(path)
+        count = len(self.history)
+        wanted = [np.shape(kept[k]) for k in range(self.method.arrays) for kept in self.history]
+        found = [array.shape for array in state.history]
+        if [int(np.prod(s)) for s in wanted] != [int(np.prod(s)) for s in found]:
+            raise ModelError(
+                f"{path}: its history has {len(found)} blobs of shapes {found}, this {self.param.type} solver's net wants "
+                f"{len(wanted)} of {wanted}; is it the state of another net or solver type?"
+            )
+        if state.learned_net:
+            named, beside = Path(state.learned_net), Path(path).parent / Path(state.learned_net).name
+            self.net.copy_from(named if named.exists() else beside)
+        for i, array in enumerate(state.history):
+            target = self.history[i % count][i // count]
+            target[...] = array.reshape(target.shape)
+        self.iter = state.iter
+        self.rates.step, self.rates.lowest, self.rates.last_event = state.step, state.lowest, state.last_event

@@ -1,0 +1,227 @@
+"""Solver against the traces that Caffe recorded: losses, rates, weights and history over 20 iterations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shared import golden, need, recorded
+
+from boxpresso import ModelError, Solver
+from boxpresso.net.rates import Rates
+from boxpresso.proto import SolverParameter, parse_net, parse_solver
+
+TRACES = golden("solver")
+
+
+def trained(case, device: str, **options) -> Solver:
+    """The solver of a recorded case with its start weights, fed with its batches."""
+    param = parse_solver(str(case["solver_prototxt"]))
+    param.ClearField("train_net")
+    param.train_net_param.CopyFrom(parse_net(str(case["net_prototxt"])))
+    turn = iter(range(10**6))
+
+    def feed(net):
+        i = next(turn) % len(case["data"])
+        net.blobs["data"].data[...], net.blobs["label"].data[...] = case["data"][i], case["label"][i]
+
+    solver = Solver(param, device=device, feed=feed, log=options.pop("log", lambda line: None), **options)
+    for name, blobs in solver.net.params.items():
+        for i, blob in enumerate(blobs):
+            blob.data[...] = case[f"w0_{name}_{i}"]
+    return solver
+
+
+def compare(solver: Solver, case, at: int) -> None:
+    for name, blobs in solver.net.params.items():
+        for i, blob in enumerate(blobs):
+            wanted = case[f"w{at}_{name}_{i}"]
+            np.testing.assert_allclose(np.asarray(blob.data), wanted, rtol=1e-4, atol=1e-4 * max(1, np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
+def test_caffe(path, device):
+    case = recorded(path)
+    lines = []
+    solver = trained(case, device, log=lines.append)
+    rates, losses = [], []
+    for i in range(20):
+        solver.step(1)
+        rates.append(solver.rate)
+        if f"w{i + 1}_{next(iter(solver.net.params))}_0" in case:
+            compare(solver, case, i + 1)
+        losses.append(solver.net.loss())
+    np.testing.assert_allclose(rates, case["lr"], rtol=1e-5)
+    np.testing.assert_allclose(losses, case["last_sub_loss"], rtol=1e-3)
+    flat = [np.asarray(kept[k]) for k in range(solver.method.arrays) for kept in solver.history]
+    assert len(flat) == sum(key.startswith("history_") for key in case)
+    for i, array in enumerate(flat):
+        wanted = case[f"history_{i}"]
+        np.testing.assert_allclose(array, wanted, rtol=1e-3, atol=1e-4 * max(1e-3, np.abs(wanted).max()))
+    assert solver.iter == case["state_iter"]
+    assert solver.rates.step == case["state_current_step"]
+
+
+def test_smoothed_losses_are_those_of_the_log():
+    """Recorded with one call of step an iteration, each of which starts its means afresh."""
+    case = recorded(need("golden/solver/sgd_iter_size3_average_loss.npz"))
+    solver, seen = trained(case, "cpu"), []
+    for _ in range(20):
+        solver.step(1)
+        seen.append(solver.smoothed_loss)
+    np.testing.assert_allclose(seen, case["loss"], rtol=1e-3)
+    whole, means = trained(case, "cpu"), []
+    whole.add_callback(on_gradients=lambda: means.append(whole.smoothed_loss))
+    whole.step(20)
+    np.testing.assert_allclose(means, [np.mean(seen[max(0, i - 4) : i + 1]) for i in range(20)], rtol=1e-5)
+
+
+SOLVER = """
+base_lr: 0.1 momentum: 0.9 weight_decay: 0.01 lr_policy: "multistep" gamma: 0.5 stepvalue: 3 stepvalue: 6 max_iter: 8
+display: 2 random_seed: 3 solver_mode: CPU type: "TYPE"
+train_net_param { name: "line"
+  layer { name: "d" type: "Input" top: "x" top: "y" input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }
+  layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" top: "loss" }
+}
+"""
+
+
+def small(type: str = "SGD", more: str = "", **options) -> Solver:
+    def feed(net):
+        rng = np.random.default_rng(solver.iter if "solver" in box else 0)
+        net.blobs["x"].data[...] = rng.standard_normal((4, 3))
+        net.blobs["y"].data[...] = rng.standard_normal((4, 2))
+
+    box = {}
+    text = SOLVER.replace("TYPE", type)
+    if type in ("AdaGrad", "RMSProp"):
+        text = text.replace("momentum: 0.9", "")
+    solver = Solver(parse_solver(text + more), feed=feed, log=options.pop("log", lambda line: None), **options)
+    box["solver"] = solver
+    return solver
+
+
+@pytest.mark.parametrize("format", ["BINARYPROTO", "HDF5"])
+@pytest.mark.parametrize("type", ["SGD", "Nesterov", "AdaGrad", "RMSProp", "AdaDelta", "Adam"])
+def test_resuming_gives_the_same_bits(type, format, tmp_path):
+    if format == "HDF5":
+        pytest.importorskip("h5py")
+    more = f'snapshot_prefix: "{tmp_path}/s" snapshot_format: {format}'
+    whole, half, other = small(type, more), small(type, more), small(type, more)
+    whole.step(8)
+    half.step(4)
+    model, state = half.snapshot()
+    assert model.exists()
+    other.net.params["fc"][0].data[...] = 99
+    other.restore(state)
+    assert other.iter == 4
+    other.step(4)
+    for one, two in zip(whole.net.params["fc"], other.net.params["fc"]):
+        np.testing.assert_array_equal(one.data, two.data)
+    assert whole.rate == other.rate
+
+
+def test_caffes_own_snapshots_are_read(tmp_path):
+    for name in ("adam_iter_size2", "sgd_plateau", "adadelta_wd"):
+        case = recorded(need(f"golden/solver/{name}.npz"))
+        solver = trained(case, "cpu")
+        solver.restore(need(f"golden/solver/{name}/snap_iter_20.solverstate"))
+        assert solver.iter == 20
+        compare(solver, case, 20)
+        flat = [np.asarray(kept[k]) for k in range(solver.method.arrays) for kept in solver.history]
+        for i, array in enumerate(flat):
+            np.testing.assert_array_equal(array, case[f"history_{i}"])
+
+
+def test_the_log_is_caffes():
+    lines = []
+    small(log=lines.append).solve()
+    text = "\n".join(lines)
+    assert lines[:2] == ["Solving line", "Learning Rate Policy: multistep"]
+    assert "Iteration 2, lr = 0.1" in text
+    assert "Iteration 4, lr = 0.05" in text
+    (line,) = [x for x in lines if x.startswith("Iteration 2 (")]
+    import re
+
+    assert re.fullmatch(r"Iteration 2 \([\d.e+-]+ iter/s, [\d.e+-]+s/2 iters\), loss = [\d.e+-]+", line)
+    assert re.search(r"\n    Train net output #0: loss = ([\d.e+-]+) \(\* 1 = \1 loss\)\n", text)
+    assert re.search(r"\nIteration 8, loss = ", text)
+    assert lines[-1] == "Optimization Done."
+
+
+def test_test_nets_share_the_weights():
+    more = """test_iter: 3 test_interval: 4 test_compute_loss: true
+    test_net_param { layer { name: "d" type: "Input" top: "x" top: "y" input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }
+      layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 2 } }
+      layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" top: "loss" } }"""
+    lines = []
+    solver = small(more=more, log=lines.append)
+    solver.solve()
+    np.testing.assert_array_equal(solver.test_nets[0].params["fc"][0].data, solver.net.params["fc"][0].data)
+    said = [x for x in lines if "Testing net" in x]
+    assert said == ["Iteration 0, Testing net (#0)", "Iteration 4, Testing net (#0)", "Iteration 8, Testing net (#0)"]
+    assert any(x.startswith("    Test net output #0: loss = ") for x in lines)
+    assert any(x.startswith("Test loss: ") for x in lines)
+
+
+def test_a_stop_ends_after_the_iteration_and_can_snapshot(tmp_path):
+    solver = small(more=f'snapshot_prefix: "{tmp_path}/s"')
+    solver.add_callback(on_gradients=lambda: solver.stop(snapshot=True) if solver.iter == 2 else None)
+    solver.solve()
+    assert solver.iter == 3
+    assert (tmp_path / "s_iter_3.solverstate").exists()
+
+
+def test_clipping_comes_before_iter_size_and_decay():
+    for iter_size, wanted in ((1, 1e-3), (2, 0.5e-3)):
+        solver = small(more=f"clip_gradients: 0.01 iter_size: {iter_size}", dtype=np.float64)
+        solver.param.weight_decay = 0
+        before = [blob.data.copy() for blob in solver.net.params["fc"]]
+        solver.step(1)
+        moved = sum(((blob.data - b) ** 2).sum() for blob, b in zip(solver.net.params["fc"], before)) ** 0.5
+        assert moved == pytest.approx(wanted, rel=1e-6)  # the rate is 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("SGD", "SDG"), "unknown type 'SDG'; did you mean 'SGD'"),
+        (("multistep", "multistop"), "unknown lr_policy 'multistop'; did you mean 'multistep'"),
+        (("gamma: 0.5", ""), "lr_policy 'multistep' needs gamma"),
+        (("TYPE", "AdaGrad"), "AdaGrad has no momentum"),
+        (("train_net_param", "net: 'x' train_net_param"), "must be named once"),
+        (("display: 2", "display: 2 test_iter: 3"), "1 test_iter values for 0 test nets"),
+        (("display: 2", "display: 2 iter_size: 0"), "iter_size and average_loss count from 1"),
+        (("display: 2", "display: 2 regularization_type: 'L3'"), "regularization_type must be L1 or L2"),
+    ],
+)
+def test_a_wrong_solver_is_named(change, words):
+    text = SOLVER.replace(*change) if change[0] in SOLVER else SOLVER.replace("TYPE", change[1])
+    with pytest.raises(ModelError, match=words):
+        Solver(parse_solver(text.replace("TYPE", "SGD")), log=lambda line: None)
+
+
+def test_a_state_of_another_kind_is_refused(tmp_path):
+    sgd, adam = small(more=f'snapshot_prefix: "{tmp_path}/s"'), small("Adam")
+    model, state = sgd.snapshot()
+    with pytest.raises(ModelError, match="another net or solver type"):
+        adam.restore(state)
+    with pytest.raises(ModelError, match=r"no \.solverstate"):
+        sgd.restore(model)
+    (tmp_path / "x.solverstate").write_text("<html>")
+    with pytest.raises(ModelError, match="HTML"):
+        sgd.restore(tmp_path / "x.solverstate")
+    with pytest.raises(ModelError, match="snapshot_prefix"):
+        small().snapshot()
+
+
+def test_rates():
+    def at(iteration: int, **fields) -> float:
+        return Rates(SolverParameter(base_lr=1.0, **fields)).at(iteration, 1.0)
+
+    assert at(100, lr_policy="fixed") == 1
+    assert at(100, lr_policy="step", gamma=0.5, stepsize=40) == 0.25
+    assert at(3, lr_policy="exp", gamma=0.5) == 0.125
+    assert at(10, lr_policy="inv", gamma=0.1, power=1) == pytest.approx(0.5)
+    assert at(25, lr_policy="poly", power=2, max_iter=100) == pytest.approx(0.5625)
+    assert at(7, lr_policy="sigmoid", gamma=-1, stepsize=7) == pytest.approx(0.5)
