@@ -17,7 +17,8 @@ import pytest
 import stand_in
 
 from boxpresso import Blob, DeviceError, KernelError, Net
-from boxpresso.layers.core import Kernels, cuda, open_device, strided
+from boxpresso.layers.core import Kernels, cuda, open_device
+from boxpresso.net.updates import kernels as updates
 from boxpresso.proto import parse_net
 
 pytestmark = [
@@ -166,13 +167,47 @@ def test_nothing_is_read_before_it_has_run(gpu, kernels):
     np.testing.assert_array_equal(np.asarray(y), np.full(4, 3))
 
 
+def test_each_net_has_a_stream_of_its_own():
+    one, two = small(), small()
+    assert one.device.name == two.device.name == "cuda:0"
+    assert one.device.stream.handle != two.device.stream.handle
+    assert one.device.modules is two.device.modules
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_lanes_that_share_an_array_wait_for_each_other(monkeypatch, kernels, ordered):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    one, two = cuda.Cuda(0), cuda.Cuda(0)
+    x, y = one.table(np.ones(4), np.float32), two.empty((4,), np.float32)
+    y.address(True)
+    two.synchronize()
+    if not ordered:  # the planted fault
+        monkeypatch.setattr(cuda.Cuda, "after", lambda self, other: None)
+    kernels.scaled(4, x, y, 3.0)  # runs on the lane of x; the lane of y copies the result
+    seen = np.array(y)
+    assert (seen == 3).all() == ordered
+    one.synchronize()
+
+
+def test_nets_that_share_weights_see_each_others_updates(monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    train, test = small(), small()
+    test.share_with(train)
+    for _ in range(3):
+        for blob, _, _ in train.learnable:
+            blob.diff.fill(1)
+            history = blob.device.empty(blob.shape, blob.dtype)
+            updates.sgd(blob.count, blob.data, blob.diff, history, 1.0, 0.0, 0, 0.01, 0.0)
+        np.testing.assert_array_equal(test.forward(data=IMAGE)["prob"], train.forward(data=IMAGE)["prob"])
+        assert test.params["conv"][0].data[0, 0, 0, 0] == train.params["conv"][0].data[0, 0, 0, 0]
+
+
 # Memory
 
 
 def test_everything_is_given_back():
     device = open_device("cuda")
     gc.collect()
-    strided._plan.cache_clear()
     device.free_held()
     before = stand_in.counts()
     net = small()
@@ -181,8 +216,6 @@ def test_everything_is_given_back():
     assert stand_in.since(before)["held"] > 0
     del net
     gc.collect()
-    strided._plan.cache_clear()  # its tables serve every Net of the process
-    device.free_held()
     grown = stand_in.since(before)
     assert (grown["held"], grown["pinned"]) == (0, 0)
     assert grown["allocated"] == grown["freed"]
@@ -265,6 +298,7 @@ def test_a_damaged_file_of_the_cache_is_named(gpu, kernels):
     kernels.scaled(4, gpu.empty((4,), np.float32), gpu.empty((4,), np.float32), 1.0)
     path = gpu.cubin_path(kernels, "float")
     path.write_bytes(b"half a fi")
+    gpu.modules.clear()  # as in another process
     with pytest.raises(DeviceError, match=r"does not take .*made-float-.*\.cubin.*delete that file"):
         cuda.Cuda(0).build(kernels, np.dtype(np.float32))
     path.unlink()

@@ -44,6 +44,8 @@ class Gradients:
                 if i < len(layer.param.param) and layer.param.param[i].lr_mult == 0:
                     layer.param_propagate_down[i] = False
             need = any(wanted[name] for name in bottoms) or any(layer.param_propagate_down)
+            if layer.no_gradient:
+                need, down = False, [False] * len(bottoms)
             for name in tops:
                 wanted[name] = need or (name in bottoms and wanted[name])
             self.layer_needs.append(need)

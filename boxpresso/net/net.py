@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Union
 
 import numpy as np
@@ -29,7 +30,8 @@ class Net:
     phase: "TEST" or "TRAIN"; phase, level and stages choose layers by their include and exclude rules. device: "cpu",
     "cuda", "cuda:1"; None takes $BOXPRESSO_DEVICE, else a GPU if one answers, else the CPU. deterministic: the same bits
     on every run on a GPU too (the CPU always gives them). dtype: numpy.float32 or numpy.float64. seed: for fillers and
-    Dropout; None is another one every time, unless the NetParameter's solver gave one.
+    Dropout; None is another one every time, unless the NetParameter's solver gave one. python_layers: the modules, or their
+    names, from which layers of type "Python" may take their classes; no other module is imported for a prototxt.
 
     The surface is pycaffe's: blobs, params, layers, layer_dict, inputs, outputs, bottom_names, top_names, forward, backward,
     forward_all, reshape, copy_from, save, share_with. Raises ModelError for what is wrong with the files and LayerError
@@ -48,6 +50,7 @@ class Net:
         deterministic: bool = False,
         dtype: Any = np.float32,
         seed: int | None = None,
+        python_layers: Sequence[str | ModuleType] = (),
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
@@ -56,9 +59,10 @@ class Net:
         given = model if isinstance(model, NetParameter) else read_net(model)
         self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
-        self.device = open_device(device, deterministic=deterministic)
+        self.device = open_device(device, deterministic=deterministic).lane()
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        self.python_layers = tuple(python_layers)
 
         self.blobs: OrderedDict[str, Blob] = OrderedDict()
         self.params: OrderedDict[str, list[Blob]] = OrderedDict()
@@ -97,6 +101,7 @@ class Net:
             phase="TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase,
             seed=int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0]),
         )
+        layer.python_layers = self.python_layers
         bottoms, tops = list(param.bottom), list(param.top)
         if layer.loss and not tops:
             tops = [f"{param.name} (automatic)"]
@@ -298,7 +303,7 @@ class Net:
             theirs = other.params.get(name)
             if theirs is None:
                 continue
-            if [b.shape for b in blobs] != [b.shape for b in theirs] or other.device is not self.device:
+            if [b.shape for b in blobs] != [b.shape for b in theirs] or other.device.name != self.device.name:
                 raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
             for mine, blob in zip(blobs, theirs):
                 mine.share_data(blob)

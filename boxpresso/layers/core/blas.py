@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from typing import Any
 
 import numpy as np
@@ -93,9 +92,14 @@ def tiled(trans_a: bool, trans_b: bool, m: int, n: int, *rest: Any) -> None:
     TILED.gemm_tiled(count, trans_a, trans_b, m, n, *rest)
 
 
-@functools.cache
 def handle(device: Any) -> Any:
     """The device's cuBLAS handle, bound to its stream."""
+    if "cublas" not in device.memo:
+        device.memo["cublas"] = new_handle(device)
+    return device.memo["cublas"]
+
+
+def new_handle(device: Any) -> Any:
     device.enter()
     made = ctypes.c_void_p()
     check("cublasCreate_v2", cublas().cublasCreate_v2(ctypes.byref(made)))
@@ -113,10 +117,10 @@ def on_cublas(device: Any, *product: Any) -> None:
     trans_a, trans_b, m, n, k, alpha, a, b, beta, c = product
     device.enter()
     name, real = ("cublasSgemm_v2", ctypes.c_float) if c.dtype == np.float32 else ("cublasDgemm_v2", ctypes.c_double)
-    status = getattr(cublas(), name)(
-        handle(device), int(trans_b), int(trans_a), n, m, k,
-        ctypes.byref(real(alpha)), ctypes.c_void_p(b.address(False)), k if trans_b else n,
-        ctypes.c_void_p(a.address(False)), m if trans_a else k,
-        ctypes.byref(real(beta)), ctypes.c_void_p(c.address(True)), n,
-    )  # fmt: skip
+    left, right, out = (ctypes.c_void_p(array.address(array is c)) for array in (a, b, c))
+    with device.among((a, b, c)):
+        status = getattr(cublas(), name)(
+            handle(device), int(trans_b), int(trans_a), n, m, k, ctypes.byref(real(alpha)),
+            right, k if trans_b else n, left, m if trans_a else k, ctypes.byref(real(beta)), out, n,
+        )  # fmt: skip
     check(name, status)

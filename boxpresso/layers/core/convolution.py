@@ -26,12 +26,13 @@ local = threading.local()
 
 
 def scratch(device: Any, count: int, dtype: np.dtype) -> Any:
-    """`count` elements that hold nothing yet, shared by all layers of the calling thread."""
-    kept = local.__dict__.setdefault("arrays", {})
-    array = kept.get((device, dtype))
+    """`count` elements that hold nothing yet, shared by all layers of a lane; on the CPU, of the calling thread."""
+    kept = local.__dict__ if device.kind == "cpu" else device.memo
+    key = f"convolution {dtype}"
+    array = kept.get(key)
     if array is None or array.size < count:
-        kept.pop((device, dtype), None)  # gives the old one's memory back before more is taken
-        array = kept[device, dtype] = device.empty((count,), dtype)
+        kept.pop(key, None)  # gives the old one's memory back before more is taken
+        array = kept[key] = device.empty((count,), dtype)
     return device.part(array, 0, (count,))
 
 

@@ -1,8 +1,12 @@
 """The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools. PyCUDA is imported here alone.
 
 All that uses one GPU in a process shares its primary context, torch and cupy included. Each thread that comes here
-makes the context current for itself, and gives it back when it ends. A device has one stream: what its Nets launch runs
-in the order of launching, so a block of memory that the pool hands from one array to the next is free by then.
+makes the context current for itself, and gives it back when it ends.
+
+A `Cuda` is one lane of a GPU: a stream and a pool of memory. Each Net has a lane of its own (`lane()`), so Nets in several
+threads do not wait for each other. Within a lane all runs in the order of launching, so a block of memory that the pool
+hands from one array to the next is free by then. Where a kernel meets an array of another lane (weights that Nets
+share), each lane waits for the other's work so far, by events.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ import shutil
 import threading
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +78,12 @@ def nvcc() -> str:
 
 
 @functools.cache
+def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any], threading.Lock]:
+    """The loaded modules and functions of a GPU, which its lanes share, and the lock of whoever loads one."""
+    return {}, {}, threading.Lock()
+
+
+@functools.cache
 def primary_context(index: int) -> Any:
     """The context of a GPU that everybody in the process shares."""
     context = driver().Device(index).retain_primary_context()
@@ -85,11 +96,21 @@ def close(context: Any) -> None:
     Memory.closed = True
     visit.leave()
     context.push()
-    for device in Cuda.made:
+    for device in list(Cuda.made):
         if device.context is context:
             device.pool.stop_holding()
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))  # its end would only complain of the lost context
     context.detach()
+
+
+def end_lane(held: dict[str, Any], context: Any, pop: Any) -> None:
+    """Drops a lane's stream and pools where the context is current: PyCUDA aborts the process elsewhere."""
+    if Memory.closed:
+        return
+    context.push()
+    held["pool"].stop_holding()
+    held.clear()
+    pop()
 
 
 class Visit(threading.local):
@@ -143,7 +164,7 @@ class Memory:
 
 
 class Cuda:
-    """One GPU.
+    """A lane of one GPU: a stream, and a pool of memory for what runs on it.
 
     With BOXPRESSO_DEBUG=1 every launch is waited for, so that an error names its kernel, and memory is not pooled, so
     that compute-sanitizer sees the bounds of each array.
@@ -165,13 +186,36 @@ class Cuda:
         self.resident = self.processors * self.gpu.get_attribute(has.MAX_THREADS_PER_MULTIPROCESSOR)
         self.context = primary_context(index)
         self.enter()
-        self.pool, self.pinned, self.stream = DeviceMemoryPool(), PageLockedMemoryPool(), cuda.Stream()
-        self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
-        self.modules: dict[tuple[Kernels, str], Any] = {}
-        self.lock = threading.Lock()
+        held = {"pool": DeviceMemoryPool(), "pinned": PageLockedMemoryPool(), "stream": cuda.Stream()}
+        self.pool, self.pinned, self.stream = held["pool"], held["pinned"], held["stream"]
+        ending = weakref.finalize(self, end_lane, held, self.context, cuda.Context.pop)
+        ending.atexit = False  # at the end of the process `close` sees to it
+        self.modules, self.functions, self.lock = code_of(index)
+        self.memo: dict[Any, Any] = {}  # what others keep for this lane, such as tables on the GPU
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short = False  # whether memory has run out once: from then on Buffers give back what they do not use
         Cuda.made.add(self)
+
+    def lane(self) -> Cuda:
+        """Another lane of this GPU, for a Net of its own."""
+        return Cuda(self.index, self.deterministic)
+
+    @contextmanager
+    def among(self, arrays: Iterable[Any]) -> Iterator[None]:
+        """Orders what is launched inside after the work so far of the arrays' lanes, and their later work after it."""
+        others = {a.device for a in arrays if isinstance(a, Array) and a.device is not self}
+        for other in others:
+            self.after(other)
+        yield
+        for other in others:
+            other.after(self)
+
+    def after(self, other: Cuda) -> None:
+        """What is launched here from now on runs after what the other lane was given so far."""
+        cuda = driver()
+        event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+        event.record(other.stream)
+        self.stream.wait_for_event(event)
 
     def enter(self) -> None:
         """Makes the context current in the calling thread."""
@@ -242,7 +286,7 @@ class Cuda:
                 made.append(arg)
             elif arg is None:
                 made.append(0)
-            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device is not self:
+            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device.name != self.name:
                 where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
                 seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
                 raise kernel.reject(parameter, f"an array of {parameter.dtype(real)} on {self.name}", seen)
@@ -254,7 +298,8 @@ class Cuda:
         blocks = min(n if kernel.blocks else -(-n // threads), WAVES * max(1, self.resident // threads))
         function = self.function(kernel, real)
         try:
-            function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *made)
+            with self.among(args):
+                function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *made)
             if self.debug:
                 self.stream.synchronize()
         except driver().Error as error:

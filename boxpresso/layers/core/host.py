@@ -150,7 +150,12 @@ class Cpu:
         self.libraries: dict[tuple[Kernels, str], ctypes.CDLL] = {}
         self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
         self.lock = threading.Lock()
+        self.memo: dict[Any, Any] = {}  # what others keep for this device, such as tables for kernels
         self.workers = threads()
+
+    def lane(self) -> Cpu:
+        """The CPU has one lane: a Net works in the thread that calls it."""
+        return self
 
     def build(self, kernels: Kernels, real: np.dtype) -> None:
         """Compiles a file of kernels for `real`, or takes it from the cache."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -30,7 +29,10 @@ def copy(
     indices may name one target.
     """
     if prod(shape):
-        kernel, blocks, plan = _plan(device, tuple(shape), tuple(source_steps), tuple(target_steps))
+        key = "strided", tuple(shape), tuple(source_steps), tuple(target_steps)
+        if key not in device.memo:
+            device.memo[key] = _plan(device, *key[1:])
+        kernel, blocks, plan = device.memo[key]
         kernel(blocks, source, target, source_at, target_at, *plan)
 
 
@@ -48,7 +50,6 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
     return joined
 
 
-@functools.lru_cache(maxsize=4096)
 def _plan(
     device: Any, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...]
 ) -> tuple[Kernel, int, tuple[Any, ...]]:
