@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import ptxas
 import pytest
 
-from boxpresso.layers.core.cuda import FLAGS
+from boxpresso.layers.core import open_device
+from boxpresso.layers.core.kernel import Kernels
 
-LAYERS = Path(__file__).resolve().parents[1] / "boxpresso" / "layers"
-ARCHITECTURES = (75, 80, 90)
-FILES = sorted(LAYERS.rglob("*.cu"))
+REALS = ("float", "double")
+# One pass of the compiler proper, assembled four times, takes a third of the time of four, which benchmarks/kernels.py makes.
+QUICK = ((75, (75, 80, 90, 120)),)
+ALL = tuple((a, (a,)) for a in ptxas.ARCHITECTURES)
+needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 
 
-@pytest.mark.parametrize("real", ["float", "double"])
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
-def test_compiles(path, real, tmp_path):
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        pytest.skip("nvcc is not on PATH")
-    for arch in ARCHITECTURES:
-        command = [nvcc, *FLAGS, f"-DReal={real}", f"-I{LAYERS / 'core'}", f"-arch=sm_{arch}", "-cubin"]
-        result = subprocess.run([*command, str(path), "-o", str(tmp_path / "out")], capture_output=True, text=True)
-        assert result.returncode == 0, result.stderr
+@needs_nvcc
+@pytest.mark.parametrize("path", ptxas.files(), ids=lambda p: p.stem)
+def test_compiles(path: Path, tmp_path):
+    """For the kernels of region layers without spills."""
+    codes = ALL if ptxas.of_regions(path) else QUICK
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda real: ptxas.compile(path, real, codes, tmp_path / real), REALS))
+    wanted = {(name, a) for name in Kernels(str(path)).table for a in ptxas.ARCHITECTURES}
+    for real, uses in zip(REALS, found):
+        assert {(u.kernel, u.architecture) for u in uses} == wanted
+        if ptxas.of_regions(path):
+            assert not [u for u in uses if u.spills], f"{path.name} in {real} does not fit into registers"
+
+
+@needs_nvcc
+def test_a_spill_is_seen(tmp_path):
+    """A kernel that keeps more than fits, so that the test above can fail."""
+    text = '#include "kernel.h"\nKERNEL wide(int n, const Real* x, Real* y) {\n  GRID_LOOP(i, n) {\n    Real v[400];\n'
+    text += "".join(f"    v[{k}] = x[{k} * n + i];\n" for k in range(400))
+    text += "".join(f"    y[{k} * n + i] = v[{399 - k}] * v[{(k * 7) % 400}];\n" for k in range(400)) + "  }\n}\n"
+    (tmp_path / "wide.cu").write_text(
+        text.replace("Real* y", "Real* __restrict__ y").replace("const Real* x", "const volatile Real* x")
+    )
+    (use,) = ptxas.compile(tmp_path / "wide.cu", "double", [(75, [75])], tmp_path / "out")
+    assert use.kernel == "wide"
+    assert use.registers == 255
+    assert use.spills > 0
+
+
+@needs_nvcc
+def test_an_error_is_nvccs_own(tmp_path):
+    (tmp_path / "bad.cu").write_text(
+        '#include "kernel.h"\nKERNEL bad(int n, Real* y) { GRID_LOOP(i, n) y[i] = threads; }\n'
+    )
+    with pytest.raises(ptxas.DoesNotCompile, match=r'bad.cu\(2\): error: identifier "threads" is undefined'):
+        ptxas.compile(tmp_path / "bad.cu", "float", QUICK, tmp_path / "out")
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.LAYERS.rglob("*.cpp"))], ids=lambda p: p.name)
+def test_compiles_for_the_host(path: Path, real):
+    kernels = Kernels(str(path))
+    open_device("cpu").build(kernels, np.dtype({"float": np.float32, "double": np.float64}[real]))
