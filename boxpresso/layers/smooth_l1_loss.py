@@ -14,7 +14,7 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True
     |d| - 1 / (2 sigma^2).
 
     Bottoms: a, b, and if given the weights inside and outside, all of N first and one size. smooth_l1_loss_param
-    { sigma: 1 }. a and b get a gradient. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's (two bottoms).
+    { sigma: 1 }. a and b get a gradient, the weights are constants. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's (two bottoms).
     """
 
     kernels = Kernels("smooth_l1_loss.cu")
@@ -43,14 +43,14 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True
         self.kernels.smooth_l1_total(1, self.partial, top[0].data, self.blocks, self.images)
 
     def backward(self, top, propagate_down, bottom) -> None:
-        self.need(
-            not any(propagate_down[2:]), "weights have no gradient; set propagate_down: false for bottoms 2 and 3"
-        )
         for i, sign in ((0, 1.0), (1, -1.0)):
             if propagate_down[i]:
                 self.kernels.smooth_l1_backward(
                     bottom[i].count, *self.operands(bottom), top[0].diff, bottom[i].diff, self.sigma2, sign, self.images
                 )
+        for blob, down in zip(bottom[2:], propagate_down[2:]):
+            if down:  # weights made by a layer over something that learns, as py-faster-rcnn's targets are
+                blob.diff.fill(0)
 
     def allow_force_backward(self, index: int) -> bool:
         return index < 2

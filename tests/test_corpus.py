@@ -1,0 +1,89 @@
+"""Real nets of 35 repositories build, run forward, and for training backward; `python tests/corpus.py` tells more of each."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+import corpus
+import pytest
+from shared import need
+
+from boxpresso import ModelError, Net
+from boxpresso.layers.core import REGISTRY, discover
+from boxpresso.proto import NetParameter, read_net
+
+# Why a net of the corpus cannot be expected to run, by a part of its file name.
+EXCEPTIONS = {
+    "MhLiao+TextBoxes/": "its Caffe's PriorBox makes every box twice, the second half a cell lower; the prototxt does not say so",
+    "FaceBoxes/": "its Caffe's PriorBox makes 21 boxes a cell from three sizes; the prototxt does not say so",
+}
+
+
+def nets() -> list[dict[str, Any]]:
+    return corpus.entries() if corpus.CORPUS.exists() else []
+
+
+def sample() -> list[dict[str, Any]]:
+    """The smallest net of each family and kind: what a minute allows."""
+    smallest: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in nets():
+        key = entry["family"], entry["kind"]
+        if key not in smallest or entry["size"] < smallest[key]["size"]:
+            smallest[key] = entry
+    return list(smallest.values())
+
+
+def unknown(net: NetParameter) -> list[tuple[str, str]]:
+    """Type and name of the layers whose type nobody has written."""
+    discover()
+    return [(layer.type, layer.name) for layer in net.layer if layer.type.lower() not in REGISTRY]
+
+
+@cache
+def parsed(file: str) -> NetParameter:
+    return corpus.fed(read_net(corpus.CORPUS / file), file)
+
+
+def run(entry: dict[str, Any]) -> None:
+    reason = next((why for part, why in EXCEPTIONS.items() if part in entry["file"]), "")
+    if reason:
+        pytest.skip(reason)
+    for phase in corpus.phases(entry):
+        if missing := unknown(parsed(entry["file"])):
+            refused(entry["file"], phase, missing)
+            continue
+        result = corpus.check(entry, phase, own_size=False)
+        assert not result.reason, f"{phase}: {result.reason}"
+        assert result.builds
+        assert result.forward
+        assert result.backward is not False
+
+
+def refused(file: str, phase: str, missing: list[tuple[str, str]]) -> None:
+    """An unknown type is an error that names it and its layer, unless rules leave that layer out."""
+    given, message = parsed(file), ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            Net(corpus.reduced(given), phase=phase, stages=corpus.stages(given, phase), device="cpu")
+        except ModelError as error:
+            message = str(error)
+    assert not message or any(f"layer {name!r} has the unknown type {kind!r}" in message for kind, name in missing)
+
+
+@pytest.mark.parametrize("entry", sample(), ids=lambda entry: entry["file"])
+def test_one_net_of_each_family(entry):
+    run(entry)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", nets(), ids=lambda entry: entry["file"])
+def test_every_net(entry):
+    run(entry)
+
+
+def test_the_corpus_is_there():
+    need("corpus/manifest.json")
+    assert len(nets()) > 280
