@@ -67,15 +67,7 @@ class Results:
 
     def in_image(self, box: np.ndarray, height: int, width: int) -> np.ndarray:
         """The box in pixels of the original image, which resize_param may have fitted into another shape."""
-        p, image = self.param.resize_param, np.array([width, height] * 2, np.float32)
-        mode = p.resize_mode if self.param.HasField("resize_param") else p.WARP
-        if mode == p.FIT_SMALL_SIZE and p.height_scale and p.width_scale:
-            return np.clip(box * np.array([p.width_scale, p.height_scale] * 2, np.float32), 0, image)
-        if mode == p.FIT_LARGE_SIZE_AND_PAD:
-            aspect, wanted = width / height, p.width / p.height
-            used = np.array([min(1, aspect / wanted), min(1, wanted / aspect)] * 2, np.float32)
-            box = (box - (1 - used) / 2) / used
-        return np.clip(box, 0, 1) * image
+        return in_image(box, height, width, self.param.resize_param if self.param.HasField("resize_param") else None)
 
     def write(self) -> None:
         folder, prefix = Path(self.param.output_directory), self.param.output_name_prefix
@@ -92,6 +84,26 @@ class Results:
                 if label != self.background:
                     text = "".join(line(found, "") for found in self.found if found["category_id"] == label)
                     (folder / f"{prefix}{name}.txt").write_text(text, encoding="utf-8")
+
+
+def in_image(box: np.ndarray, height: int, width: int, resize: Any = None) -> np.ndarray:
+    """A box in parts of the net's input, in pixels of the original image, clipped to it.
+
+    resize: the ResizeParameter that fitted the image into the input, or None for one that was stretched.
+    """
+    image = np.array([width, height] * 2, np.float32)
+    if (
+        resize is not None
+        and resize.resize_mode == resize.FIT_SMALL_SIZE
+        and resize.height_scale
+        and resize.width_scale
+    ):
+        return np.clip(box * np.array([resize.width_scale, resize.height_scale] * 2, np.float32), 0, image)
+    if resize is not None and resize.resize_mode == resize.FIT_LARGE_SIZE_AND_PAD:
+        aspect, wanted = width / height, resize.width / resize.height
+        used = np.array([min(1, aspect / wanted), min(1, wanted / aspect)] * 2, np.float32)
+        box = (box - (1 - used) / 2) / used
+    return np.clip(box, 0, 1) * image
 
 
 def line(found: dict[str, Any], label: str) -> str:

@@ -1,0 +1,187 @@
+"""param_str: the free text of a Python layer, read as YAML's common part or as a Python literal, and never evaluated.
+
+'feat_stride': 16                           {'feat_stride': 16}
+'scales': !!python/tuple [4, 8, 16, 32]     {feat_stride: 16, ratios: [1,]}
+means: [0.1, 0.2]  # comment                - 1248
+border:                                     - 352
+  - 1                                       1248, 352, 16
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Any
+
+from ...proto.errors import BoxpressoWarning, LayerError, nearest
+
+TOKEN = re.compile(  # a tag, a sign, a quoted word, a bare one
+    r"""\s*(?:!!?[\w/:.-]*|[][{}(),:]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^][{}(),:#\s][^][{}(),#:\n]*)"""
+)
+LINE = re.compile(r"""( *)('[^']*'|"[^"]*"|[^\s'"{[(#:-][^:#]*|-[^\s:][^:#]*)\s*:(?:\s+(.*)|$)""")
+WORDS = {
+    "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None
+}  # fmt: skip
+
+
+def read_param_str(text: str) -> Any:
+    """What a param_str says: a dict, a list, a tuple, or one value; {} for none. Raises LayerError for what it cannot read."""
+    text = text.strip()
+    if not text:
+        return {}
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        pass
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if LINE.fullmatch(lines[0].rstrip()) or lines[0].lstrip().startswith("- "):
+        return block(lines)
+    return Flow(text).whole()
+
+
+def block(lines: list[str]) -> Any:
+    """Lines `key: value` or `- value` of one indentation; deeper lines belong to the line before."""
+    listed: list[Any] = []
+    table: dict[Any, Any] = {}
+    while lines:
+        line = lines.pop(0).rstrip()
+        depth = len(line) - len(line.lstrip())
+        inner = []
+        while lines and (len(lines[0]) - len(lines[0].lstrip()) > depth or continues(line, lines[0], depth)):
+            inner.append(lines.pop(0))
+        if line.lstrip().startswith("- "):
+            listed.append(Flow(" ".join([line.lstrip()[2:], *inner])).whole())
+            continue
+        match = LINE.fullmatch(line)
+        if match is None:
+            raise LayerError(f"param_str cannot be read at {line.strip()!r}: write `key: value`, one in a line")
+        value = uncomment(match[3] or "")
+        if value and inner:  # a value that goes on
+            inner[0] = f"{value} {inner[0].strip()}"
+        nested = inner and (inner[0].lstrip().startswith("- ") or (not value and LINE.fullmatch(inner[0].rstrip())))
+        key = Flow(match[2].strip()).whole()
+        table[key] = block(inner) if nested else Flow(" ".join(inner) if inner else value).whole()
+    if table and listed:
+        raise LayerError("param_str mixes `- value` and `key: value` lines")
+    return listed or table
+
+
+def continues(line: str, following: str, depth: int) -> bool:
+    """Whether a line belongs to the one before without being deeper: a list right under its key, as YAML allows."""
+    return (
+        line.endswith(":") and following[depth:].startswith("- ") and len(following) - len(following.lstrip()) == depth
+    )
+
+
+def uncomment(value: str) -> str:
+    return re.sub(r"(^|\s)#.*$", "", value).strip() if "'" not in value and '"' not in value else value.strip()
+
+
+class Flow:
+    """YAML's flow style: {key: value, ...}, [value, ...], quoted and bare words."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def whole(self) -> Any:
+        if not self.text.strip():
+            return None
+        values = [self.value()]
+        while self.token() == ",":
+            self.take()
+            if self.token() is not None:
+                values.append(self.value())
+        if self.token() == ":" and len(values) == 1:  # {'a': 1} without its braces
+            return Flow("{" + self.text + "}").value()
+        if self.token() is not None:
+            raise self.wrong()
+        return values[0] if len(values) == 1 else values
+
+    def token(self) -> str | None:
+        match = TOKEN.match(self.text, self.at)
+        if match is None:
+            rest = self.text[self.at :].strip()
+            if rest and not rest.startswith("#"):
+                raise self.wrong()
+            return None
+        return match[0].strip()
+
+    def take(self) -> str | None:
+        found = self.token()
+        match = TOKEN.match(self.text, self.at)
+        self.at = match.end() if match else len(self.text)
+        return found
+
+    def value(self) -> Any:
+        token = self.take()
+        while token is not None and token.startswith("!"):  # a tag, such as !!python/tuple
+            if token not in ("!!python/tuple", "!!int", "!!float", "!!str", "!!seq", "!!map"):
+                raise LayerError(f"param_str asks for the YAML tag {token!r}, which is not read here; leave it out")
+            token = self.take()
+        if token == "{":
+            table = {}
+            while self.token() not in ("}", None):
+                key = self.value()
+                if self.take() != ":":
+                    raise self.wrong()
+                table[key] = self.value()
+                self.separate("}")
+            self.close("}")
+            return table
+        if token in ("[", "("):
+            end = "]" if token == "[" else ")"
+            values = []
+            while self.token() not in (end, None):
+                values.append(self.value())
+                self.separate(end)
+            self.close(end)
+            return values
+        if token is None or token in "]}):,":
+            raise self.wrong()
+        return scalar(token)
+
+    def separate(self, end: str) -> None:
+        if self.token() == ",":
+            self.take()
+        elif self.token() != end:
+            raise self.wrong()
+
+    def close(self, end: str) -> None:
+        if self.take() != end:
+            raise self.wrong()
+
+    def wrong(self) -> LayerError:
+        near = self.text[max(0, self.at - 10) : self.at + 20]
+        return LayerError(f"param_str cannot be read near {near!r}; write it as {{'name': value, ...}}")
+
+
+def scalar(word: str) -> Any:
+    try:
+        return ast.literal_eval(word)
+    except (ValueError, SyntaxError):
+        return WORDS.get(word.lower(), word)
+
+
+def settings(layer: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    """The defaults, with what the layer's `python_param { param_str }` says of them; names are compared without case.
+
+    Warns of names that are not among the defaults. Raises LayerError, by layer, for a text that cannot be read.
+    """
+    text = layer.param.python_param.param_str
+    try:
+        given = read_param_str(text)
+    except LayerError as error:
+        raise LayerError(f"{layer}: {error}") from None
+    layer.need(isinstance(given, dict), f"param_str must be of the form {{'name': value, ...}}, got {text!r}")
+    made = dict(defaults)
+    for name, value in given.items():
+        known = str(name).lower()
+        if known in defaults:
+            made[known] = value
+        else:
+            warnings.warn(
+                f"{layer}: param_str says {name!r}, which is not read here{nearest(known, defaults)}", BoxpressoWarning,
+                stacklevel=2,
+            )  # fmt: skip
+    return made
