@@ -37,6 +37,15 @@ class Buffer:
         self.memory: Any = None  # the GPU's allocation
         self.host_fresh = self.device_fresh = False
 
+    @classmethod
+    def over(cls, device: Any, dtype: Any, count: int, *, host: np.ndarray | None = None, memory: Any = None) -> Buffer:
+        """A Buffer of memory that somebody else made: `count` elements of a flat numpy array, or at the GPU's address
+        int(memory). What is given is kept alive."""
+        made = cls(device, np.dtype(dtype))
+        made.count, made.host, made.memory = count, host, memory
+        made.host_fresh, made.device_fresh = host is not None, memory is not None
+        return made
+
     def grow(self, count: int) -> None:
         """At least `count` elements; new memory is zero and what the old held is gone, as in Caffe."""
         if count > self.count:
@@ -194,6 +203,13 @@ class Blob:
 
     def share_diff(self, other: Blob) -> None:
         self._diff = other._diff
+
+    def borrow(self, array: Any, diff: bool = False) -> None:
+        """Takes the memory of `array`, contiguous and of this Blob's device and dtype, for data or diff, and its shape."""
+        on_gpu = isinstance(array, Array)
+        buffer = array.buffer if on_gpu else Buffer.over(self.device, array.dtype, array.size, host=array.reshape(-1))
+        self._data, self._diff = (self._data, buffer) if diff else (buffer, self._diff)
+        self.reshape(*array.shape)
 
     @property
     def data(self) -> Any:

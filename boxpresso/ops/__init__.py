@@ -1,0 +1,131 @@
+"""The region operators as functions of arrays: numpy's, torch's, cupy's, and whatever speaks DLPack.
+
+    from boxpresso import ops
+    pooled = ops.roi_align(features, rois, (7, 7), spatial_scale=1 / 16, sampling_ratio=2)
+    grads = ops.roi_align_backward(grad, features, rois, (7, 7), spatial_scale=1 / 16, sampling_ratio=2)   # {"x": ...}
+
+The layers of `boxpresso.layers` compute them, on the device where the first array is, over the caller's own memory; the
+result is an array of the first's kind, dtype and device. What is not contiguous is copied first, and so are other arrays
+of another dtype than the first's. float32, float64, and float16 with arithmetic in float32.
+
+x: (B, C, H, W), or (B, H, W, C) with layout="NHWC", where the result is channels last as well; offsets and masks keep their
+own layout. rois: (K, 5): batch index, x1, y1, x2, y2 in pixels of the image, which spatial_scale brings to x. One with NaN,
+infinity or a batch index outside the batch gives 0. output_size: (height, width) or one number for both.
+
+Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's arguments and returns the gradients by name.
+`boxpresso.ops.torch` has the same functions for torch's autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+from ..proto.errors import BoxpressoError
+from .operator import Operator, Plan, forget, operator
+
+Two = Union[int, Sequence[int]]
+
+__all__ = [
+    "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward", "forget",
+    "modulated_deform_roi_pool", "modulated_deform_roi_pool_backward", "permute", "permute_backward", "roi_align",
+    "roi_align_backward", "roi_pool", "roi_pool_backward",
+]  # fmt: skip
+
+
+def pair(value: Two, name: str = "output_size") -> tuple[int, int]:
+    """(height, width) of one number for both, or of two."""
+    two = (value, value) if isinstance(value, int) else tuple(int(v) for v in value)
+    if len(two) != 2:
+        raise BoxpressoError(f"{name} must be one number or two, got {value!r}")
+    return two
+
+
+def pooled(output_size: Two, spatial_scale: float) -> dict[str, Any]:
+    """What the parameters of nearly all region layers have in common."""
+    height, width = pair(output_size)
+    return {"pooled_h": height, "pooled_w": width, "spatial_scale": spatial_scale}
+
+
+@operator("x", "rois")
+def roi_align(
+    x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0, aligned: bool = True,
+    pool_mode: str = "avg", *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """RoIAlign: the average ("avg") or maximum ("max") of bilinear samples in each bin: (K, C, *output_size).
+
+    sampling_ratio: samples per bin and axis, from 0 down as many as its size in pixels. aligned: see layer ROIAlign.
+    """
+    if pool_mode not in ("avg", "max"):
+        raise BoxpressoError(f"pool_mode must be 'avg' or 'max', got {pool_mode!r}")
+    fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "aligned": aligned}
+    return Plan("ROIAlign", {"roi_align_param": {**fields, "pool_mode": pool_mode.upper()}})
+
+
+@operator("x", "rois")
+def roi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
+    """RoIPool: the largest pixel of each bin, as in Caffe and torchvision: (K, C, *output_size). See layer ROIPooling."""
+    return Plan("ROIPooling", {"roi_pooling_param": pooled(output_size, spatial_scale)})
+
+
+@operator("x", "rois", "offset")
+def deform_roi_pool(
+    x: Any, rois: Any, offset: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0,
+    gamma: float = 0.1, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """RoIAlign with each bin moved by gamma times the region's size times its offset (K, 2, *output_size), x then y.
+
+    offset None moves nothing. Source: mmcv; see layer DeformROIPooling.
+    """
+    fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "gamma": gamma}
+    return Plan("DeformROIPooling", {"deform_roi_pooling_param": fields}, remembers=False)
+
+
+@operator("x", "rois", "offset", "mask")
+def modulated_deform_roi_pool(
+    x: Any, rois: Any, offset: Any, mask: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0,
+    gamma: float = 0.1, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """deform_roi_pool times mask (K, 1, *output_size). See layer ModulatedDeformROIPooling."""
+    fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "gamma": gamma}
+    return Plan("ModulatedDeformROIPooling", {"deform_roi_pooling_param": fields}, remembers=False)
+
+
+@operator("x", "offset", "weight", "bias", "mask", constant=())
+def deform_conv2d(
+    x: Any, offset: Any, weight: Any, bias: Any = None, stride: Two = 1, padding: Two = 0, dilation: Two = 1,
+    mask: Any = None, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """Deformable convolution, with a mask its second version: (B, outputs, H', W'). Source: torchvision's deform_conv2d.
+
+    offset: (B, 2 * deformable groups * taps, H', W'), y then x of each tap; weight: (outputs, C / groups, *kernel); mask:
+    (B, deformable groups * taps, H', W'). See layer DeformableConvolution.
+    """
+    outputs, inner, height, width = weight.shape
+    fields: dict[str, Any] = {
+        "num_output": outputs, "kernel_size": (height, width), "bias_term": bias is not None,
+        "group": x.shape[1] // max(inner, 1), "deformable_group": offset.shape[1] // max(2 * height * width, 1),
+    }  # fmt: skip
+    for name, value in (("stride", stride), ("pad", padding), ("dilation", dilation)):
+        fields[name] = pair(value, name)
+    type = "DeformableConvolution" if mask is None else "ModulatedDeformableConvolution"
+    return Plan(type, {"deformable_convolution_param": fields}, blobs=(2, 3), remembers=False)
+
+
+@operator("x", constant=())
+def permute(x: Any, dims: Sequence[int]) -> Plan:
+    """A new array whose axis k is x's axis dims[k], as torch's permute and numpy's transpose, but contiguous."""
+    order = [axis % len(x.shape) if -len(x.shape) <= axis < len(x.shape) else axis for axis in dims]
+    if sorted(order) != list(range(len(x.shape))):
+        raise BoxpressoError(f"dims must name each axis of shape {tuple(x.shape)} once, got {tuple(dims)}")
+    return Plan("Permute", {"permute_param": {"order": order}}, remembers=False)
+
+
+roi_align_backward = roi_align.backward
+roi_pool_backward = roi_pool.backward
+deform_roi_pool_backward = deform_roi_pool.backward
+modulated_deform_roi_pool_backward = modulated_deform_roi_pool.backward
+deform_conv2d_backward = deform_conv2d.backward
+permute_backward = permute.backward
+
+OPERATORS: dict[str, Operator] = {name: value for name, value in globals().items() if isinstance(value, Operator)}

@@ -1,0 +1,147 @@
+"""Arrays of other libraries, in and out, without a copy: DLPack, `__cuda_array_interface__`, numpy."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..layers.core import Array, Buffer, open_device
+from ..layers.core.cuda import driver
+from ..proto.errors import BoxpressoError
+
+FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
+CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
+
+
+def place(x: Any) -> tuple[int, int]:
+    """DLPack's device of an array: what kind, and which of them."""
+    if isinstance(x, Array):
+        return CUDA, x.device.index
+    if hasattr(x, "__dlpack_device__"):
+        kind, index = x.__dlpack_device__()
+        return int(kind), int(index)
+    return (CUDA if hasattr(x, "__cuda_array_interface__") else CPU), 0
+
+
+def device_of(x: Any) -> Any:
+    """The device that works on an array of the caller's. Raises BoxpressoError for one that we do not have."""
+    kind, index = place(x)
+    if kind not in (CPU, CUDA):
+        raise BoxpressoError(f"an array on DLPack's device {kind} cannot be taken; the CPU's and CUDA's can")
+    return open_device("cpu" if kind == CPU else f"cuda:{index}", deterministic=kind == CUDA and deterministic(x))
+
+
+def deterministic(x: Any) -> bool:
+    """Whether torch, where the array is torch's, was asked for the same bits on every run."""
+    return package(x) == "torch" and bool(import_module("torch").are_deterministic_algorithms_enabled())
+
+
+def package(x: Any) -> str:
+    return type(x).__module__.partition(".")[0]
+
+
+def take(x: Any, device: Any, dtype: Any = None) -> Any:
+    """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
+    if getattr(x, "requires_grad", False):
+        raise BoxpressoError("this array asks for a gradient: use boxpresso.ops.torch, or give its .detach()")
+    if device_of(x).name != device.name:
+        raise BoxpressoError(f"all arrays must be on {device.name}, where the first is; one is on {device_of(x).name}")
+    if device.kind == "cpu":
+        host = x if isinstance(x, (np.ndarray, list, tuple, float, int)) else np.from_dlpack(x)
+        return np.ascontiguousarray(host, dtype)
+    taken = x if isinstance(x, Array) else from_dlpack(x, device) if hasattr(x, "__dlpack__") else from_interface(x, device)
+    if dtype is None or taken.dtype == dtype:
+        return taken
+    made = device.empty(taken.shape, dtype)
+    made[...] = np.asarray(taken)
+    return made
+
+
+def borrowed(device: Any, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any) -> Array:
+    """An Array over a GPU's memory that `owner` keeps; `steps` are in elements, None for contiguous ones."""
+    wanted = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+    count = int(np.prod(shape, dtype=np.int64))
+    if steps is not None and count and any(s != w for s, w, n in zip(steps, wanted, shape) if n > 1):
+        raise BoxpressoError(f"an array on a GPU must be contiguous; shape {tuple(shape)} has the steps {tuple(steps)}")
+    return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
+
+
+class Borrowed:
+    """An address in the memory of `owner`, who is kept alive."""
+
+    def __init__(self, address: int, owner: Any) -> None:
+        self.address, self.owner = address, owner
+
+    def __int__(self) -> int:
+        return self.address
+
+
+def from_interface(x: Any, device: Any) -> Array:
+    """An Array over what has `__cuda_array_interface__`, once the stream that it names has come to it."""
+    said = x.__cuda_array_interface__
+    dtype = np.dtype(said["typestr"])
+    steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
+    if said.get("stream") is not None:
+        device.enter()
+        driver().Context.synchronize()
+    return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
+
+
+class Tensor(ctypes.Structure):
+    """DLTensor of dlpack.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("index", ctypes.c_int32), ("axes", ctypes.c_int32),
+        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("steps", ctypes.POINTER(ctypes.c_int64)), ("start", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+def from_dlpack(x: Any, device: Any) -> Array:
+    """An Array over a GPU array of any library, which makes our stream wait for what it has yet to do."""
+    capsule = x.__dlpack__(stream=device.stream.handle)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    t = Tensor.from_address(pointer(capsule, b"dltensor"))
+    kind = {0: "i", 1: "u", 2: "f"}.get(t.code)
+    if kind is None or t.lanes != 1:
+        raise BoxpressoError(f"DLPack's type code {t.code} of {t.bits} bits cannot be taken; give float16, 32 or 64")
+    steps = t.steps[: t.axes] if t.steps else None
+    # The capsule was not consumed: it stays ours, frees itself, and goes with the array.
+    return borrowed(device, f"{kind}{t.bits // 8}", t.shape[: t.axes], steps, (t.data or 0) + t.start, (x, capsule))
+
+
+class Results:
+    """Makes results of the caller's kind, and hands them over."""
+
+    def __init__(self, like: Any, device: Any) -> None:
+        self.like, self.device = like, device
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
+        """A new array of the caller's, and the same memory as ours."""
+        if self.device.kind == "cpu":
+            made = np.empty(shape, dtype)
+            return self.outwards(made), made
+        library = package(self.like)
+        if library == "torch":
+            theirs = self.like.detach().new_empty(tuple(shape), dtype=getattr(import_module("torch"), np.dtype(dtype).name))
+        elif library == "cupy":
+            theirs = import_module("cupy").empty(tuple(shape), dtype)
+        else:
+            ours = self.device.empty(shape, dtype)
+            return ours, ours
+        return theirs, take(theirs, self.device)
+
+    def outwards(self, made: np.ndarray) -> Any:
+        """An array of the CPU under the caller's type; numpy's for what is no array of a library that takes DLPack."""
+        x = self.like
+        if isinstance(x, np.ndarray):
+            return made
+        if package(x) == "torch":
+            return import_module("torch").from_numpy(made)
+        space = getattr(x, "__array_namespace__", None)
+        return space().from_dlpack(made) if space is not None else made

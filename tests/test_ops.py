@@ -1,0 +1,305 @@
+"""boxpresso.ops: the layers as functions of numpy's, torch's and other libraries' arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from harness import Rig, close
+
+from boxpresso import ops
+from boxpresso.layers.core import Array, open_device
+from boxpresso.ops import arrays
+from boxpresso.ops.operator import KEPT, Call, local
+from boxpresso.proto.errors import BoxpressoError
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((2, 5, 12, 14))
+ROIS = np.array([[0.0, 2, 3, 19, 17], [1, 4, 6, 22, 21], [0, 5, 5, 12, 13], [9, 1, 1, 5, 5]])
+OFFSET, MASK = RNG.uniform(-1, 1, (4, 2, 3, 2)), RNG.uniform(0, 1, (4, 1, 3, 2))
+TAPS, TAP_MASK = RNG.uniform(-1, 1, (2, 2 * 2 * 9, 12, 14)), RNG.uniform(0, 1, (2, 2 * 9, 12, 14))
+Y, WEIGHT, BIAS = RNG.standard_normal((2, 6, 12, 14)), RNG.standard_normal((4, 3, 3, 3)), RNG.standard_normal(4)
+SIZE = "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
+
+# An operator, its arrays, its other arguments, and the layer that must give the same.
+CASES = [
+    ("roi_align", {"x": X, "rois": ROIS}, dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=2),
+     f'type: "ROIAlign" roi_align_param {{ {SIZE} sampling_ratio: 2 aligned: true }}'),
+    ("roi_pool", {"x": X, "rois": ROIS}, dict(output_size=(3, 2), spatial_scale=0.5),
+     f'type: "ROIPooling" roi_pooling_param {{ {SIZE} }}'),
+    ("deform_roi_pool", {"x": X, "rois": ROIS, "offset": OFFSET}, dict(output_size=(3, 2), spatial_scale=0.5, gamma=0.2),
+     f'type: "DeformROIPooling" deform_roi_pooling_param {{ {SIZE} gamma: 0.2 }}'),
+    ("modulated_deform_roi_pool", {"x": X, "rois": ROIS, "offset": OFFSET, "mask": MASK},
+     dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=1),
+     f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {SIZE} sampling_ratio: 1 }}'),
+    ("permute", {"x": X}, dict(dims=(0, 2, -1, 1)), 'type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 }'),
+    ("deform_conv2d", {"x": Y, "offset": TAPS, "weight": WEIGHT, "bias": BIAS, "mask": TAP_MASK}, dict(padding=1),
+     'type: "ModulatedDeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 group: 2 '
+     "deformable_group: 2 }"),
+    ("deform_conv2d", {"x": Y, "offset": TAPS[:, :, :6, :7], "weight": WEIGHT}, dict(stride=2, padding=(1, 1)),
+     'type: "DeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 stride: 2 group: 2 '
+     "deformable_group: 2 bias_term: false }"),
+]  # fmt: skip
+IDS = ["roi_align", "roi_pool", "deform", "modulated", "permute", "conv", "conv-stride"]
+LEARNED = ("weight", "bias")
+
+
+def layer_of(given: dict, text: str, dtype: type) -> Rig:
+    bottoms = [a for name, a in given.items() if name not in LEARNED]
+    return Rig(text, bottoms, dtype=dtype, params=[given[name] for name in LEARNED if name in given])
+
+
+def wanted(name: str, given: dict, text: str, dtype: type, grad: np.ndarray) -> tuple[np.ndarray, dict]:
+    """The layer's top, and its gradients by name."""
+    rig = layer_of(given, text, dtype)
+    bottoms = [n for n in given if n not in LEARNED]
+    top = rig.forward()[0]
+    diffs = dict(zip(bottoms, rig.backward([grad], [n != "rois" for n in bottoms])))
+    diffs.update(zip([n for n in LEARNED if n in given], rig.param_diffs()))
+    diffs.pop("rois", None)
+    return top, diffs
+
+
+def as_type(given: dict, dtype: type) -> dict:
+    return {name: value.astype(dtype) for name, value in given.items()}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_as_the_layer(name, given, options, text, dtype):
+    op, given = getattr(ops, name), as_type(given, dtype)
+    result = op(**given, **options)
+    assert type(result) is np.ndarray
+    assert result.dtype == dtype
+    grad = RNG.standard_normal(result.shape).astype(dtype)
+    top, diffs = wanted(name, given, text, dtype, grad)
+    assert np.array_equal(result, top)
+    grads = getattr(ops, f"{name}_backward")(grad, **given, **options)
+    assert list(grads) == [n for n in given if n != "rois"]
+    for key, value in grads.items():
+        close(value, diffs[key], rtol=1e-5, atol=1e-6, what=key)  # the rig takes 1 off what it added to
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_float16_is_rounded_once(name, given, options, text):
+    op, halves = getattr(ops, name), as_type(given, np.float16)
+    floats = {n: a.astype(np.float32) for n, a in halves.items()}
+    result = op(**halves, **options)
+    assert result.dtype == np.float16
+    assert np.array_equal(result, op(**floats, **options).astype(np.float16))
+    grads, of_floats = (op.backward(result.astype(a["x"].dtype), **a, **options) for a in (halves, floats))
+    for key, value in grads.items():
+        assert np.array_equal(value, of_floats[key].astype(np.float16))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES[:4] + CASES[5:], ids=IDS[:4] + IDS[5:])
+def test_channels_last(name, given, options, text, dtype):
+    op, given = getattr(ops, name), as_type(given, dtype)
+    turned = {**given, "x": np.ascontiguousarray(given["x"].transpose(0, 2, 3, 1))}
+    result, other = op(**given, **options), op(**turned, **options, layout="NHWC")
+    assert np.array_equal(other.transpose(0, 3, 1, 2), result)
+    grads = op.backward(result, **given, **options)
+    others = op.backward(np.ascontiguousarray(other), **turned, **options, layout="NHWC")
+    others["x"] = others["x"].transpose(0, 3, 1, 2)
+    for key, value in grads.items():
+        assert np.array_equal(others[key], value)
+
+
+def test_the_callers_memory_is_used():
+    given = {"x": X.copy(), "rois": ROIS.copy(), "offset": OFFSET.copy()}
+    call = Call(ops.deform_roi_pool, list(given.values()), {"output_size": (3, 2)})
+    for blob, array in zip(call.bottoms, given.values()):
+        assert np.shares_memory(blob.data, array)
+    result = call.forward()
+    assert np.shares_memory(call.top[0].data, result)
+    for array in given.values():
+        array.flags.writeable = False  # and never written to
+    assert np.array_equal(ops.deform_roi_pool(**given, output_size=(3, 2)), result)
+
+
+def test_what_is_not_contiguous_or_no_array():
+    wide = np.zeros((2, 5, 12, 28))
+    wide[..., ::2] = X
+    one = ops.roi_align(X, ROIS, 2)
+    assert np.array_equal(ops.roi_align(wide[..., ::2], ROIS.tolist(), (2, 2)), one)
+    assert np.array_equal(ops.roi_align(np.asfortranarray(X), ROIS.astype(np.int32), 2), one)
+
+
+class Foreign:
+    """An array of some other library, which speaks DLPack alone."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options):
+        options.pop("stream", None)
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_any_library_that_speaks_dlpack():
+    x = Foreign(X)
+    assert np.shares_memory(arrays.take(x, open_device("cpu")), X)
+    assert np.array_equal(ops.roi_align(x, Foreign(ROIS), 2), ops.roi_align(X, ROIS, 2))
+
+    class WithNamespace(Foreign):
+        def __array_namespace__(self):
+            return SimpleNamespace(from_dlpack=lambda made: ("theirs", made))
+
+    assert ops.roi_align(WithNamespace(X), ROIS, 2)[0] == "theirs"
+
+
+def test_dlpack_of_a_gpu_is_read_right():
+    """The capsule's fields, on the CPU's memory: address, shape, type."""
+    gpu = SimpleNamespace(stream=SimpleNamespace(handle=7), kind="cuda", name="cuda:0")
+    taken = arrays.from_dlpack(Foreign(X[1]), gpu)
+    assert (taken.shape, taken.dtype) == (X[1].shape, X.dtype)
+    assert taken.address(False) == X[1].ctypes.data
+    with pytest.raises(BoxpressoError, match="contiguous"):
+        arrays.from_dlpack(Foreign(X[:, 1]), gpu)
+
+
+class Interface:
+    """A GPU array that offers __cuda_array_interface__ alone."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape, "typestr": array.dtype.str, "data": (array.address(False), True), "version": 3,
+            "stream": 1,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_gpu_arrays_of_others(name, given, options, text, device):
+    if device == "cpu":
+        pytest.skip("the CPU's arrays are tested above")
+    gpu, op = open_device(device), getattr(ops, name)
+    given = as_type(given, np.float32)
+    result = op(**{n: Interface(gpu.table(a, np.float32)) for n, a in given.items()}, **options)
+    assert isinstance(result, Array)
+    close(np.asarray(result), op(**given, **options))
+    grads = op.backward(result, **{n: gpu.table(a, np.float32) for n, a in given.items()}, **options)
+    for key, value in op.backward(np.asarray(result), **given, **options).items():
+        close(np.asarray(grads[key]), value)
+    with pytest.raises(BoxpressoError, match="must be on cuda:0"):
+        op(**{**given, "x": gpu.table(given["x"], np.float32)}, **options) if len(given) > 1 else arrays.take(X, gpu)
+
+
+def test_no_regions_and_no_images():
+    none = np.zeros((0, 5))
+    assert ops.roi_align(X, none, 2).shape == (0, 5, 2, 2)
+    assert ops.roi_align(X.transpose(0, 2, 3, 1), none, 2, layout="NHWC").shape == (0, 2, 2, 5)
+    grads = ops.roi_align_backward(np.zeros((0, 5, 2, 2)), X, none, 2)
+    assert grads["x"].shape == X.shape
+    assert not grads["x"].any()
+    assert not ops.roi_pool(X[:0], ROIS, 2).any()
+    assert ops.roi_pool_backward(np.ones((4, 5, 2, 2)), X[:0], ROIS, 2)["x"].shape == X[:0].shape
+
+
+def test_layers_are_kept_but_not_too_many():
+    ops.forget()
+    call = Call(ops.roi_pool, [X, ROIS], {"output_size": 2})
+    kept = call.layer
+    first = call.forward()
+    assert Call(ops.roi_pool, [X[:1], ROIS[:1]], {"output_size": 2}).layer is kept
+    other = ops.roi_pool(X[::-1], ROIS, 2)  # the kept layer has seen another call now
+    assert not np.array_equal(first, other)
+    assert np.array_equal(call.backward(first, [True, False])[0], ops.roi_pool_backward(first, X, ROIS, 2)["x"])
+    for size in range(1, 2 * KEPT):
+        ops.roi_align(X, ROIS, size)
+    assert len(local.layers) == KEPT
+    assert np.array_equal(ops.roi_pool(X, ROIS, 2), first)
+    ops.forget()
+    assert not hasattr(local, "layers")
+
+
+def test_signatures_are_those_that_one_writes():
+    assert list(inspect.signature(ops.roi_align).parameters)[:7] == [
+        "x", "rois", "output_size", "spatial_scale", "sampling_ratio", "aligned", "pool_mode",
+    ]  # fmt: skip
+    assert "RoIAlign" in ops.roi_align.__doc__
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ops.roi_align(X.astype(int), ROIS, 2), "float16, float32 or float64"),
+        (lambda: ops.roi_align(X, ROIS, (1, 2, 3)), "output_size"),
+        (lambda: ops.roi_align(X, ROIS, 0), "pooled_h"),
+        (lambda: ops.roi_align(X, ROIS, 2, pool_mode="min"), "pool_mode"),
+        (lambda: ops.roi_align(X, ROIS, 2, layout="CHWN"), "layout"),
+        (lambda: ops.roi_align(X, ROIS[:, 1:], 2), r"\(K, 5\)"),
+        (lambda: ops.roi_align(X[0], ROIS, 2, layout="NHWC"), "4 axes"),
+        (lambda: ops.roi_align_backward(X, X, ROIS, 2), "grad must be"),
+        (lambda: ops.deform_conv2d(Y, TAPS, WEIGHT, BIAS[:2], padding=1), "parameter must be of shape"),
+        (lambda: ops.permute(X, (0, 1, 2, 2)), "each axis"),
+        (lambda: ops.roi_align(SimpleNamespace(__dlpack_device__=lambda: (10, 0)), ROIS, 2), "device 10"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(BoxpressoError, match=message):
+        call()
+
+
+# With torch
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_torch(torch, name, given, options, text):
+    op = getattr(ops, name)
+    result = op(**{n: torch.tensor(a) for n, a in given.items()}, **options)
+    assert isinstance(result, torch.Tensor)
+    assert np.array_equal(result.numpy(), op(**given, **options))
+    x = torch.tensor(X)
+    assert ctypes.c_void_p(arrays.take(x, open_device("cpu")).ctypes.data).value == x.data_ptr()
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_torch_autograd(torch, name, given, options, text):
+    from boxpresso.ops import torch as differentiable
+
+    names = [n for n in given if n != "rois"]
+    tensors = {n: torch.tensor(a, requires_grad=n in names) for n, a in given.items()}
+    result = getattr(differentiable, name)(**tensors, **options)
+    grad = RNG.standard_normal(result.shape)
+    (result * torch.tensor(grad)).sum().backward()
+    for key, value in getattr(ops, name).backward(grad, **given, **options).items():
+        assert np.array_equal(tensors[key].grad.numpy(), value), key
+
+
+def test_torch_gradcheck(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x, rois = torch.tensor(X[:, :2], requires_grad=True), torch.tensor(ROIS[:3])
+    assert torch.autograd.gradcheck(lambda a: differentiable.roi_align(a, rois, 2, 0.5), (x,))
+    moved = torch.tensor(OFFSET[:3] / 4, requires_grad=True), torch.tensor(MASK[:3], requires_grad=True)
+    pool = differentiable.modulated_deform_roi_pool
+    assert torch.autograd.gradcheck(lambda a, o, m: pool(a, rois, o, m, (3, 2), 0.5, 2), (x, *moved))
+
+
+def test_torch_says_when_a_gradient_would_be_lost(torch):
+    with pytest.raises(BoxpressoError, match=r"boxpresso\.ops\.torch"):
+        ops.roi_align(torch.tensor(X, requires_grad=True), torch.tensor(ROIS), 2)
+
+
+def test_torch_sees_a_change_in_place(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x = torch.tensor(X, requires_grad=True)
+    y = x * 1
+    result = differentiable.roi_align(y, torch.tensor(ROIS), 2)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
