@@ -26,7 +26,7 @@ KERNEL suppress_pixels(int n, const Real* boxes, const int* start, Real* room, i
         const Real shared = width * height;
         hit |= shared / (areas[k] + area - shared) >= threshold;
       }
-      if (hit) clash = 1;
+      if (hit) raise_to(&clash, 1);
       BARRIER();
       THREAD_LOOP(t, 1) {
         if (!clash) {
@@ -56,7 +56,7 @@ KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, i
     BARRIER();
     for (int i = 0; i < size && found < limit; ++i) {
       THREAD_LOOP(k, found)
-        if (rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > threshold) clash = 1;
+        if (rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > threshold) raise_to(&clash, 1);
       BARRIER();
       THREAD_LOOP(t, 1) {
         if (!clash) mine[found++] = first + i;
