@@ -11,7 +11,7 @@ from pathlib import Path
 from boxpresso.layers.core import cache
 from boxpresso.layers.core.cuda import CORE, FLAGS
 
-LAYERS = CORE.parent
+PACKAGE = CORE.parents[1]
 ARCHITECTURES = (75, 80, 90, 120)  # Turing, the oldest that CUDA 13 has; Ampere, Hopper, Blackwell
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -35,7 +35,7 @@ class DoesNotCompile(Exception):
 
 
 def files() -> list[Path]:
-    return sorted(LAYERS.rglob("*.cu"))
+    return sorted(PACKAGE.rglob("*.cu"))
 
 
 def of_regions(path: Path) -> bool:

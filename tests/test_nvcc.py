@@ -59,7 +59,7 @@ def test_an_error_is_nvccs_own(tmp_path):
 
 
 @pytest.mark.parametrize("real", REALS)
-@pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.LAYERS.rglob("*.cpp"))], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.PACKAGE.rglob("*.cpp"))], ids=lambda p: p.name)
 def test_compiles_for_the_host(path: Path, real):
     kernels = Kernels(str(path))
     open_device("cpu").build(kernels, np.dtype({"float": np.float32, "double": np.float64}[real]))

@@ -16,8 +16,11 @@ import pytest
 from harness import Rig
 from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files, library, races, threaded
 
-from boxpresso.layers.core import discover
+from boxpresso.layers.core import Blob, discover, open_device
 from boxpresso.layers.core.kernel import Kernels
+from boxpresso.layers.core.suppress import overlaps_of_rotated, suppress_boxes
+from boxpresso.net.updates import METHODS, Step, square_sum
+from boxpresso.proto import SolverParameter
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
 discover()
@@ -90,6 +93,8 @@ CASES: list[tuple] = [
     ('type: "SoftmaxWithLoss"', [ROWS, LABELS], FIRST),
     ('type: "SoftmaxWithLoss"', [MAPS, np.arange(180).reshape(2, 9, 10) % 5], FIRST),
     ('type: "SmoothL1Loss"', [MAPS, unlike(1)]),
+    ('type: "SmoothL1LossOHEM"', [MAPS, unlike(1)], None, {"tops": 2}),
+    ('type: "SoftmaxWithLossOHEM"', [MAPS, np.arange(180).reshape(2, 1, 9, 10) % 5], FIRST, {"tops": 3}),
     ('type: "EuclideanLoss"', [MAPS, unlike(1)]),
     ('type: "PriorBox" prior_box_param { min_size: 4 max_size: 9 aspect_ratio: 2 }', [MAPS, MAPS], []),
     ('type: "DetectionOutput" detection_output_param { num_classes: 2 code_type: CENTER_SIZE nms_param '
@@ -99,16 +104,46 @@ CASES: list[tuple] = [
      "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 } }",
      [OFFSETS, SCORES, PRIORS, TRUTH], BOTH),
     ('type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }', [MAPS, REGIONS], FIRST),
+    ('type: "ROIPooling" roi_pooling_param { pooled_h: 1 pooled_w: 3 }', [abs(MAPS), REGIONS], FIRST),
     ('type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 sampling_ratio: 2 }', [MAPS, REGIONS], FIRST),
+    ('type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+     [MAPS, REGIONS, RNG.standard_normal((5, 2, 3, 2))], [True, False, True]),
+    ('type: "DeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 '
+     'deformable_group: 1 weight_filler { type: "gaussian" } }', [MAPS, RNG.standard_normal((2, 18, 9, 10))]),
 ]  # fmt: skip
 
 
-def cases() -> list[tuple]:
+def update_weights() -> None:
+    """The kernels of the solvers."""
+    device = open_device("cpu")
+    for method in METHODS.values():
+        blob = Blob(MAPS.shape, np.float32, device)
+        blob.data[...], blob.diff[...] = MAPS, unlike(1)
+        history = [device.empty(MAPS.shape, np.float32) for _ in range(method.arrays)]
+        method.update(SolverParameter(momentum=0.9), blob, history, Step(0.5, 0.1, 0.01, 0, 0))
+        square_sum(blob)
+
+
+def suppress() -> None:
+    """Boxes that lie over two others each, upright and turned."""
+    device, pixels = open_device("cpu"), np.float32(100 * BOXES)
+    suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
+    low, high = pixels[:, :2], pixels[:, 2:]
+    turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
+    suppress_boxes(device, turned, 0.05)
+    overlaps_of_rotated(device, turned[:9], turned[9:])
+
+
+def launch_all() -> None:
+    """Every case, and what no layer launches."""
     made = list(CASES)
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         if "\nLAUNCHES" in path.read_text(encoding="utf-8"):
             made += importlib.import_module(path.stem).LAUNCHES
-    return made
+    for case in made:
+        run(*case)
+    update_weights()
+    suppress()
 
 
 def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:
@@ -128,8 +163,7 @@ def in_pairs(do: Callable, jobs: Iterable[tuple]) -> None:
 def test_every_kernel_is_right_for_every_launch():
     with threaded() as device:
         in_pairs(lambda k: (library(k, "float"), device.build(k, np.dtype(np.float32))), ((k,) for k in files()))
-        for case in cases():
-            run(*case)
+        launch_all()
     missing = all_kernels() - device.kernels
     assert not missing, f"no case here and no LAUNCHES of a test file launches {sorted(missing)}: add one"
     assert device.runs > 10 * device.launches > 10 * len(device.kernels)
@@ -142,8 +176,7 @@ def test_no_kernel_has_a_race(tmp_path):
     in_pairs(lambda k, f: library(k, "float", *f), ((k, f) for k in files() for f in flags))
     records = tmp_path / "records"
     with threaded(threads=(), records=records, recorded=2) as device:
-        for case in cases():
-            run(*case)
+        launch_all()
     assert device.written
     assert races(records) == []
 
