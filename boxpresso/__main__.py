@@ -28,12 +28,15 @@ BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of errors
 """
 DETECT = """\
 Find objects in pictures with a model of the SSD kind (it ends in a layer of
-type DetectionOutput).
+type DetectionOutput) or of the R-CNN kind (cls_prob, bbox_pred and im_info:
+Faster R-CNN, R-FCN, RRPN).
 
 For each picture a table is printed, and a copy with the boxes drawn is written
 beside it, as NAME.detections.png. Pictures must be prepared as in training; the
 model's page says how. The input is (pixel - mean) * scale, with pixels from 0
-to 255 in the order blue, green, red, resized to the size that MODEL says.
+to 255 in the order blue, green, red, resized to the size that MODEL says; for
+the R-CNN kind to a shortest side of 600 pixels and a longest of 1000 at most,
+and with 102.9801,115.9465,122.7717 as mean, unless --size and --mean say other.
 """
 EXAMPLES = """\
 examples:

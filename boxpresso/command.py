@@ -21,7 +21,7 @@ PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")  # ending
 
 def detect(args: Namespace) -> int:
     """Finds objects in pictures, prints and draws them. 1 when a picture could not be read or written."""
-    from .detection import classes, detections_top, no_detections, picture_input, run
+    from .detection import classes, no_detections, picture_input, recognise, run
     from .detection import detect as find
     from .drawing import draw_detections
     from .image import mean_array, read_image
@@ -29,7 +29,7 @@ def detect(args: Namespace) -> int:
 
     net = load(args.model, args.weights, device=args.device)
     names = read_labels(args.labels, classes(net)) if args.labels else {}
-    finds = detections_top(net) is not None
+    finds = recognise(net) is not None
     if not finds and any("bbox_pred" in name for name in net.outputs):
         raise ModelError(no_detections(net))
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
@@ -79,9 +79,10 @@ def load(model: str, weights: str, **options: Any) -> Any:
 
 def as_json(detection: Any, names: dict[int, str]) -> dict[str, Any]:
     box = [round(value, 2) for value in detection.box]
-    return {
-        "label": detection.label, "name": names.get(detection.label), "score": round(detection.score, 6), "box": box
-    }  # fmt: skip
+    made = {"label": detection.label, "name": names.get(detection.label), "score": round(detection.score, 6), "box": box}
+    if hasattr(detection, "rotated"):
+        made["rotated"] = [round(value, 2) for value in detection.rotated]
+    return made
 
 
 def save(picture: Any, path: Path) -> dict[str, str]:

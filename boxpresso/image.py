@@ -73,19 +73,20 @@ def _eight_bits(image: Any, name: str) -> Any:
     return image.convert("RGB")
 
 
-def resize(array: np.ndarray, width: int, height: int) -> np.ndarray:
+def resize(array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None) -> np.ndarray:
     """(H, W, C) to (height, width, C), float32, bilinear between pixel centres.
 
     There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets learned from such pictures.
+    factors: how much larger it gets across and down, where the size is that, rounded; else the sizes say.
     """
 
-    def places(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        at = np.clip((np.arange(count) + 0.5) * size / count - 0.5, 0, size - 1)
+    def places(count: int, size: int, factor: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = np.clip((np.arange(count) + 0.5) * (1 / factor if factor else size / count) - 0.5, 0, size - 1)
         first = at.astype(np.intp)
         return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
 
-    top, bottom, down = places(height, array.shape[0])
-    left, right, across = places(width, array.shape[1])
+    top, bottom, down = places(height, array.shape[0], factors and factors[1])
+    left, right, across = places(width, array.shape[1], factors and factors[0])
     upper = array[top].astype(np.float32)
     rows = upper + (array[bottom] - upper) * down[:, None, None]
     return rows[:, left] + (rows[:, right] - rows[:, left]) * across[:, None]
@@ -100,12 +101,14 @@ def input_array(
     mean: Mean = None,
     scale: float = 1.0,
     swap_rb: bool = False,
+    factors: tuple[float, float] | None = None,
 ) -> np.ndarray:
     """A picture as a net's input, float32 (1, channels, height, width): (pixel - mean) * scale, pixels from 0 to 255.
 
     channels: 1 for grey, 3 for blue, green, red, or with `swap_rb` red, green, blue. mean: one number, one for each channel
     in the order of the net's channels, an array (channels, H, W), or the path of a .binaryproto or .npy with one; a mean
-    picture of another size is resized. Raises ModelError for what does not fit, BoxpressoError for a broken picture.
+    picture of another size is resized. factors: as `resize` has them. Raises ModelError for what does not fit,
+    BoxpressoError for a broken picture.
     """
     if channels not in (1, 3):
         raise ModelError(f"a picture has 1 or 3 channels, the net's input has {channels}")
@@ -113,7 +116,7 @@ def input_array(
     array = array.reshape(*array.shape[:2], channels)
     if channels == 3 and not swap_rb:
         array = array[:, :, ::-1]
-    values = resize(array, width, height).transpose(2, 0, 1)
+    values = resize(array, width, height, factors).transpose(2, 0, 1)
     if mean is not None:
         values = values - mean_array(mean, channels, width, height)
     return np.ascontiguousarray(values * np.float32(scale))[None]

@@ -98,7 +98,7 @@ def test_nets_that_give_no_detections_are_refused_by_name():
     scores = 'name: "c" layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }'
     with pytest.raises(ModelError, match=r"no layer of type DetectionOutput.*outputs are: d"):
         detect(Net(parse_net(scores), device="cpu"), picture())
-    with pytest.raises(ModelError, match=r"bbox_pred.*later"):
+    with pytest.raises(ModelError, match=r"bbox_pred.*come together"):
         detect(Net(parse_net(scores.replace('top: "d"', 'top: "bbox_pred"')), device="cpu"), picture())
 
 
