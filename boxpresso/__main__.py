@@ -63,6 +63,18 @@ LAYERS = """\
 List the layer types, or explain one: what it computes, its bottoms and tops,
 its parameters with their defaults, and an example to copy into a prototxt.
 """
+TRAIN = """\
+Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
+standard error. Ctrl-C ends training after the iteration with a snapshot; a
+hang-up signal takes one and goes on.
+"""
+TEST = """\
+Run the TEST net over some batches of its own data and print what it gives, as
+`caffe test` does.
+"""
+PLOT = """\
+Draw loss, learning rate and test results of a training log to a PNG picture.
+"""
 UPGRADE = """\
 Write a file of an older Caffe in today's form: the prototxt of a net (V0, V1,
 `input` fields) or of a solver (--solver), or the weights in a .caffemodel or
@@ -119,6 +131,23 @@ def make_parser() -> argparse.ArgumentParser:
     both.add_argument("--forward-only", dest="backward", action="store_false", help="time the forward pass alone")
     phase(time)
     device(time)
+
+    train = verb("train", "train a net from a solver prototxt", TRAIN)
+    train.add_argument("--solver", metavar="SOLVER", required=True, help="the solver prototxt")
+    train.add_argument("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
+    train.add_argument("--snapshot", metavar="FILE", help="continue from this .solverstate")
+    train.add_argument("--deterministic", action="store_true", help="the same bits on every run on a GPU too")
+    device(train)
+
+    test = verb("test", "run a net over batches and print the means of its outputs", TEST)
+    model(test, weights=True)
+    test.add_argument("--iterations", metavar="N", type=positive, default=50, help="how many batches (default: 50)")
+    phase(test)
+    device(test)
+
+    plot = verb("plot", "draw the curves of a training log", PLOT)
+    plot.add_argument("log", metavar="LOG", help="what `boxpresso train` or `caffe train` wrote to standard error")
+    plot.add_argument("--out", metavar="FILE", help="the picture to write (default: LOG.png)")
 
     verb("device_query", "list the devices that a net can run on", DEVICES)
 
@@ -222,7 +251,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show_warning
-            from . import command
+            if args.verb in ("train", "test", "plot"):
+                from . import training as command
+            else:
+                from . import command  # type: ignore[no-redef]
 
             status = int(getattr(command, args.verb)(args))
             sys.stdout.flush()
