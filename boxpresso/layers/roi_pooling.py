@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .core import Kernels, Layer
+from .core.kernel import real_of
 
 SLAB = 16  # as in slab.h
 
@@ -27,12 +28,13 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
     mmcv = False  # whether to cut bins as mmcv does
 
     def setup(self, bottom, top) -> None:
+        self.real = real_of(self.dtype)
         p = self.param.roi_pooling_param
         self.pooled = p.pooled_h, p.pooled_w
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.scale, self.pad_ratio = p.spatial_scale, p.pad_ratio
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
-        self.slabs = self.device.empty((0,), self.dtype)  # made by reshape
+        self.slabs = self.device.empty((0,), self.real)  # made by reshape
 
     def reshape(self, bottom, top) -> None:
         batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
@@ -46,8 +48,8 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
         if len(top) > 1:
             top[1].reshape(*top[0].shape)
         if self.slabs.shape != (batch, self.count, height * width, SLAB):
-            self.slabs = self.device.empty((batch, self.count, height * width, SLAB), self.dtype)
-            self.diff = self.device.empty(self.slabs.shape, self.dtype)
+            self.slabs = self.device.empty((batch, self.count, height * width, SLAB), self.real)
+            self.diff = self.device.empty(self.slabs.shape, self.real)
         self.image = self.device.empty((self.regions,), np.int32)
         self.bins = self.device.empty((self.regions, 2 * sum(self.pooled) + 2), np.int32)
 

@@ -31,10 +31,10 @@ DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
 }
 
 // The lanes of a group of maps (C, area) at a pixel, and there from lanes; `channel`: the slab's first.
-DEVICE Lanes gather(const Real* maps, int channel, int channels, int area, int pixel, int group) {
+DEVICE Lanes gather(const Store* maps, int channel, int channels, int area, int pixel, int group) {
   Real value[LANES] = {};
   const int first = channel + group * LANES, count = min(LANES, channels - first);
-  for (int i = 0; i < count; ++i) value[i] = maps[(long long)(first + i) * area + pixel];
+  for (int i = 0; i < count; ++i) value[i] = Real(maps[(long long)(first + i) * area + pixel]);
   Lanes made;
 #if defined(__CUDACC__)
   made = value[0];
@@ -44,25 +44,25 @@ DEVICE Lanes gather(const Real* maps, int channel, int channels, int area, int p
   return made;
 }
 template <class Value>  // Lanes or Places
-DEVICE void scatter(Real* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {
+DEVICE void scatter(Store* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {
   const int first = channel + group * LANES, count = min(LANES, channels - first);
-  for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = lane(value, i);
+  for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = Real(lane(value, i));
 }
 
 // maps (B, C, area) to slabs; the channels past C become 0. n: B * slabs_of(C) blocks, one for each slab.
-DEVICE void pack(int slab, const Real* maps, Real* slabs, int channels, int area) {
+DEVICE void pack(int slab, const Store* maps, Real* slabs, int channels, int area) {
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-  const Real* from = maps + (long long)image * channels * area;
+  const Store* from = maps + (long long)image * channels * area;
   Real* to = slabs + (long long)slab * area * SLAB;
   THREAD_LOOP(t, area * GROUPS) {
     const int pixel = t / GROUPS, group = t % GROUPS;
     lanes(to, pixel, group) = gather(from, channel, channels, area, pixel, group);
   }
 }
-DEVICE void unpack(int slab, const Real* slabs, Real* maps, int channels, int area) {
+DEVICE void unpack(int slab, const Real* slabs, Store* maps, int channels, int area) {
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
   const Real* from = slabs + (long long)slab * area * SLAB;
-  Real* to = maps + (long long)image * channels * area;
+  Store* to = maps + (long long)image * channels * area;
   TILE_LOOP(c, pixel, min(SLAB, channels - channel), area)
     to[(long long)(channel + c) * area + pixel] = from[(long long)pixel * SLAB + c];
 }

@@ -1,0 +1,64 @@
+// bins.h: which pixels belong to each bin of each region, as a table of ints that the region layers make first.
+//
+// A row of the table is a region: where its bins begin and end in y, then in x (ends not included, clipped to the map, neither
+// ever decreasing), then how far apart bins are in y and in x that share no pixel.
+#pragma once
+#include "tile.h"
+
+#define FAR Real(1e9)  // pixels: what lies beyond counts as lying here, so that it fits an int
+
+DEVICE Real near_by(Real value) { return min(max(value, -FAR), FAR); }
+DEVICE int whole(Real value) { return int(near_by(value)); }
+
+struct Pooled {
+  int height, width;  // bins
+
+  constexpr int cells() const { return height * width; }
+  constexpr int columns() const { return 2 * (height + width) + 2; }
+};
+
+struct Box {
+  int top, bottom, left, right;  // top >= bottom or left >= right: empty
+};
+
+DEVICE Box box_of(const int* bins, Pooled pooled, int k, int ph, int pw) {
+  const int* y = bins + k * pooled.columns();
+  const int* x = y + 2 * pooled.height;
+  return {y[ph], y[pooled.height + ph], x[pw], x[pooled.width + pw]};
+}
+
+// Fills the row of region k by cut(axis, p, &begin, &end), axis 0 for y and 1 for x; all bins are empty unless `valid`.
+template <class Cut>
+DEVICE void cut_bins(int* bins, Pooled pooled, int k, bool valid, Cut cut) {
+  int* y = bins + k * pooled.columns();
+  int* x = y + 2 * pooled.height;
+  THREAD_LOOP(p, pooled.height + pooled.width) {
+    const int axis = p >= pooled.height, q = axis ? p - pooled.height : p;
+    int begin = 0, end = 0;
+    if (valid) cut(axis, q, &begin, &end);
+    (axis ? x : y)[q] = begin;
+    (axis ? x + pooled.width : y + pooled.height)[q] = end;
+  }
+  BARRIER();
+  THREAD_LOOP(axis, 2) {
+    const int count = axis ? pooled.width : pooled.height;
+    const int* begin = axis ? x : y;
+    int step = 1;
+    for (int p = 0; p + step < count;) begin[count + p] <= begin[p + step] ? ++p : ++step;
+    x[2 * pooled.width + axis] = step;
+  }
+}
+
+// visit(ph, pw, group) for each bin of region k and each of `groups`. Bins that threads visit at one time share no pixel, so
+// that they may add to them without atomics, in an order that is always the same.
+template <class Visit>
+DEVICE void visit_apart(const int* bins, Pooled pooled, int k, int groups, Visit visit) {
+  const int* step = bins + (k + 1) * pooled.columns() - 2;
+  for (int first = 0; first < step[0] * step[1]; ++first) {
+    const int first_y = first / step[1], first_x = first - first_y * step[1];
+    const int rows = (pooled.height - first_y + step[0] - 1) / step[0];
+    const int columns = (pooled.width - first_x + step[1] - 1) / step[1];
+    TILE_LOOP(v, u, rows, columns * groups) visit(first_y + v * step[0], first_x + u / groups * step[1], u % groups);
+    BARRIER();
+  }
+}
