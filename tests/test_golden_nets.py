@@ -1,4 +1,4 @@
-"""Whole nets against Caffe: SSD300, MobileNet-SSD, AlexNet and SqueezeNet, with weights made by a recipe."""
+"""Whole nets against Caffe: SSD300, MobileNet-SSD, AlexNet, SqueezeNet and Faster R-CNN, with weights made by a recipe."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ CORPUS = {  # where ../shared/corpus has the prototxt that was recorded, and how
     "ssd300": ("golden/nets/ssd300/deploy_nosave.prototxt", []),
     "mobilenet": ("corpus/SummerLife+caffe_mobilessd/examples/mobilessd/deploy.prototxt", []),
     "cls_alexnet": ("corpus/everpeace+caffe/models/bvlc_alexnet/deploy.prototxt", [(r"(dim|input_dim): 10\b", r"\1: 1")]),
+    "zf_frcnn": ("corpus/rbgirshick+py-faster-rcnn/models/pascal_voc/ZF/faster_rcnn_end2end/test.prototxt", []),
     "cls_squeezenet11": ("corpus/DeepScale+SqueezeNet/SqueezeNet_v1.1/deploy.prototxt", [(r"dim: 10\b", "dim: 1")]),
 }
 
@@ -49,14 +50,24 @@ def deployed(param: NetParameter, shape: tuple[int, ...]) -> NetParameter:
     return made
 
 
+def picture(seed: int, height: int, width: int) -> np.ndarray:
+    """The recorded pictures: squares of 16 pixels, each of a colour and a little noise; here with Faster R-CNN's means."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, (3, -(-height // 16), -(-width // 16)))
+    squares = np.kron(coarse, np.ones((16, 16), int))[:, :height, :width]
+    values = np.clip(squares + rng.integers(-8, 9, squares.shape), 0, 255)
+    return (values - np.array([102.9801, 115.9465, 122.7717])[:, None, None]).astype(np.float32)[None]
+
+
 def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
     about = json.loads(need(f"golden/nets/{name}.json").read_text())
     case = recorded(need(f"golden/nets/{name}.npz"))
+    shape = case["data"].shape if "data" in case else (1, 3, about["h"], about["w"])
     place, changes = CORPUS[name]
     text = need(place).read_text()
     for old, new in changes:
         text = re.sub(old, new, text)
-    net = Net(deployed(parse_net(text), case["data"].shape), device=device)
+    net = Net(deployed(parse_net(text), shape), device=device)
     recipe(net, about, case)
     return net, about, case
 
@@ -64,7 +75,8 @@ def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
 @pytest.mark.parametrize("name", CORPUS)
 def test_caffe(name, device):
     net, about, case = load(name, device)
-    net.forward(data=case["data"])
+    inputs = {"data": case["data"]} if "data" in case else {"data": picture(about["image_seed"], about["h"], about["w"])}
+    net.forward(**inputs, **{name: case[name] for name in net.inputs if name not in inputs})
     for blob, (shape, mean, std, largest, first) in about["blobs"].items():
         mine = np.asarray(net.blobs[blob].data, dtype=np.float64)
         assert list(mine.shape) == shape, blob
