@@ -4,8 +4,10 @@
 
 // The image that a region lies in; -1, so that the region contributes nothing, for an index outside the batch and for a
 // region of which any number is NaN or infinite. The index is truncated, as a cast does.
-DEVICE int image_of(const Real* region, int numbers, int batch) {
+template <class Number>  // Real or Store
+DEVICE int image_of(const Number* region, int numbers, int batch) {
   for (int k = 0; k < numbers; ++k)
-    if (!(abs(region[k]) <= REAL_MAX)) return -1;
-  return region[0] > -1 && region[0] < batch ? int(region[0]) : -1;
+    if (!(abs(Real(region[k])) <= REAL_MAX)) return -1;
+  const Real index = Real(region[0]);
+  return batch > 0 && index > -1 && index < batch ? int(index) : -1;  // -0.5 is image 0, where there is one
 }
