@@ -42,6 +42,7 @@ SHAPES = (  # image shapes of nets that do not say, by file name
     (r"NVIDIA\+caffe/classification", (1, 28, 28)),
     (r"", (3, SIDE, SIDE)),
 )
+REGION_IMAGE = (224, 256)  # of nets with regions, whose anchors of 128 pixels must fit
 LIMIT = 120.0  # seconds a net may take
 
 
@@ -84,6 +85,7 @@ def fed(net: NetParameter, file: str) -> NetParameter:
     made = NetParameter()
     made.CopyFrom(net)
     for layer in made.layer:
+        layer.detection_evaluate_param.ClearField("name_size_file")  # of somebody's data set
         if not layer.bottom and (layer.type in SOURCES or (layer.type == "Python" and layer.top)):
             shapes = source_shapes(layer, file)
             rules = list(layer.include), list(layer.exclude)
@@ -107,9 +109,11 @@ def source_shapes(layer: LayerParameter, file: str) -> list[tuple[int, ...]]:
         size = (3, side, side)
     elif len(transform.resize_param):
         size = (3, transform.resize_param[0].height, transform.resize_param[0].width)
+    elif layer.type == "Python":
+        size = (3, *REGION_IMAGE)
     found = re.search(r"num_classes'?:\s*(\d+)", layer.python_param.param_str)
     classes = int(found[1]) if found else 2
-    batch = 1 if layer.type == "Python" else 2
+    batch = 1 if layer.type == "Python" or max(size) > 400 else 2
     return [top_shape(layer.type, name, size, classes, batch, i) for i, name in enumerate(layer.top)]
 
 
@@ -167,7 +171,9 @@ def boxes_of(count: int, rng: np.random.Generator) -> np.ndarray:
 def feed(net: Net, seed: int = 0) -> None:
     """Fills all inputs, and gives normalisations statistics that keep values where they are."""
     rng = np.random.default_rng(seed)
-    images = [net.blobs[name].shape for name in net.inputs if len(net.blobs[name].shape) == 4 and net.blobs[name].shape[1] > 1]
+    images = [
+        net.blobs[name].shape for name in net.inputs if len(net.blobs[name].shape) == 4 and net.blobs[name].shape[1] > 1
+    ]
     for name in net.inputs:
         blob = net.blobs[name]
         blob.data[...] = values(name, blob.shape, images[0] if images else blob.shape, rng)
@@ -204,7 +210,12 @@ def reduced(net: NetParameter, batch: bool = True) -> NetParameter:
                 param.weight_filler.Clear()
                 param.weight_filler.type = "xavier"
         wide = layer.inner_product_param
-        if layer.type == "InnerProduct" and wide.num_output >= 1024 and wide.num_output % 4 == 0 and "bbox" not in layer.name:
+        if (
+            layer.type == "InnerProduct"
+            and wide.num_output >= 1024
+            and wide.num_output % 4 == 0
+            and "bbox" not in layer.name
+        ):
             wide.num_output = max(WIDTH, 0) if wide.num_output != 1000 else 1000
     return made
 
@@ -244,6 +255,7 @@ def check(entry: dict[str, Any], phase: str, own_size: bool = True, limit: float
             forward(net)
             refuse_non_finite("forward", {name: net.blobs[name].data for name in net.outputs})
             reached = 2
+            backward = backward and any(map(any, net.loss_weights))
             if backward:
                 net.clear_param_diffs()
                 net.backward()

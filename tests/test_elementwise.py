@@ -315,6 +315,14 @@ def test_eltwise_asks_for_some_gradients_alone(param, down, device):
         assert np.isnan(diff).all() != asked
 
 
+def test_eltwise_of_legacy_shapes(device):
+    """A loss for each region as (R,) and as (R, 1, 1, 1): R-FCN's training adds them. The top has bottom 0's shape."""
+    rig = Rig('type: "Eltwise"', [np.arange(3.0), np.ones((3, 1, 1, 1))], device=device)
+    (top,) = rig.forward()
+    np.testing.assert_array_equal(top, [1, 2, 3])
+    assert [d.shape for d in rig.backward([np.ones(3)])] == [(3,), (3, 1, 1, 1)]
+
+
 @pytest.mark.parametrize(
     ("param", "shapes", "match"),
     [

@@ -41,7 +41,8 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
         shape = bottom[0].shape
         for i, blob in enumerate(bottom):
             self.need(
-                blob.shape == shape, f"bottom {i} has shape {blob.shape}, bottom 0 has {shape}; they must be equal"
+                without_ones(blob.shape) == without_ones(shape),
+                f"bottom {i} has shape {blob.shape}, bottom 0 has {shape}; they must be equal",
             )
         top[0].reshape(*shape)
         if self.operation == "MAX":
@@ -88,3 +89,8 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
         self.kernels.eltwise_product(count, top[0].diff, factors[0], made)
         for more in factors[1:]:
             self.kernels.eltwise_product(count, made, more, made)
+
+
+def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without trailing axes of size 1, by which legacy 4-D blobs differ: (R, 1, 1, 1) adds to (R,)."""
+    return shape[: max((i + 1 for i, size in enumerate(shape) if size != 1), default=0)]
