@@ -147,6 +147,18 @@ def test_the_same_for_any_number_of_threads(monkeypatch):
             assert np.array_equal(a, b, equal_nan=True)
 
 
+@pytest.mark.parametrize("params", [SMALL, ADAPTIVE], ids=["fixed", "adaptive"])
+def test_float16_is_stored_and_float32_computed(params, device):
+    halves = [a.astype(np.float16) for a in inside(np.random.default_rng(11), 6, 19)]
+    diff = np.random.default_rng(12).standard_normal((6, 19, 2, 3)).astype(np.float16)
+    stored, computed = (Rig(MASKED % params, halves, device=device, dtype=t) for t in (np.float16, np.float32))
+    assert np.array_equal(stored.forward()[0], computed.forward()[0].astype(np.float16))
+    diffs = [r.backward([diff], WITHOUT_REGIONS[4]) for r in (stored, computed)]
+    for i in (0, 2, 3):
+        assert diffs[0][i].dtype == np.float16
+        assert np.array_equal(diffs[0][i], diffs[1][i].astype(np.float16))
+
+
 @pytest.mark.parametrize(
     ("text", "at", "value", "message"),
     [

@@ -11,15 +11,16 @@
 #define TILE 16
 
 // maps (planes: B * C, area) to last (B, area, padded), or back when `back`. n: B * ceil(area / TILE) blocks.
-// padded is a multiple of TILE; the channels past `channels` become 0.
-DEVICE void turn_tile(int b, const Real* maps, Real* last, int channels, int padded, int area, int tiles) {
+// padded is a multiple of TILE; the channels past `channels` become 0. The maps are Store or Real.
+template <class Number>
+DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int padded, int area, int tiles) {
   SHARED Real tile[TILE][TILE + 1];
   const int image = b / tiles, first = (b - image * tiles) * TILE;
   for (int c = 0; c < padded; c += TILE) {
     THREAD_LOOP(t, TILE * TILE) {
       const int row = t / TILE, column = t % TILE;
       const bool inside = c + row < channels && first + column < area;
-      tile[row][column] = inside ? maps[(image * channels + c + row) * area + first + column] : Real(0);
+      tile[row][column] = inside ? Real(maps[(image * channels + c + row) * area + first + column]) : Real(0);
     }
     BARRIER();
     THREAD_LOOP(t, TILE * TILE) {
@@ -30,7 +31,8 @@ DEVICE void turn_tile(int b, const Real* maps, Real* last, int channels, int pad
   }
 }
 
-DEVICE void turn_tile_back(int b, const Real* last, Real* maps, int channels, int padded, int area, int tiles) {
+template <class Number>
+DEVICE void turn_tile_back(int b, const Real* last, Number* maps, int channels, int padded, int area, int tiles) {
   SHARED Real tile[TILE][TILE + 1];
   const int image = b / tiles, first = (b - image * tiles) * TILE;
   for (int c = 0; c < padded; c += TILE) {

@@ -19,15 +19,15 @@ struct Bin {
 
 // offset (K, 2, bins) or null: x then y, in units of gamma times the size of the region. A region too large for a Real has
 // no samples.
-DEVICE Bin bin_of(const Real* region, const Real* offset, int bin, int pooled_height, int pooled_width, Real scale,
+DEVICE Bin bin_of(const Store* region, const Store* offset, int bin, int pooled_height, int pooled_width, Real scale,
                   int sampling_ratio, Real gamma) {
   const int ph = bin / pooled_width, pw = bin - ph * pooled_width, bins = pooled_height * pooled_width;
-  const Real x = region[1] * scale - Real(0.5), y = region[2] * scale - Real(0.5);
-  const Real width = region[3] * scale - Real(0.5) - x, height = region[4] * scale - Real(0.5) - y;
+  const Real x = Real(region[1]) * scale - Real(0.5), y = Real(region[2]) * scale - Real(0.5);
+  const Real width = Real(region[3]) * scale - Real(0.5) - x, height = Real(region[4]) * scale - Real(0.5) - y;
   Bin b = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
   if (offset) {
-    b.x += gamma * width * offset[bin];
-    b.y += gamma * height * offset[bins + bin];
+    b.x += gamma * width * Real(offset[bin]);
+    b.y += gamma * height * Real(offset[bins + bin]);
   }
   b.y += ph * b.height;
   b.x += pw * b.width;
@@ -65,16 +65,16 @@ DEVICE void walk(const Bin& b, int height, int width, Visit visit) {
   }
 }
 
-KERNEL deform_roi_turn(int n, const Real* maps, Real* last, int channels, int padded, int area, int tiles) {
+KERNEL deform_roi_turn(int n, const Store* maps, Real* last, int channels, int padded, int area, int tiles) {
   BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, padded, area, tiles);
 }
 
-KERNEL deform_roi_turn_back(int n, const Real* last, Real* maps, int channels, int padded, int area, int tiles) {
+KERNEL deform_roi_turn_back(int n, const Real* last, Store* maps, int channels, int padded, int area, int tiles) {
   BLOCK_LOOP(b, n) turn_tile_back(b, last, maps, channels, padded, area, tiles);
 }
 
 // A block owns a bin. features: (B, height, width, padded), pooled: (K, bins, padded); mask: (K, bins) or null for 1.
-KERNEL deform_roi_forward(int n, const Real* features, const Real* regions, const Real* offset, const Real* mask,
+KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, const Store* offset, const Store* mask,
                           Real* pooled, int batch, int padded, int height, int width, int pooled_height, int pooled_width,
                           Real scale, int sampling_ratio, Real gamma) {
   BLOCK_LOOP(b, n) {
@@ -86,7 +86,7 @@ KERNEL deform_roi_forward(int n, const Real* features, const Real* regions, cons
     const Bin bin = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
                            pooled_width, scale, sampling_ratio, gamma);
     const Real* map = features + (long long)image * height * width * padded;
-    const Real times = mask ? mask[b] : Real(1);
+    const Real times = mask ? Real(mask[b]) : Real(1);
     walk(bin, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
       THREAD_LOOP(v, padded / LANES) {
         Real sum[LANES] = {};
@@ -106,13 +106,13 @@ KERNEL deform_roi_forward(int n, const Real* features, const Real* regions, cons
 // The gradients of offset and mask; a block owns a bin, gradient: (K, bins, padded). Both are sums of the products of the
 // gradient with a pixel over the channels. That of offset is the published kernel's: it takes the sample's own place with
 // the clamped pixels, so it is the true derivative inside the map only, not in the strip of a pixel around it.
-KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const Real* regions, const Real* offset,
-                        const Real* mask, Real* offset_diff, Real* mask_diff, int batch, int padded, int height, int width,
-                        int pooled_height, int pooled_width, Real scale, int sampling_ratio, Real gamma) {
+KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const Store* regions, const Store* offset,
+                        const Store* mask, Store* offset_diff, Store* mask_diff, int batch, int padded, int height,
+                        int width, int pooled_height, int pooled_width, Real scale, int sampling_ratio, Real gamma) {
   BLOCK_LOOP(b, n) {
     SHARED Real product[4 * SAMPLES * PARTS], gain[3 * SAMPLES], sum[3];  // gain and sum: along x, along y, of the mask
     const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
-    const Real* region = regions + 5 * k;
+    const Store* region = regions + 5 * k;
     THREAD_LOOP(t, 3) sum[t] = 0;
     BARRIER();
     if (image >= 0) {
@@ -153,7 +153,7 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
           for (int s = 0; s < count; ++s) sum[t] += gain[t * SAMPLES + s];
       });
       BARRIER();
-      const Real times = mask ? mask[b] : Real(1);
+      const Real times = mask ? Real(mask[b]) : Real(1);
       const Real each = times * gamma / max(bin.rows * bin.columns, 1);
       THREAD_LOOP(t, 1) {
         sum[0] *= sum[0] != 0 ? each * bin.width * pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
@@ -174,7 +174,7 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
 
 // The gradient of the features. A block owns OWNED channels of `band` rows of an image in diff (B, height, width, padded),
 // which is 0 before, and takes the regions of that image in order: no two blocks meet, and the sums have one order.
-KERNEL deform_roi_backward(int n, const Real* gradient, const Real* regions, const Real* offset, const Real* mask,
+KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, const Store* offset, const Store* mask,
                            Real* diff, int count, int batch, int padded, int height, int width, int pooled_height,
                            int pooled_width, Real scale, int sampling_ratio, Real gamma, int band) {
   BLOCK_LOOP(b, n) {
@@ -191,7 +191,7 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Real* regions, con
         const Real low = min(bin.y, bin.y + bin.height), high = max(bin.y, bin.y + bin.height);
         if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;
-        const Real times = mask ? mask[k * bins + i] : Real(1);
+        const Real times = mask ? Real(mask[k * bins + i]) : Real(1);
         walk(bin, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
           THREAD_LOOP(v, vectors) {
             Real g[LANES];

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .blob import Blob
-from .kernel import Kernels
+from .kernel import Kernels, real_of
 from .layer import Layer
 
 TILE, OWNED = 16, 64  # as in channels.h and deform_roi.cu
@@ -31,7 +31,8 @@ class DeformPoolingLayer(Layer):
         self.need(
             self.ratio**2 <= MOST or self.ratio < 0, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
         )
-        self.turned = self.rows = self.device.empty((0,), self.dtype)  # features and bins with the channels last
+        self.real = real_of(self.dtype)
+        self.turned = self.rows = self.device.empty((0,), self.real)  # features and bins with the channels last
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
@@ -50,9 +51,9 @@ class DeformPoolingLayer(Layer):
         self.padded = -(-channels // TILE) * TILE
         top[0].reshape(self.regions, channels, *self.pooled)
         if self.turned.shape != (batch, height * width, self.padded):
-            self.turned = self.device.empty((batch, height * width, self.padded), self.dtype)
+            self.turned = self.device.empty((batch, height * width, self.padded), self.real)
         if self.rows.shape != (self.regions, self.bins, self.padded):
-            self.rows = self.device.empty((self.regions, self.bins, self.padded), self.dtype)
+            self.rows = self.device.empty((self.regions, self.bins, self.padded), self.real)
 
     def turn(self, maps: Any, last: Any, channels: int) -> None:
         tiles = -(-last.shape[1] // TILE)
@@ -64,7 +65,7 @@ class DeformPoolingLayer(Layer):
 
     def check_grids(self, regions: np.ndarray, batch: int) -> None:
         """Raises for a region whose adaptive grid is absurd; what contributes nothing is passed over."""
-        regions = regions.reshape(-1, 5)
+        regions = regions.reshape(-1, 5).astype(np.float64)
         with np.errstate(all="ignore"):
             valid = np.isfinite(regions).all(1) & (regions[:, 0] > -1) & (regions[:, 0] < batch)
             size = (regions[:, 3:] - regions[:, 1:3]) * self.scale
