@@ -35,6 +35,10 @@ def read_param_str(text: str) -> Any:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         pass
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        return {}
+    if len(lines) == 1 and re.search(r",[^,:]*:\s", text) and text[0] not in "{[":
+        return Flow("{" + text + "}").whole()  # 'a': 1, 'b': 2 without its braces
     if LINE.fullmatch(lines[0].rstrip()) or lines[0].lstrip().startswith("- "):
         return block(lines)
     return Flow(text).whole()
@@ -51,7 +55,7 @@ def block(lines: list[str]) -> Any:
         while lines and (len(lines[0]) - len(lines[0].lstrip()) > depth or continues(line, lines[0], depth)):
             inner.append(lines.pop(0))
         if line.lstrip().startswith("- "):
-            listed.append(Flow(" ".join([line.lstrip()[2:], *inner])).whole())
+            listed.append(inline(uncomment(" ".join([line.lstrip()[2:], *inner]))))
             continue
         match = LINE.fullmatch(line)
         if match is None:
@@ -60,8 +64,7 @@ def block(lines: list[str]) -> Any:
         if value and inner:  # a value that goes on
             inner[0] = f"{value} {inner[0].strip()}"
         nested = inner and (inner[0].lstrip().startswith("- ") or (not value and LINE.fullmatch(inner[0].rstrip())))
-        key = Flow(match[2].strip()).whole()
-        table[key] = block(inner) if nested else Flow(" ".join(inner) if inner else value).whole()
+        table[scalar(match[2].strip(), words={})] = block(inner) if nested else inline(" ".join(inner) or value)
     if table and listed:
         raise LayerError("param_str mixes `- value` and `key: value` lines")
     return listed or table
@@ -72,6 +75,12 @@ def continues(line: str, following: str, depth: int) -> bool:
     return (
         line.endswith(":") and following[depth:].startswith("- ") and len(following) - len(following.lstrip()) == depth
     )
+
+
+def inline(text: str) -> Any:
+    """A value that stands alone: a plain one goes on to the end, whatever signs are in it."""
+    text = text.strip()
+    return scalar(text) if text and text[0] not in "[{('\"!" else Flow(text).whole()
 
 
 def uncomment(value: str) -> str:
@@ -92,8 +101,6 @@ class Flow:
             self.take()
             if self.token() is not None:
                 values.append(self.value())
-        if self.token() == ":" and len(values) == 1:  # {'a': 1} without its braces
-            return Flow("{" + self.text + "}").value()
         if self.token() is not None:
             raise self.wrong()
         return values[0] if len(values) == 1 else values
@@ -122,10 +129,10 @@ class Flow:
         if token == "{":
             table = {}
             while self.token() not in ("}", None):
-                key = self.value()
-                if self.take() != ":":
+                key = self.take()
+                if key is None or key in "{}[](),:" or self.take() != ":":
                     raise self.wrong()
-                table[key] = self.value()
+                table[scalar(key, words={})] = self.value()
                 self.separate("}")
             self.close("}")
             return table
@@ -156,11 +163,12 @@ class Flow:
         return LayerError(f"param_str cannot be read near {near!r}; write it as {{'name': value, ...}}")
 
 
-def scalar(word: str) -> Any:
+def scalar(word: str, words: dict[str, Any] = WORDS) -> Any:
+    """A number, a quoted text, one of YAML's words, or the word itself."""
     try:
         return ast.literal_eval(word)
     except (ValueError, SyntaxError):
-        return WORDS.get(word.lower(), word)
+        return words.get(word.lower(), word)
 
 
 def settings(layer: Any, defaults: dict[str, Any]) -> dict[str, Any]:
