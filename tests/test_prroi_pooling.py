@@ -6,8 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from harness import Rig, close
+from harness import Rig, check_gradient, close
 from shared import golden, recorded
+
+from boxpresso.proto.errors import LayerError
 
 TEXT = 'type: "PrROIPooling" prroi_pooling_param { pooled_h: %d pooled_w: %d spatial_scale: %r }'
 
@@ -35,3 +37,139 @@ def test_as_mmcv(path, real, device):
         close(r_top, c["output_f64"], rtol=1e-6, atol=1e-6)
         close(features, c["grad_input_f64"], rtol=1e-6, atol=1e-6)
         close(rois, c["grad_rois_f64"], rtol=2e-5, atol=2e-5)
+
+
+def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
+    """Proper regions, some of them partly outside."""
+    low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
+    high = low + rng.uniform(0.05, 0.9, (count, 2)) * extent
+    return np.concatenate([rng.integers(0, batch, (count, 1)), low, high], axis=1)
+
+
+def inputs(rng, count: int = 9) -> list[np.ndarray]:
+    return [rng.standard_normal((2, 19, 6, 7)), regions(rng, count, 2, 13)]
+
+
+def test_by_hand(device):
+    ramp = 10.0 * np.arange(6)[:, None] + np.arange(6)
+    rows = [[0, 1, 1, 3, 4], [0, 0.5, 0.25, 0.75, 0.5], [0, -3, -3, -1, -1], [0, 2, 2, 2, 4], [0, 3, 3, 1, 1]]
+    top = Rig(TEXT % (1, 1, 1.0), [ramp[None, None], rows], device=device).forward()[0].reshape(-1)
+    np.testing.assert_allclose(top[:2], [27, 3.75 + 0.625], rtol=1e-6)  # of a ramp, the value in the middle
+    assert not top[2:].any()  # outside; no width; negative
+    ones = Rig(
+        TEXT % (1, 1, 1.0), [np.ones((1, 1, 6, 6)), [[0, -1, 2, 0, 3], [0, -2, 2, 0, 3]]], device=device
+    ).forward()[0]
+    np.testing.assert_allclose(ones.reshape(-1), [0.5, 0.25], rtol=1e-6)  # the surface falls to 0 within a pixel
+
+
+def test_gradient_to_features_and_regions(device):
+    rng = np.random.default_rng(1)
+    r = Rig(TEXT % (3, 2, 0.5), inputs(rng), device=device, dtype=np.float64)
+    check_gradient(r, bottoms=[0])
+    rois = r.backward([rng.standard_normal(r.top[0].shape)])[1]
+    assert not rois[:, 0].any()
+    upstream, start, step = np.array(r.top[0].diff), np.array(r.bottom[1].data), 1e-6
+    for k, q in np.ndindex(len(start), 4):
+        ends = []
+        for moved in (step, -step):
+            row = start.copy()
+            row[k, 1 + q] += moved
+            r.set_bottom(1, row)
+            ends.append(float((r.forward()[0] * upstream).sum()))
+        wanted = (ends[0] - ends[1]) / (2 * step)
+        assert abs(rois[k, 1 + q] - wanted) < 1e-5 * max(1, abs(wanted)), (k, q)
+
+
+def test_each_gradient_is_given_alone(device):
+    rng = np.random.default_rng(2)
+    r = Rig(TEXT % (3, 2, 0.5), inputs(rng), device=device)
+    r.forward()
+    diff = rng.standard_normal(r.top[0].shape)
+    both = r.backward([diff])
+    features, rois = r.backward([diff], [True, False])[0], r.backward([diff], [False, True])[1]
+    assert np.array_equal(features, both[0])
+    assert np.array_equal(rois, both[1])
+
+
+def test_new_shapes_no_regions_no_images(device):
+    bottoms = inputs(np.random.default_rng(3))
+    r = Rig(TEXT % (2, 3, 0.5), bottoms, device=device)
+    first = r.forward()[0]
+    r.set_bottom(1, np.zeros((0, 5)))
+    assert r.forward()[0].size == 0
+    assert not r.backward([np.zeros(r.top[0].shape)])[0].any()
+    r.set_bottom(1, bottoms[1])
+    for shape in ((0, 3, 8, 9), (2, 3, 0, 9), (2, 3, 8, 0), (2, 0, 8, 9)):
+        r.set_bottom(0, np.zeros(shape))
+        assert not r.forward()[0].any()
+        assert not r.backward([np.ones(r.top[0].shape)])[1].any()
+    r.set_bottom(0, bottoms[0])
+    assert np.array_equal(r.forward()[0], first)
+
+
+def test_wild_regions_contribute_nothing(device):
+    rng = np.random.default_rng(4)
+    features, good = inputs(rng, 5)
+    wild = np.repeat(good, 3, axis=0)
+    wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
+    wild[[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
+    alone, among = (Rig(TEXT % (2, 3, 0.5), [features, rows], device=device) for rows in (good, wild))
+    wanted, got = alone.forward()[0], among.forward()[0]
+    assert np.array_equal(got[::3], wanted)
+    assert not got[1::3].any()
+    assert not got[2::3].any()
+    diff = rng.standard_normal(got.shape)
+    wanted, got = alone.backward([diff[::3]]), among.backward([diff])
+    assert np.array_equal(got[0], wanted[0])
+    assert np.array_equal(got[1][::3], wanted[1])
+    assert not got[1][1::3].any()
+    assert not got[1][2::3].any()
+
+
+def test_any_finite_region_is_survived(device):
+    rng = np.random.default_rng(5)
+    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
+    r = Rig(TEXT % (2, 2, 0.5), [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (2000, 5))], device=device)
+    assert np.isfinite(r.forward()[0]).all()
+    features, rois = r.backward([np.ones(r.top[0].shape)])
+    assert np.isfinite(features).all()
+    assert not np.isnan(rois).any()  # a side of 1e-40 has a slope beyond float
+
+
+def test_the_same_bits_for_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(6)
+    r = Rig(TEXT % (2, 3, 0.5), inputs(rng, 40))
+    diff, results = rng.standard_normal(r.top[0].shape), []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(r.device, "workers", workers)
+        results.append([*r.forward(), *r.backward([diff])])
+    for result in results[1:]:
+        for one, other in zip(results[0], result, strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_float16(device):
+    rng = np.random.default_rng(7)
+    half, single = (
+        Rig(TEXT % (2, 3, 0.5), inputs(np.random.default_rng(8)), device=device, dtype=d)
+        for d in (np.float16, np.float32)
+    )
+    for i, blob in enumerate(half.bottom):
+        single.set_bottom(i, np.array(blob.data))
+    close(half.forward()[0], single.forward()[0], rtol=1e-3, atol=1e-5)
+    diff = rng.standard_normal(half.top[0].shape).astype(np.float16)
+    for got, wanted in zip(half.backward([diff]), single.backward([diff]), strict=True):
+        close(got, wanted, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "rois", "message"),
+    [
+        (TEXT % (0, 2, 1.0), np.zeros((1, 5)), "pooled_h and pooled_w must be positive"),
+        (TEXT % (2, 2, -1.0), np.zeros((1, 5)), "spatial_scale"),
+        (TEXT % (2, 2, 1.0), np.zeros((1, 4)), r"must be \(K, 5\)"),
+    ],
+)
+def test_errors(text, rois, message):
+    with pytest.raises(LayerError, match=message):
+        Rig(text, [np.zeros((1, 1, 4, 4)), rois])
