@@ -1,0 +1,205 @@
+"""SSD's changes of a picture for training: colours, expansion, noise and resizing. Source: Liu et al. 2016, and its code.
+
+Each takes a picture uint8 (H, W, C), the parameter message and a random generator, and returns a picture of the same kind.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from .errors import DataError
+from .picture import decode, encode, from_pillow, pad, resize, to_pillow
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """To uint8 as OpenCV does: to the nearest, halves to even, and no further than 0 and 255."""
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def linear(picture: np.ndarray, factor: float, offset: float) -> np.ndarray:
+    """Each value times a factor plus an offset, by table."""
+    table = rounded(np.arange(256, dtype=np.float32) * np.float32(factor) + np.float32(offset))
+    return table[picture]
+
+
+def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarray:
+    """The hue turned by degrees of 0 to 360, and the saturation multiplied."""
+    bands = np.array(to_pillow(picture).convert("HSV"))
+    if turn:
+        table = (np.arange(256) + round(turn * 256 / 360)) % 256
+        bands[..., 0] = table.astype(np.uint8)[bands[..., 0]]
+    if saturation != 1:
+        bands[..., 1] = linear(bands[..., 1], saturation, 0)
+    return from_pillow(Image.frombytes("HSV", (picture.shape[1], picture.shape[0]), bands.tobytes()).convert("RGB"))
+
+
+def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
+    """Brightness, contrast, saturation and hue changed, and the order of channels, each with its probability.
+
+    Contrast comes second or, as often, last. hue_delta counts as in OpenCV, two degrees to one, and the hue goes round;
+    saturation and hue leave a grey picture as it is. param: a DistortionParameter.
+    """
+    p, color = param, picture.shape[2] == 3
+
+    def chosen(probability: float) -> bool:
+        return bool(rng.random() < probability)
+
+    def brightness(x: np.ndarray) -> np.ndarray:
+        return linear(x, 1, rng.uniform(-p.brightness_delta, p.brightness_delta)) if chosen(p.brightness_prob) else x
+
+    def contrast(x: np.ndarray) -> np.ndarray:
+        return linear(x, rng.uniform(p.contrast_lower, p.contrast_upper), 0) if chosen(p.contrast_prob) else x
+
+    def saturation(x: np.ndarray) -> np.ndarray:
+        if not chosen(p.saturation_prob):
+            return x
+        factor = rng.uniform(p.saturation_lower, p.saturation_upper)
+        return hsv(x, saturation=factor) if color else x
+
+    def hue(x: np.ndarray) -> np.ndarray:
+        if not chosen(p.hue_prob):
+            return x
+        turn = 2 * rng.uniform(-p.hue_delta, p.hue_delta)
+        return hsv(x, turn=turn) if color else x
+
+    early = (brightness, contrast, saturation, hue)
+    late = (brightness, saturation, hue, contrast)
+    for step in early if rng.random() > 0.5 else late:
+        picture = step(picture)
+    if chosen(p.random_order_prob):
+        picture = np.ascontiguousarray(picture[..., rng.permutation(picture.shape[2])])
+    return picture
+
+
+def check_distort(param: Any) -> None:
+    """Raises DataError for bounds that are the wrong way round."""
+    p = param
+    for what, low, high in (
+        ("contrast", p.contrast_lower, p.contrast_upper), ("saturation", p.saturation_lower, p.saturation_upper)
+    ):  # fmt: skip
+        if not 0 <= low <= high:
+            raise DataError(f"distort_param: it must be 0 <= {what}_lower <= {what}_upper, got {low} and {high}")
+    if p.brightness_delta < 0 or p.hue_delta < 0:
+        raise DataError("distort_param: brightness_delta and hue_delta must not be negative")
+
+
+def expand(
+    picture: np.ndarray, param: Any, mean: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The picture somewhere on a larger canvas of the mean's colour (channels,), and the canvas in parts of the picture.
+
+    The canvas is up to max_expand_ratio times as wide and high; it is the crop (xmin, ymin, xmax, ymax) for the boxes.
+    """
+    whole = np.array([0, 0, 1, 1], np.float32)
+    if rng.random() >= param.prob or param.max_expand_ratio - 1 < 0.01:
+        return picture, whole
+    ratio = rng.uniform(1, param.max_expand_ratio)
+    rows, columns = picture.shape[:2]
+    height, width = int(rows * ratio), int(columns * ratio)
+    top, left = (int(rng.uniform(0, room)) if room else 0 for room in (height - rows, width - columns))
+    canvas = pad(picture, top, height - rows - top, left, width - columns - left, "CONSTANT", mean)
+    return canvas, np.array([-left / columns, -top / rows, (width - left) / columns, (height - top) / rows], np.float32)
+
+
+def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:
+    """The width and height that a ResizeParameter gives the picture itself, without what is padded."""
+    wide, high = np.float32(width) / np.float32(height), np.float32(param.width) / np.float32(param.height)
+    if param.resize_mode == param.WARP:
+        return param.width, param.height
+    if (wide > high) == (param.resize_mode == param.FIT_LARGE_SIZE_AND_PAD):
+        return param.width, max(1, math.floor(np.float32(param.width) / wide))
+    return max(1, math.floor(wide * np.float32(param.height))), param.height
+
+
+def fit(picture: np.ndarray, param: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The picture resized as a ResizeParameter says, and the new frame in parts of the old one, for the boxes.
+
+    WARP gives width x height whatever the ratio; FIT_SMALL_SIZE the smallest that covers it, FIT_LARGE_SIZE_AND_PAD the
+    largest inside it, padded to it. One interp_mode of those listed is drawn.
+    """
+    modes = list(param.interp_mode) or [param.LINEAR]
+    mode = param.Interp_mode.Name(modes[rng.integers(len(modes))] if len(modes) > 1 else modes[0])
+    rows, columns, channels = picture.shape
+    width, height = fitted_size(param, columns, rows)
+    made = resize(picture, width, height, mode)
+    if param.resize_mode != param.FIT_LARGE_SIZE_AND_PAD:
+        return made, np.array([0, 0, 1, 1], np.float32)
+    values = np.array(list(param.pad_value) or [0], np.float32)
+    if len(values) not in (1, channels):
+        raise DataError(f"resize_param: give pad_value once, or for each of the {channels} channels; got {len(values)}")
+    down, across = param.height - height, param.width - width
+    top, left = down // 2, across // 2
+    made = pad(made, top, down - top, left, across - left, param.Pad_mode.Name(param.pad_mode), values)
+    frame = [-left / width, -top / height, (param.width - left) / width, (param.height - top) / height]
+    return made, np.array(frame, np.float32)
+
+
+NOISE = {  # in the order in which they are applied
+    "decolorize", "gauss_blur", "hist_eq", "jpeg", "erode", "posterize", "inverse", "saltpepper",
+}  # fmt: skip
+
+
+def check_noise(param: Any) -> None:
+    """Raises DataError for noise that is not offered here."""
+    for name in ("clahe", "convert_to_hsv", "convert_to_lab"):
+        if getattr(param, name):
+            raise DataError(f"noise_param: {name} is not offered; there are {', '.join(sorted(NOISE))}")
+
+
+def noise(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
+    """What a NoiseParameter asks for, with its probability."""
+    if rng.random() >= param.prob:
+        return picture
+    channels = picture.shape[2]
+    if param.decolorize and channels == 3:
+        picture = np.repeat(from_pillow(to_pillow(picture).convert("L")), 3, axis=2)
+    if param.gauss_blur:
+        picture = blur(picture, size=7, sigma=1.5)
+    if param.hist_eq:
+        picture = equalize(picture)
+    if param.jpeg > 0:
+        picture = decode(encode(picture, "JPEG", int(param.jpeg)), channels == 3)
+    if param.erode:
+        wide = np.pad(picture, ((1, 1), (1, 1), (0, 0)), mode="edge")
+        cross = (wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:], picture)
+        picture = np.minimum.reduce(cross)
+    if param.posterize:
+        picture = (picture // 64 * 64 + 32).astype(np.uint8)
+    if param.inverse:
+        picture = 255 - picture
+    if param.saltpepper:
+        salt = param.saltpepper_param
+        values = np.array(list(salt.value) or [0], np.float32)
+        if len(values) not in (1, channels):
+            raise DataError(f"saltpepper_param: give value once, or for each of the {channels} channels; got {len(values)}")
+        count = int(salt.fraction * picture.shape[0] * picture.shape[1])
+        picture = picture.copy()
+        picture[rng.integers(picture.shape[0], size=count), rng.integers(picture.shape[1], size=count)] = rounded(values)
+    return picture
+
+
+def blur(picture: np.ndarray, size: int, sigma: float) -> np.ndarray:
+    """Gaussian of `size` pixels, mirrored at the border without the edge twice."""
+    half = size // 2
+    weights = np.exp(-(np.arange(-half, half + 1) ** 2) / (2 * sigma**2))
+    weights /= weights.sum()
+    values = picture.astype(np.float32)
+    for axis in (0, 1):
+        around = [(half, half) if i == axis else (0, 0) for i in range(3)]
+        wide = np.pad(values, around, mode="reflect" if values.shape[axis] > half else "edge")
+        length = values.shape[axis]
+        values = sum(w * wide.take(range(i, i + length), axis) for i, w in enumerate(weights.astype(np.float32)))
+    return rounded(values)
+
+
+def equalize(picture: np.ndarray) -> np.ndarray:
+    """The histogram of the brightness made even."""
+    image = to_pillow(picture)
+    if picture.shape[2] == 1:
+        return from_pillow(ImageOps.equalize(image))
+    y, cb, cr = image.convert("YCbCr").split()
+    return from_pillow(Image.merge("YCbCr", (ImageOps.equalize(y), cb, cr)).convert("RGB"))

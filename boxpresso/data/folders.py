@@ -1,0 +1,265 @@
+"""Folders of pictures and annotations: lists with labels, VOC, COCO and YOLO, each as a list of Scenes."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+from .picture import size_of
+
+PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+
+
+@dataclass
+class Scene:
+    """A picture file and its objects. corners: (N, 4) xmin, ymin, xmax, ymax in pixels, 0 at the left and upper edge."""
+
+    path: Path
+    width: int
+    height: int
+    labels: list[int] = field(default_factory=list)
+    corners: np.ndarray = field(default_factory=lambda: np.zeros((0, 4)))
+    difficult: list[bool] = field(default_factory=list)
+    wrong: str = ""  # what is wrong with it, when it cannot be used
+
+    def boxes(self) -> np.ndarray:
+        """(N, 7) as in `records.BOX`: corners as parts of the picture, objects of one class numbered from 0."""
+        seen: dict[int, int] = {}
+        made = np.zeros((len(self.labels), 7), np.float32)
+        for row, label, corners, difficult in zip(made, self.labels, self.corners, self.difficult):
+            row[0], row[1], row[6] = label, seen.setdefault(label, 0), difficult
+            row[2:6] = corners / [self.width, self.height, self.width, self.height]
+            seen[label] += 1
+        return made
+
+
+def read_list(source: str) -> list[tuple[str, int]]:
+    """(path, label) from a text of such lines; the path may hold blanks. Raises DataError that names file and line."""
+    try:
+        lines = Path(source).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DataError(f"cannot read the list {source!r}: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise DataError(f"{source!r} is no text; it must list pictures, `path label` in each line") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            path, _, label = line.strip().rpartition(" ")
+            if not path or not re.fullmatch(r"[+-]?\d+", label):
+                raise DataError(f"{source}, line {number}: it must be `path label`, it is {line.strip()!r}")
+            found.append((path.strip(), int(label)))
+    if not found:
+        raise DataError(f"the list {source!r} is empty")
+    return found
+
+
+def need_folder(folder: Path, what: str) -> Path:
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {folder}: {what}")
+    return folder
+
+
+def voc_split(root: Path, split: str) -> list[str]:
+    """The names of a split, ImageSets/Main/SPLIT.txt; all annotations where `split` is empty."""
+    if not split:
+        return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
+    path = root / "ImageSets" / "Main" / f"{split}.txt"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        there = sorted(p.stem for p in path.parent.glob("*.txt")) if path.parent.is_dir() else []
+        raise DataError(f"cannot read {path}: {error.strerror or error}; splits there: {', '.join(there) or 'none'}") from error
+    return [line.split()[0] for line in lines if line.split() and line.split()[-1] != "-1"]
+
+
+VOC_CLASSES = (
+    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow", "diningtable", "dog", "horse",
+    "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
+)  # fmt: skip
+
+
+def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_CLASSES) -> list[Scene]:
+    """The scenes of a VOC folder (JPEGImages, Annotations, ImageSets), label 1 for the first class.
+
+    Corners in the files count pixels from 1, the last one inside, so that (xmin - 1, ymin - 1, xmax, ymax) are the edges.
+    An annotation that cannot be used is a Scene with `wrong`.
+    """
+    root = need_folder(Path(folder), "give the folder that holds JPEGImages and Annotations, such as VOCdevkit/VOC2007")
+    pictures = need_folder(root / "JPEGImages", "VOC keeps its pictures there")
+    known = {name: label for label, name in enumerate(classes, 1)}
+    scenes = []
+    for name in voc_split(root, split):
+        scene = Scene(pictures / f"{name}.jpg", 0, 0)
+        if not scene.path.exists():
+            scene.path = next((pictures / (name + e) for e in PICTURES if (pictures / (name + e)).exists()), scene.path)
+        try:
+            fill_voc(scene, root / "Annotations" / f"{name}.xml", known)
+        except DataError as error:
+            scene.wrong = str(error)
+        scenes.append(scene)
+    return scenes
+
+
+def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
+    """Reads one VOC annotation. Raises DataError that names the file."""
+    if not scene.path.exists():
+        raise DataError(f"there is no picture {scene.path}")
+    try:
+        root = ElementTree.parse(path).getroot()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    except ElementTree.ParseError as error:
+        raise DataError(f"{path} is no XML: {error}") from error
+    try:
+        scene.width, scene.height = (int(float(root.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
+        if scene.width <= 0 or scene.height <= 0:
+            scene.width, scene.height = size_of(scene.path)
+        rows = []
+        for thing in root.iter("object"):
+            name = (thing.findtext("name") or "").strip()
+            if name not in known:
+                raise DataError(f"{path}: the class {name!r} is none of the {len(known)} classes")
+            corners = [float(thing.findtext(f"bndbox/{side}") or "nan") for side in ("xmin", "ymin", "xmax", "ymax")]
+            corners[0], corners[1] = corners[0] - 1, corners[1] - 1
+            rows.append(corners)
+            scene.labels.append(known[name])
+            scene.difficult.append((thing.findtext("difficult") or "0").strip() == "1")
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    scene.corners = checked(np.array(rows).reshape(-1, 4), scene, str(path))
+
+
+def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:
+    """Corners clipped to the picture. Raises DataError for a box without area, or outside it by more than a pixel."""
+    limit = np.array([scene.width, scene.height] * 2)
+    for row in corners:
+        if not np.isfinite(row).all() or not (row[2:] > row[:2]).all():
+            raise DataError(f"{name}: the box {row.tolist()} has no area")
+        if (row < -1).any() or (row > limit + 1).any():
+            raise DataError(f"{name}: the box {row.tolist()} leaves the picture of {scene.width}x{scene.height}")
+    return np.clip(corners, 0, limit)
+
+
+def read_coco(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
+    """The scenes of a COCO folder, and the names of labels, which count from 1 in the order of the category ids.
+
+    folder: holds annotations/instances_SPLIT.json, and pictures in SPLIT/, images/SPLIT/ or images/; or `folder` is the JSON.
+    Objects of a crowd are difficult. A picture that cannot be used is a Scene with `wrong`.
+    """
+    root = Path(folder)
+    if root.suffix == ".json":
+        path, root = root, root.parent.parent
+        split = split or path.stem.replace("instances_", "")
+    else:
+        need_folder(root, "give the folder that holds annotations/instances_SPLIT.json")
+        files = sorted((root / "annotations").glob(f"instances_{split or '*'}.json"))
+        if len(files) != 1:
+            there = sorted(p.name for p in (root / "annotations").glob("*.json"))
+            raise DataError(
+                f"{root} has {len(files)} files annotations/instances_{split or '*'}.json; name the split; there: {there}"
+            )
+        path = files[0]
+        split = path.stem.replace("instances_", "")
+    try:
+        tables = json.loads(path.read_text(encoding="utf-8"))
+        categories = sorted(tables["categories"], key=lambda c: c["id"])
+        pictures, annotations = tables["images"], tables["annotations"]
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no COCO file of instances: {type(error).__name__} {error}") from error
+    known = {category["id"]: label for label, category in enumerate(categories, 1)}
+    by_picture: dict[Any, list[dict[str, Any]]] = {}
+    for annotation in annotations:
+        by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
+    folders = [f for f in (root / split, root / "images" / split, root / "images", root) if f.is_dir()]
+    scenes = []
+    for picture in pictures:
+        name = picture.get("file_name", "")
+        found = next((f / name for f in folders if (f / name).is_file()), folders[0] / name)
+        scene = Scene(found, int(picture.get("width", 0)), int(picture.get("height", 0)))
+        try:
+            if not found.is_file():
+                raise DataError(f"there is no picture {found}")
+            rows = []
+            for a in by_picture.get(picture.get("id"), []):
+                x, y, w, h = (float(v) for v in a["bbox"])
+                if w <= 0 or h <= 0:  # COCO has some; they hold no object
+                    continue
+                rows.append([x, y, x + w, y + h])
+                scene.labels.append(known[a["category_id"]])
+                scene.difficult.append(bool(a.get("iscrowd", 0)))
+            scene.corners = checked(np.array(rows).reshape(-1, 4), scene, f"{path}, picture {name!r}")
+        except DataError as error:
+            scene.wrong = str(error)
+        except (KeyError, TypeError, ValueError) as error:
+            scene.wrong = f"{path}, picture {name!r}: {type(error).__name__} {error}"
+        scenes.append(scene)
+    return scenes, {label: str(category["name"]) for label, category in enumerate(categories, 1)}
+
+
+def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
+    """The scenes of a YOLO folder and the names of labels, from 1; classes in the files count from 0.
+
+    folder: images/ (or images/SPLIT/) and labels/ beside it, a text for each picture with lines `class x y width height`, the
+    centre and size as parts of the picture; or both in one folder. Names: classes.txt, or obj.names, one per line.
+    """
+    root = need_folder(Path(folder), "give the folder that holds images and labels")
+    pictures = next(
+        (f for f in (root / "images" / split, root / split / "images", root / split) if f.is_dir()), root / "images" / split
+    )
+    need_folder(pictures, "YOLO keeps its pictures there")
+    parts = ["labels" if part == "images" else part for part in pictures.relative_to(root).parts]
+    labels = root.joinpath(*parts)
+    listed = next((p for p in (root / "classes.txt", root / "obj.names", labels / "classes.txt") if p.is_file()), None)
+    names = [line.strip() for line in listed.read_text(encoding="utf-8").splitlines()] if listed else []
+    names = [name for name in names if name]
+    scenes = []
+    for path in sorted(p for p in pictures.iterdir() if p.suffix.lower() in PICTURES):
+        scene, text = Scene(path, 0, 0), labels / f"{path.stem}.txt"
+        try:
+            scene.width, scene.height = size_of(path, str(path))
+            rows = []
+            for number, line in enumerate(text.read_text().splitlines() if text.exists() else [], 1):
+                if not line.split():
+                    continue
+                try:
+                    kind, x, y, w, h = (float(word) for word in line.split()[:5])
+                except ValueError:
+                    raise DataError(f"{text}, line {number}: it must be `class x y width height`, it is {line!r}") from None
+                if kind < 0 or kind != int(kind) or (names and kind >= len(names)):
+                    raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
+                rows.append([x - w / 2, y - h / 2, x + w / 2, y + h / 2])
+                scene.labels.append(int(kind) + 1)
+                scene.difficult.append(False)
+            size = [scene.width, scene.height] * 2
+            scene.corners = checked(np.array(rows).reshape(-1, 4) * size, scene, str(text))
+        except DataError as error:
+            scene.wrong = str(error)
+        scenes.append(scene)
+    if not scenes:
+        raise DataError(f"there is no picture in {pictures}")
+    return scenes, dict(enumerate(names, 1))
+
+
+def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:
+    """(picture, label) of a folder with one folder for each class, labels from 0 in the order of names; and the names."""
+    root = need_folder(Path(folder), "give a folder with one folder of pictures for each class")
+    kinds = sorted(p for p in root.iterdir() if p.is_dir())
+    found = [
+        (path, label)
+        for label, kind in enumerate(kinds)
+        for path in sorted(kind.rglob("*"))
+        if path.suffix.lower() in PICTURES
+    ]
+    if not found:
+        raise DataError(f"there is no picture in the folders of {root}; it must hold one folder for each class")
+    return found, {label: kind.name for label, kind in enumerate(kinds)}

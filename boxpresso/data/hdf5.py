@@ -1,0 +1,105 @@
+"""HDF5 files as Caffe's layers have them: data sets whose rows belong together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, extra
+
+
+class Rows:
+    """The rows of data sets in the HDF5 files that a text lists, in turn or shuffled, without end.
+
+    names: the data sets. `shapes`: of one row of each. One file is in memory at a time, as `dtype`.
+    """
+
+    def __init__(self, source: str, names: Sequence[str], shuffle: bool, seed: int, dtype: Any) -> None:
+        self.h5py = extra("h5py")
+        try:
+            lines = Path(source).read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise DataError(f"cannot read the list of HDF5 files {source!r}: {error.strerror or error}") from error
+        except UnicodeDecodeError:
+            raise DataError(f"{source!r} is no text; it must list HDF5 files, one per line") from None
+        self.files = [line.strip() for line in lines if line.strip()]
+        if not self.files:
+            raise DataError(f"{source!r} lists no HDF5 file")
+        self.names, self.shuffle, self.seed, self.dtype = list(names), shuffle, seed, np.dtype(dtype)
+        self.file, self.row, self.turn = 0, 0, 0
+        self.arrays: list[np.ndarray] = []
+        self._load()
+        self.shapes = [array.shape[1:] for array in self.arrays]
+
+    def _load(self) -> None:
+        files: Any = self.files
+        if self.shuffle:
+            files = [self.files[i] for i in np.random.default_rng([self.seed, self.turn]).permutation(len(self.files))]
+        path = files[self.file]
+        if self.arrays and len(files) == 1 and not self.shuffle:
+            return
+        try:
+            with self.h5py.File(path, "r") as opened:
+                missing = [name for name in self.names if name not in opened]
+                if missing:
+                    raise DataError(f"{path!r} has no data set {missing[0]!r}; it has {', '.join(sorted(opened)) or 'none'}")
+                arrays = [np.asarray(opened[name], self.dtype) for name in self.names]
+        except OSError as error:
+            raise DataError(f"cannot read the HDF5 file {path!r}: {error}") from error
+        counts = {name: array.shape[:1] for name, array in zip(self.names, arrays)}
+        if len(set(counts.values())) != 1 or () in counts.values() or (0,) in counts.values():
+            raise DataError(f"the data sets of {path!r} must have one number of rows, above 0: got {counts}")
+        if self.arrays and [a.shape[1:] for a in arrays] != self.shapes:
+            raise DataError(f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}")
+        if self.shuffle:
+            rows = np.random.default_rng([self.seed, self.turn, 1 + self.file]).permutation(len(arrays[0]))
+            arrays = [array[rows] for array in arrays]
+        self.arrays = arrays
+
+    def take(self, count: int) -> list[np.ndarray]:
+        """The next rows of each data set, (count, ...)."""
+        made = [np.empty((count, *shape), self.dtype) for shape in self.shapes]
+        done = 0
+        while done < count:
+            part = min(count - done, len(self.arrays[0]) - self.row)
+            for to, array in zip(made, self.arrays):
+                to[done : done + part] = array[self.row : self.row + part]
+            done, self.row = done + part, self.row + part
+            if self.row == len(self.arrays[0]):
+                self.row, self.file = 0, self.file + 1
+                if self.file == len(self.files):
+                    self.file, self.turn = 0, self.turn + 1
+                self._load()
+        return made
+
+
+class Writer:
+    """Adds rows to data sets of an HDF5 file, which the first rows make anew."""
+
+    def __init__(self, path: str, names: Sequence[str]) -> None:
+        self.h5py = extra("h5py")
+        self.path, self.names, self.begun = path, names, False
+        folder = os.path.dirname(path) or "."
+        if not os.path.isdir(folder):
+            raise DataError(f"there is no folder {folder!r} to write {os.path.basename(path)!r} into")
+
+    def add(self, arrays: Sequence[np.ndarray]) -> None:
+        """Rows for each data set, (N, ...) with the shapes of those before."""
+        try:
+            with self.h5py.File(self.path, "a" if self.begun else "w") as opened:
+                for name, array in zip(self.names, arrays):
+                    if name not in opened:
+                        opened.create_dataset(name, data=array, maxshape=(None, *array.shape[1:]), chunks=True)
+                        continue
+                    to = opened[name]
+                    if to.shape[1:] != array.shape[1:]:
+                        raise DataError(f"rows of {name!r} have the shape {array.shape[1:]}, in {self.path!r} {to.shape[1:]}")
+                    to.resize(to.shape[0] + array.shape[0], axis=0)
+                    to[to.shape[0] - array.shape[0] :] = array
+        except OSError as error:
+            raise DataError(f"cannot write {self.path!r}: {error}") from error
+        self.begun = True

@@ -1,0 +1,128 @@
+"""Pictures as arrays: uint8 (height, width, channels), blue, green, red, or one channel of grey, as OpenCV gives them."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from typing import Any, Union
+
+import numpy as np
+from PIL import Image
+
+from .errors import BrokenRecord, DataError
+
+Source = Union[bytes, str, "os.PathLike[str]"]
+
+
+def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndarray:
+    """The picture in a file or in bytes, uint8 (H, W, 3 or 1).
+
+    color: True for three channels, False for grey, None as the file has it. EXIF orientation is not applied, as in Caffe,
+    whose annotations are made for pixels as they are stored. Raises BrokenRecord that names the file, or `name` for bytes.
+    """
+    name = name or ("the picture" if isinstance(source, bytes) else os.fspath(source))
+    try:
+        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as opened:
+            if color is None:
+                color = opened.mode not in ("1", "L", "LA", "La", "I", "I;16", "F")
+            return from_pillow(opened.convert("RGB" if color else "L"))
+    except FileNotFoundError:
+        raise BrokenRecord(f"there is no picture {name}") from None
+    except Image.UnidentifiedImageError:
+        raise BrokenRecord(f"{name} is no picture that Pillow can read (JPEG, PNG, BMP, WebP ..)") from None
+    except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
+        raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
+
+
+def size_of(source: Source, name: str = "") -> tuple[int, int]:
+    """(width, height) from the head of a picture file."""
+    try:
+        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as opened:
+            return opened.size
+    except Exception as error:
+        raise BrokenRecord(f"cannot read the picture {name or source!r}: {error}") from error
+
+
+def encode(picture: np.ndarray, format: str = "JPEG", quality: int = 95) -> bytes:
+    """A picture as the bytes of a file. format: Pillow's name, such as JPEG or PNG."""
+    to = io.BytesIO()
+    to_pillow(picture).save(to, format, **({"quality": quality} if format.upper() in ("JPEG", "WEBP") else {}))
+    return to.getvalue()
+
+
+def from_pillow(image: Any) -> np.ndarray:
+    """A Pillow image of mode RGB or L as a picture."""
+    array = np.asarray(image)
+    return np.ascontiguousarray(array[..., ::-1]) if array.ndim == 3 else array[..., None]
+
+
+def to_pillow(picture: np.ndarray) -> Any:
+    """A picture as a Pillow image of mode RGB or L."""
+    return Image.fromarray(np.ascontiguousarray(picture[..., ::-1]) if picture.shape[2] == 3 else picture[..., 0])
+
+
+def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -> np.ndarray:
+    """A picture of another size.
+
+    mode: LINEAR between pixel centres, without smoothing before shrinking, as OpenCV's; NEAREST likewise the pixel at
+    floor(x * scale); AREA the mean of what is covered (LINEAR when nothing shrinks); CUBIC and LANCZOS4 are Pillow's
+    kernels, whose values differ a little from OpenCV's.
+    """
+    rows, columns, channels = picture.shape
+    if mode != "NEAREST" and (picture.dtype != np.uint8 or channels not in (1, 3)):
+        raise DataError(f"only bytes of 1 or 3 channels can be resized, got {picture.dtype} of {channels}; use NEAREST")
+    if (rows, columns) == (height, width):
+        return picture
+    if mode == "NEAREST":
+        y = (np.arange(height) * (rows / height)).astype(np.intp)
+        x = (np.arange(width) * (columns / width)).astype(np.intp)
+        return picture[np.minimum(y, rows - 1)[:, None], np.minimum(x, columns - 1)]
+    if mode in ("LINEAR", "AREA") and (mode == "LINEAR" or (height >= rows and width >= columns)):
+        return linear(picture, width, height)
+    image, method = to_pillow(picture), Image.Resampling
+    if mode == "AREA":
+        return from_pillow(image.resize((width, height), method.BOX))
+    if mode == "LANCZOS4":
+        return from_pillow(image.resize((width, height), method.LANCZOS))
+    if mode == "CUBIC":
+        places = (columns / width, 0, 0, 0, rows / height, 0)
+        return from_pillow(image.transform((width, height), Image.Transform.AFFINE, places, method.BICUBIC))
+    raise DataError(f"resize knows LINEAR, AREA, NEAREST, CUBIC and LANCZOS4, not {mode!r}")
+
+
+def linear(picture: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Bilinear between pixel centres, rounded; first the rows, then the columns."""
+
+    def places(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = np.clip((np.arange(count) + 0.5) * (size / count) - 0.5, 0, size - 1)
+        first = at.astype(np.intp)
+        return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
+
+    top, bottom, down = places(height, picture.shape[0])
+    left, right, across = places(width, picture.shape[1])
+    values = picture.astype(np.float32)
+    rows = values[top]
+    rows += (values[bottom] - rows) * down[:, None, None]
+    made = rows[:, left]
+    made += (rows[:, right] - made) * across[:, None]
+    return np.rint(made, out=made).astype(np.uint8)
+
+
+def pad(picture: np.ndarray, top: int, bottom: int, left: int, right: int, mode: str, value: np.ndarray) -> np.ndarray:
+    """A border around a picture. mode: CONSTANT of `value` (channels,), MIRRORED without the edge twice, REPEAT_NEAREST."""
+    around = ((top, bottom), (left, right), (0, 0))
+    if mode == "MIRRORED" and min(picture.shape[:2]) > 1:
+        return np.pad(picture, around, mode="reflect")
+    if mode in ("MIRRORED", "REPEAT_NEAREST"):
+        return np.pad(picture, around, mode="edge")
+    height, width, channels = picture.shape
+    made = np.empty((height + top + bottom, width + left + right, channels), picture.dtype)
+    made[:] = np.clip(np.rint(value), 0, 255)
+    made[top : top + height, left : left + width] = picture
+    return made
+
+
+def short_side(width: int, height: int, short: float, longest: float) -> float:
+    """The factor that makes the shorter side `short`, but the longer side no longer than `longest`, as Faster R-CNN has it."""
+    return min(short / min(width, height), longest / max(width, height)) if width and height else math.nan

@@ -1,0 +1,179 @@
+"""Records: LMDB files of Caffe's Datum and AnnotatedDatum, and boxes as arrays."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from ..proto import AnnotatedDatum, Datum
+from .errors import BrokenRecord, DataError, extra
+from .picture import decode
+
+BOX = ("label", "instance", "xmin", "ymin", "xmax", "ymax", "difficult")  # the columns of boxes, float32 (N, 7)
+_open: weakref.WeakValueDictionary[str, Records] = weakref.WeakValueDictionary()
+_opening = threading.Lock()
+
+
+class Records:
+    """The values of an LMDB in the order of its keys: `records[i]` is bytes, from any thread.
+
+    Raises DataError that names the path when there is no such LMDB, or nothing in it.
+    """
+
+    def __init__(self, path: str) -> None:
+        lmdb = extra("lmdb")
+        if not os.path.exists(path):
+            raise DataError(f"there is no LMDB at {path!r}; make one with `boxpresso convert`, or correct the source")
+        if os.path.isdir(path) and not os.path.exists(os.path.join(path, "data.mdb")):
+            kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
+            raise DataError(f"{path!r} is a {kind}; make an LMDB with `boxpresso convert`")
+        try:
+            self.env = lmdb.open(
+                path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path)
+            )
+            with self.env.begin() as view:
+                self.keys = list(view.cursor().iternext(keys=True, values=False))
+        except lmdb.Error as error:
+            raise DataError(f"cannot read the LMDB {path!r}: {error}") from error
+        self.path = path
+        if not self.keys:
+            raise DataError(f"the LMDB {path!r} is empty")
+        weakref.finalize(self, self.env.close)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, index: int) -> bytes:
+        with self.env.begin() as view:
+            return bytes(view.get(self.keys[index]))
+
+    def name(self, index: int) -> str:
+        """What to call a record in a message."""
+        return f"record {index} ({self.keys[index].decode('utf-8', 'replace')}) of {self.path}"
+
+
+def open_records(path: str) -> Records:
+    """The Records at a path; one that is open is shared, because LMDB allows one opening in a process."""
+    with _opening:
+        real = os.path.realpath(path)
+        found = _open.get(real)
+        if found is None:
+            found = _open[real] = Records(path)
+        return found
+
+
+def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, bytes]]) -> int:
+    """Writes an LMDB folder of (key, value) and returns their number. An LMDB that is there already is refused.
+
+    It is put together in a folder beside it that takes its name at the end, so that a half-written one is never read.
+    """
+    lmdb = extra("lmdb")
+    to = Path(path)
+    if to.exists():
+        raise DataError(f"{to} exists already; remove it, or name another")
+    made = to.with_name(f"{to.name}.partial{os.getpid()}")
+    made.mkdir(parents=True)
+    size, count = 1 << 26, 0
+    env = lmdb.open(str(made), map_size=size, sync=False)
+    waiting: list[tuple[bytes, bytes]] = []
+
+    def flush() -> None:
+        nonlocal size
+        while True:
+            try:
+                with env.begin(write=True) as change:
+                    for key, value in waiting:
+                        change.put(key, value)
+                break
+            except lmdb.MapFullError:
+                size *= 2
+                env.set_mapsize(size)
+        waiting.clear()
+
+    try:
+        for key, value in records:
+            waiting.append((key.encode(), value))
+            count += 1
+            if len(waiting) == 256:
+                flush()
+        flush()
+        env.sync(True)
+        env.close()
+        made.rename(to)
+    except BaseException:
+        import shutil
+
+        env.close()
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return count
+
+
+def parse(message: Any, data: bytes, name: str) -> Any:
+    """A Datum or AnnotatedDatum from bytes. Raises BrokenRecord that names the record."""
+    try:
+        message.ParseFromString(data)
+    except DecodeError:
+        raise BrokenRecord(f"{name} is no {type(message).__name__}: its {len(data)} bytes cannot be parsed") from None
+    return message
+
+
+def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
+    """The picture in a Datum: uint8 (H, W, C), or float32 where it holds floats. color: as for `decode`, if it is encoded."""
+    if datum.encoded:
+        return decode(datum.data, color, name)
+    if color is not None:
+        raise DataError(f"{name} is not encoded; force_color and force_gray work on encoded pictures only")
+    shape = (datum.channels, datum.height, datum.width)
+    values = np.frombuffer(datum.data, np.uint8) if datum.data else np.array(datum.float_data, np.float32)
+    if values.size != np.prod(shape) or not values.size:
+        raise BrokenRecord(f"{name} holds {values.size} values, its shape {shape} needs {int(np.prod(shape))}")
+    return values.reshape(shape).transpose(1, 2, 0)
+
+
+def make_datum(picture: np.ndarray | bytes, label: int | None = None) -> Datum:
+    """A Datum of a picture (H, W, C), or of the bytes of a picture file, which stay encoded."""
+    if isinstance(picture, bytes):
+        datum = Datum(data=picture, encoded=True)
+    else:
+        height, width, channels = picture.shape
+        datum = Datum(channels=channels, height=height, width=width)
+        planes = np.ascontiguousarray(picture.transpose(2, 0, 1))
+        if picture.dtype == np.uint8:
+            datum.data = planes.tobytes()
+        else:
+            datum.float_data.extend(planes.ravel().tolist())
+    if label is not None:
+        datum.label = label
+    return datum
+
+
+def make_annotated(datum: Datum, boxes: np.ndarray) -> AnnotatedDatum:
+    """An AnnotatedDatum from boxes (N, 7) as in `BOX`, grouped by label in the order in which labels appear."""
+    made = AnnotatedDatum(datum=datum, type=AnnotatedDatum.BBOX)
+    groups: dict[int, Any] = {}
+    for label, instance, xmin, ymin, xmax, ymax, difficult in boxes.tolist():
+        group = groups.get(int(label))
+        if group is None:
+            group = groups[int(label)] = made.annotation_group.add(group_label=int(label))
+        one = group.annotation.add(instance_id=int(instance))
+        one.bbox.xmin, one.bbox.ymin, one.bbox.xmax, one.bbox.ymax = xmin, ymin, xmax, ymax
+        one.bbox.difficult = bool(difficult)
+    return made
+
+
+def boxes_of(annotated: AnnotatedDatum) -> np.ndarray:
+    """The boxes of an AnnotatedDatum, float32 (N, 7) as in `BOX`."""
+    rows = [
+        (g.group_label, a.instance_id, a.bbox.xmin, a.bbox.ymin, a.bbox.xmax, a.bbox.ymax, a.bbox.difficult)
+        for g in annotated.annotation_group
+        for a in g.annotation
+    ]
+    return np.array(rows, np.float32).reshape(-1, 7)

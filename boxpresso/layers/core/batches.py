@@ -1,0 +1,124 @@
+"""A layer that makes batches on the host, ahead of time: Data, AnnotatedData, ImageData, WindowData, RoIData."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...data.errors import BrokenRecord, DataError
+from ...data.loader import Collate, Load, Loader, Order
+from ...data.transform import Transform
+from .blob import Blob
+from .layer import Layer
+
+
+class BatchLayer(Layer):
+    """A subclass's `setup` sets `open`, which makes the Loader, and gives the tops their shapes.
+
+    The data are opened when the first batch, or a shape that only they know, is asked for, so that a net can be looked at
+    without them. `waited`: the share of time since the first batch that was spent waiting for one. `broken`: what records
+    were skipped, {number: what was wrong}. `batch`: the number of the next batch; set it to resume. `share`: (rank, ranks)
+    where several processes train together. `workers`: threads that make batches; they change nothing but the speed.
+    `refuse_broken`: whether a broken record is an error; else the one after it takes its place, with a warning.
+    """
+
+    open: Callable[[], Loader]
+    workers = 2
+    refuse_broken = False
+    share = (0, 1)
+    _loader: Loader | None = None
+
+    @property
+    def loader(self) -> Loader:
+        if self._loader is None:
+            try:
+                self._loader = self.open()
+            except DataError as error:
+                self.need(False, str(error))
+        assert self._loader is not None
+        return self._loader
+
+    def make_loader(
+        self, load: Load, collate: Collate, order: Order, batch: int, name: Callable[[int], str], ahead: int = 4
+    ) -> Loader:
+        self.need(order.count > 0, "there is no record to read")
+        seed = int(self.rng.integers(2**31))
+        made = Loader(
+            load, collate, order, batch, seed=seed, ahead=ahead, workers=self.workers, refuse=self.refuse_broken, name=name
+        )
+        made.set_share(*self.share)
+        return made
+
+    def make_order(self, count: int, shuffle: bool, rand_skip: int = 0) -> Order:
+        """Records in turn or shuffled, from one drawn below rand_skip."""
+        skip = int(self.rng.integers(rand_skip)) if rand_skip else 0
+        return Order(count, shuffle, int(self.rng.integers(2**31)), skip)
+
+    def make_transform(self) -> Transform:
+        try:
+            return Transform(self.param.transform_param, self.phase)
+        except DataError as error:
+            self.need(False, str(error))
+            raise
+
+    def first(self, load: Load) -> Any:
+        """The first record that can be read, for the shapes of what follows."""
+        order, last = self.loader.maker.order, ""
+        for place in range(order.count):
+            try:
+                return load(order[place], np.random.default_rng(0))
+            except BrokenRecord as error:
+                last = str(error)
+                self.need(not self.refuse_broken, last)
+            except DataError as error:
+                self.need(False, f"{self.loader.maker.name(order[place])}: {error}")
+        self.need(False, f"none of the {order.count} records can be read; the last one: {last}")
+
+    @property
+    def waited(self) -> float:
+        return self._loader.waited if self._loader else 0.0
+
+    @property
+    def broken(self) -> dict[int, str]:
+        return self._loader.broken if self._loader else {}
+
+    @property
+    def batch(self) -> int:
+        return self._loader.batch if self._loader else 0
+
+    @batch.setter
+    def batch(self, number: int) -> None:
+        self.loader.batch = number
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Each batch brings its own shape."""
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        try:
+            arrays = self.loader.next()
+        except DataError as error:
+            self.need(False, str(error))
+        for blob, array in zip(top, arrays):
+            blob.reshape(*array.shape)
+            blob.data[...] = array
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """There is no bottom."""
+
+    def close(self) -> None:
+        """Ends the worker threads."""
+        if self._loader is not None:
+            self._loader.close()
+
+
+def stack(pictures: list[np.ndarray], layer: str) -> np.ndarray:
+    """Pictures (C, H, W) as a batch. Raises DataError where they differ."""
+    shapes = {p.shape for p in pictures}
+    if len(shapes) > 1:
+        raise DataError(
+            f"the pictures of one batch have the shapes {sorted(shapes)}; give {layer} a size (resize_param, crop_size, "
+            "new_height and new_width), or batch_size: 1"
+        )
+    return np.stack(pictures)
