@@ -6,11 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from harness import close
 from PIL import Image
 from shared import need
 from tiny_ssd import picture, tiny_net
 
 from boxpresso import BoxpressoError, Detection, ModelError, Net, detect
+from boxpresso.detection import classes
 from boxpresso.image import input_array, read_image, resize
 from boxpresso.labels import read_labels
 from boxpresso.proto import parse_net
@@ -95,7 +97,9 @@ def test_boxes_that_are_not_finite_are_left_out_with_a_warning():
 
 
 def test_nets_that_give_no_detections_are_refused_by_name():
-    scores = 'name: "c" layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }'
+    scores = (
+        'name: "c" layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }'
+    )
     with pytest.raises(ModelError, match=r"no layer of type DetectionOutput.*outputs are: d"):
         detect(Net(parse_net(scores), device="cpu"), picture())
     with pytest.raises(ModelError, match=r"bbox_pred.*come together"):
@@ -229,7 +233,11 @@ def test_labels_that_do_not_fit(tmp_path):
     path.write_text("a\nb\nc\nd\n")
     with pytest.warns(BoxpressoWarning, match="4 names, the net 21 classes"):
         assert read_labels(path, 21)[3] == "d"
-    for content, said in ((b" \n", "empty"), (b"\xff\xfe\xfd", "no text"), (b'item { name: "a" }', "does not say its label")):
+    for content, said in (
+        (b" \n", "empty"),
+        (b"\xff\xfe\xfd", "no text"),
+        (b'item { name: "a" }', "does not say its label"),
+    ):
         path.write_bytes(content)
         with pytest.raises(ModelError, match=said):
             read_labels(path)
@@ -245,3 +253,117 @@ def test_real_label_maps():
 def test_a_detection_is_plain_data():
     found = Detection(1, 0.5, (1.0, 2.0, 3.0, 4.0))
     assert json.loads(json.dumps(vars(found))) == {"label": 1, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]}
+
+
+# The R-CNN family. The net below says the same everywhere: each square of 100 pixels of its input has a region of 96 pixels
+# and one slightly larger; each is of class 2 with a probability of 0.8 or, if it is the larger, too.
+
+RCNN = """
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } } }
+layer { name: "info" type: "Input" top: "im_info" input_param { shape { dim: 1 dim: INFO } } }
+layer { name: "rpn" type: "Convolution" bottom: "data" top: "rpn" convolution_param { num_output: 4 kernel_size: 1 stride: 100
+  weight_filler { type: "constant" value: 0 } bias_filler { type: "constant" value: 0.5 } } }
+layer { name: "moves" type: "Convolution" bottom: "data" top: "moves" convolution_param { num_output: COUNT kernel_size: 1
+  stride: 100 weight_filler { type: "constant" value: 0 } } }
+layer { name: "proposal" type: "Python" bottom: "rpn" bottom: "moves" bottom: "im_info" top: "rois"
+  python_param { module: "MODULE" layer: "ProposalLayer"
+  param_str: "{'feat_stride': 100, 'base_size': 96, 'ratios': [1], 'scales': [1, 1.02], 'angles': [0], 'rpn_nms_thresh': 0.99}" } }
+POOL
+layer { name: "score" type: "InnerProduct" bottom: "pool" top: "cls_score"
+  inner_product_param { num_output: 3 weight_filler { type: "constant" value: 0 } } }
+layer { name: "cls_prob" type: "Softmax" bottom: "cls_score" top: "cls_prob" }
+layer { name: "bbox_pred" type: "InnerProduct" bottom: "pool" top: "bbox_pred"
+  inner_product_param { num_output: OFFSETS weight_filler { type: "constant" value: 0 } } }
+"""
+POOL = """layer { name: "pool" type: "ROIPooling" bottom: "data" bottom: "rois" top: "pool"
+  roi_pooling_param { pooled_w: 1 pooled_h: 1 spatial_scale: 1 } }"""
+TURNED = """layer { name: "pool" type: "RotateROIPooling" bottom: "data" bottom: "rois" bottom: "im_info" top: "pool"
+  rotate_pooling_param { pooled_w: 1 pooled_h: 1 spatial_scale: 1 } }"""
+
+
+def rcnn(offsets, *, module="rpn.proposal_layer", pool=POOL, info=3, count=8, device="cpu"):
+    text = RCNN.replace("MODULE", module).replace("POOL", pool).replace("INFO", str(info)).replace("COUNT", str(count))
+    made = Net(parse_net(text.replace("OFFSETS", str(len(offsets)))), device=device)
+    made.params["score"][1].data[...] = np.log([0.1, 0.1, 0.8])
+    made.params["bbox_pred"][1].data[...] = offsets
+    return made
+
+
+def test_faster_rcnn_by_hand(device):
+    """A picture of 300 x 200 becomes 900 x 600: 9 x 6 regions; in it they are 32 pixels wide."""
+    net = rcnn([0] * 8 + [0.25, 0, 0, 0], device=device)
+    found = detect(net, np.zeros((200, 300, 3), np.uint8))
+    assert net.blobs["data"].shape == (1, 3, 600, 900)
+    assert np.array_equal(net.blobs["im_info"].data, [[600, 900, 3]])
+    close(np.asarray(net.blobs["data"].data)[0, :, 9, 9], [-102.9801, -115.9465, -122.7717])
+    assert net.blobs["rois"].shape == (2 * 54, 5)
+    assert len(found) == 54  # of two that overlap the first
+    assert {d.label for d in found} == {2}
+    assert all(abs(d.score - 0.8) < 1e-6 for d in found)
+    size = 96 / 3 + 1  # a decoded region ends one pixel later than its anchor, as in Fast R-CNN
+    left = 100 / 3 + 0.25 * size
+    (second,) = (d for d in found if d.box[1] < 1 and abs(d.box[0] - left) < 1)
+    close(np.array(second.box), [left, 0, left + size, size])
+    assert max(d.box[2] for d in found) <= 299  # clipped
+    assert detect(net, np.zeros((200, 300, 3), np.uint8), threshold=0.85) == []
+
+
+def test_the_longest_side_and_a_size_of_ones_own(device):
+    net = rcnn([0] * 12, device=device)
+    detect(net, np.zeros((100, 400, 3), np.uint8))
+    assert net.blobs["data"].shape == (1, 3, 250, 1000)
+    assert np.array_equal(net.blobs["im_info"].data, [[250, 1000, 2.5]])
+    found = detect(net, np.zeros((100, 400, 3), np.uint8), size=(800, 300), mean=0)
+    assert net.blobs["data"].shape == (1, 3, 300, 800)
+    assert not np.asarray(net.blobs["data"].data).any()
+    last = max(found, key=lambda d: (d.box[1], d.box[0]))
+    close(np.array(last.box), [700 / 2, 200 / 3, 350 + 96 / 2 + 1, 99])
+
+
+def test_rfcn_has_offsets_of_background_and_object(device):
+    agnostic = detect(rcnn([0] * 4 + [0.25, 0, 0, 0], device=device), np.zeros((200, 300, 3), np.uint8))
+    assert agnostic == detect(rcnn([0] * 8 + [0.25, 0, 0, 0], device=device), np.zeros((200, 300, 3), np.uint8))
+    with pytest.raises(ModelError, match="offsets of 4 classes, 'cls_prob' scores of 3"):
+        detect(rcnn([0] * 16), np.zeros((200, 300, 3), np.uint8))
+
+
+def test_pvanet_has_a_scale_for_each_direction():
+    net = rcnn([0] * 12, info=6)
+    detect(net, np.zeros((200, 300, 3), np.uint8))
+    assert net.blobs["data"].shape == (1, 3, 576, 896)
+    close(np.asarray(net.blobs["im_info"].data), [[576, 896, 896 / 300, 2.88, 896 / 300, 2.88]])
+
+
+def test_rotated_boxes(device):
+    net = rcnn(
+        [0] * 10 + [0, 0, 0, 0, np.pi / 6], module="rotation.rproposal_layer", pool=TURNED, count=10, device=device
+    )
+    found = detect(net, np.zeros((200, 300, 3), np.uint8))
+    assert net.blobs["rois"].shape == (2 * 54, 6)
+    assert len(found) == 54
+    (first,) = (d for d in found if d.rotated[0] < 32 and d.rotated[1] < 32)
+    close(np.array(first.rotated), [47 / 3, 47 / 3, 32, 32, 30])
+    half = 16 * (np.cos(np.pi / 6) + np.sin(np.pi / 6))
+    close(np.array(first.box), [47 / 3 - half, 47 / 3 - half, 47 / 3 + half, 47 / 3 + half])
+
+
+def test_no_region_is_no_detection(device):
+    net = rcnn([0] * 12, device=device)
+    net.layer_dict["proposal"].inner.settings["rpn_min_size"] = 500
+    assert detect(net, np.zeros((200, 300, 3), np.uint8)) == []
+    assert detect(net, np.zeros((200, 300, 3), np.uint8), size=(300, 200)) == []
+
+
+def test_how_many_classes():
+    assert classes(rcnn([0] * 8)) == 3
+    assert classes(tiny_net()) == 2
+
+
+def test_fast_rcnn_needs_regions_from_elsewhere():
+    text = RCNN.replace("MODULE", "rpn.proposal_layer").replace("POOL", POOL).replace("INFO", "3").replace("COUNT", "8")
+    text = text.replace("OFFSETS", "12").replace(
+        'layer { name: "info" type: "Input" top: "im_info"', 'layer { name: "info" type: "Input" top: "rois"'
+    )
+    text = text[: text.index('layer { name: "rpn"')] + text[text.index(POOL) :]
+    with pytest.raises(ModelError, match=r"bbox_pred.*regions that the net proposes itself.*inputs are: data, rois"):
+        detect(Net(parse_net(text.replace("dim: 1 dim: 3 }", "dim: 2 dim: 5 }")), device="cpu"), picture())
