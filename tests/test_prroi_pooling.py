@@ -50,6 +50,9 @@ def inputs(rng, count: int = 9) -> list[np.ndarray]:
     return [rng.standard_normal((2, 19, 6, 7)), regions(rng, count, 2, 13)]
 
 
+LAUNCHES = [(TEXT % (3, 2, 0.5), inputs(np.random.default_rng(0), 20))]  # for tests/test_threaded.py
+
+
 def test_by_hand(device):
     ramp = 10.0 * np.arange(6)[:, None] + np.arange(6)
     rows = [[0, 1, 1, 3, 4], [0, 0.5, 0.25, 0.75, 0.5], [0, -3, -3, -1, -1], [0, 2, 2, 2, 4], [0, 3, 3, 1, 1]]

@@ -120,6 +120,13 @@ def inputs(kind: str, rng, count: int = 9, shape: tuple = (2, 16, 6, 7)) -> list
     return [rng.standard_normal(shape), regions(rng, count, max(shape[0], 1), 13), *moved]
 
 
+# For tests/test_threaded.py.
+LAUNCHES = [
+    (text, inputs(kind, np.random.default_rng(0), 20), [True, False, True][: 3 if kind == "deformable" else 2])
+    for kind, text in EVERY.items()
+]
+
+
 def down(r: Rig) -> list[bool]:
     return [True, False, True][: len(r.bottom)]
 

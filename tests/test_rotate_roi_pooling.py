@@ -38,6 +38,10 @@ def inputs(rng, count: int = 9, shape: tuple = (2, 19, 9, 11)) -> list[np.ndarra
     return [features, regions(rng, count, shape[0], 20), [[18, 22, 1]]]
 
 
+# For tests/test_threaded.py.
+LAUNCHES = [(TEXT % (3, 2, 0.5), inputs(np.random.default_rng(0), 20), FEATURES_ONLY, {"tops": 2})]
+
+
 def test_by_hand(device):
     features = np.arange(16.0).reshape(1, 1, 4, 4)
     info = [[4, 4, 1]]

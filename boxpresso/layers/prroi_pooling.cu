@@ -133,13 +133,7 @@ DEVICE Lanes line(const Real* slab, const Bin& bin, int axis, double at, int hei
   return sum;
 }
 
-DEVICE double total(const Lanes& value) {
-  double sum = 0;
-  for (int i = 0; i < LANES; ++i) sum += lane(value, i);
-  return sum;
-}
-
-#define PARTS 256  // partial sums of a block, in one fixed order
+#define SLOTS 16  // partial sums of a channel, in one fixed order
 
 // A block owns a region in a slab; slopes: (slabs, K, 4), the part of a slab in the gradient for (x1, y1, x2, y2). A side that
 // moves by d adds d (line - average) / length to a bin's average, and it moves by its share of what x1 and x2 move by.
@@ -147,15 +141,16 @@ KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions_data,
                             const Real* weights, const Store* top_diff, double* slopes, int regions, int channels, int height,
                             int width, int pooled_height, int pooled_width, Real scale) {
   BLOCK_LOOP(b, n) {
-    SHARED double part[4 * PARTS];
+    SHARED Lanes part[4 * SLOTS * GROUPS];
     const Pooled pooled = {pooled_height, pooled_width};
-    const int s = b / regions, k = b - s * regions, items = pooled.cells() * GROUPS;
+    const int s = b / regions, k = b - s * regions;
     const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * height * width * SLAB;
     const Store* given = top_diff + (long long)k * channels * pooled.cells();
-    THREAD_LOOP(t, PARTS) {
-      double sum[4] = {};
-      for (int item = t; item < items; item += PARTS) {
-        const int group = item % GROUPS, cell = item / GROUPS, ph = cell / pooled_width, pw = cell - ph * pooled_width;
+    THREAD_LOOP(t, SLOTS * GROUPS) {
+      const int slot = t / GROUPS, group = t % GROUPS;
+      Lanes sum[4] = {};
+      for (int cell = slot; cell < pooled.cells(); cell += SLOTS) {
+        const int ph = cell / pooled_width, pw = cell - ph * pooled_width;
         const Bin bin = bin_of(bins, weights, pooled, k, ph, pw, height, width);
         if (bin.box.top >= bin.box.bottom || bin.box.left >= bin.box.right) continue;
         const Lanes g = gather(given, s * SLAB, channels, pooled.cells(), cell, group);
@@ -164,19 +159,20 @@ KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions_data,
           const int p = axis ? pw : ph, count = axis ? pooled_width : pooled_height;
           const Side side = side_of(regions_data + 5 * k, scale, axis, p, count);
           if (!(side.low < side.high)) continue;
-          const double length = side.high - side.low;
-          const double low = total(g * (middle - line(slab, bin, axis, side.low, height, width, group))) / length;
-          const double high = total(g * (line(slab, bin, axis, side.high, height, width, group) - middle)) / length;
-          sum[1 - axis] += low * (count - p) / count + high * (count - p - 1) / count;
-          sum[3 - axis] += (low * p + high * (p + 1)) / count;
+          const Real length = Real(side.high - side.low), before = Real(p) / count, after = Real(p + 1) / count;
+          const Lanes low = g * (middle - line(slab, bin, axis, side.low, height, width, group)) / length;
+          const Lanes high = g * (line(slab, bin, axis, side.high, height, width, group) - middle) / length;
+          sum[1 - axis] += low * (1 - before) + high * (1 - after);
+          sum[3 - axis] += low * before + high * after;
         }
       }
-      for (int q = 0; q < 4; ++q) part[q * PARTS + t] = sum[q];
+      for (int q = 0; q < 4; ++q) part[(q * SLOTS + slot) * GROUPS + group] = sum[q];
     }
     BARRIER();
     THREAD_LOOP(q, 4) {
       double sum = 0;
-      for (int t = 0; t < min(PARTS, items); ++t) sum += part[q * PARTS + t];
+      for (int i = q * SLOTS * GROUPS; i < (q + 1) * SLOTS * GROUPS; ++i)
+        for (int l = 0; l < LANES; ++l) sum += lane(part[i], l);
       slopes[4 * (long long)b + q] = sum * scale;
     }
     BARRIER();
