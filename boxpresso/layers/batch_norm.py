@@ -6,7 +6,8 @@ from math import prod
 
 import numpy as np
 
-from .core import Blob, Kernels, Layer
+from .core import Blob, Layer
+from .core.batch_norm import kernels as batch_norm_kernels
 
 
 class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
@@ -21,7 +22,7 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
     and Szegedy 2015.
     """
 
-    kernels = Kernels("batch_norm.cu")
+    kernels = batch_norm_kernels
 
     def setup(self, bottom, top) -> None:
         p = self.param.batch_norm_param

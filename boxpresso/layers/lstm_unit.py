@@ -6,7 +6,7 @@ from .core import Kernels, Layer
 
 
 class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
-    """c = cont * f * c_before + i * g and h = o * tanh(c), with i, f, o = sigmoid and g = tanh of their pre-activations.
+    """c = cont * f * c_before + i * g and h = o * tanh(c), i, f, o = sigmoid and g = tanh of their pre-activations.
 
     Bottoms: c_before (1, N, D); the pre-activations of i, f, o and g, one after the other, (1, N, 4 D); cont (1, N), 0
     where a sequence begins, else 1. Tops: c and h, (1, N, D) each. Source: Caffe; Hochreiter and Schmidhuber 1997,

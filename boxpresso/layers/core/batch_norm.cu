@@ -26,6 +26,35 @@ KERNEL batch_sums(int n, const Real* x, double* partial, int channels, int size)
   }
 }
 
+// The statistics of BN: the batch's mean and variance and, where these are wanted, running averages of them,
+// average = keep * average + (1 - keep) * value, with the variance that normalises. A null pointer: nobody asks for it.
+KERNEL batch_moments(int n, const Real* x, const double* partial, int images, int size, Real eps, Real keep, Real* mean,
+                     Real* inverse, Real* mean_average, Real* variance_average, Real* mean_top, Real* variance_top) {
+  const double count = double(images) * size;
+  GRID_LOOP(c, n) {
+    double sum = 0, squares = 0;
+    for (int plane = c; plane < images * n; plane += n) {
+      sum += partial[2 * plane];
+      squares += partial[2 * plane + 1];
+    }
+    const double off = sum / count, variance = max(squares / count - off * off, 0.0);
+    mean[c] = Real(x[c * size] + off);
+    inverse[c] = Real(1 / sqrt(variance + double(eps)));
+    if (mean_average) mean_average[c] = keep * mean_average[c] + (1 - keep) * mean[c];
+    if (variance_average) variance_average[c] = keep * variance_average[c] + (1 - keep) * Real(variance);
+    if (mean_top) mean_top[c] = mean[c];
+    if (variance_top) variance_top[c] = Real(variance);
+  }
+}
+
+KERNEL kept_moments(int n, const Real* mean_average, const Real* variance_average, Real eps, Real* mean,
+                    Real* inverse) {
+  GRID_LOOP(c, n) {
+    mean[c] = mean_average[c];
+    inverse[c] = 1 / sqrt(variance_average[c] + eps);
+  }
+}
+
 // The batch's mean and variance, and the running sums: sum = keep * sum + gain * value, with the unbiased variance.
 // `average` says that the sums are plain running averages (NVCaffe), which begin with the first batch itself.
 KERNEL batch_stats(int n, const Real* x, const double* partial, int images, int size, Real eps, Real fraction,
