@@ -233,3 +233,27 @@ def test_param_str_is_read_for_every_prototxt_of_the_corpus():
                     assert read_param_str(each.python_param.param_str), path
                     seen += 1
     assert seen > 50
+
+
+DROPOUT = 'layer { name: "L" type: "Python" bottom: "d" top: "t" python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" %s } }'
+MAPS = 'force_backward: true layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 40 dim: 50 dim: 3 dim: 2 } } } '
+
+
+def test_spatial_dropout(device):
+    train = DROPOUT % "param_str: \"{\\'phase\\': \\'TRAIN\\', \\'p\\': \\'0.25\\'}\""
+    net = Net(parse_net(MAPS + train), device=device, seed=3)
+    x = np.random.default_rng(0).uniform(1, 2, (40, 50, 3, 2))
+    y = net.forward(d=x)["t"]
+    lives = (y != 0).reshape(2000, 6)
+    assert (lives.all(1) | ~lives.any(1)).all()  # whole channels
+    assert 0.7 < lives.mean() < 0.8
+    np.testing.assert_allclose(y, np.where(y != 0, x / 0.75, 0), rtol=1e-6)
+    up = np.random.default_rng(1).standard_normal(x.shape)
+    np.testing.assert_allclose(net.backward(t=up)["d"], np.where(y != 0, up / 0.75, 0), rtol=1e-6)
+    assert not np.array_equal(net.forward(d=x)["t"], y)
+    same = Net(parse_net(MAPS + train), device=device, seed=3)
+    assert np.array_equal(same.forward(d=x)["t"], y)
+    test = Net(parse_net(MAPS + train.replace("TRAIN", "TEST")), device=device)
+    assert np.array_equal(test.forward(d=x)["t"], x.astype(np.float32))
+    with pytest.raises(LayerError, match="p, the part that is dropped"):
+        Net(parse_net(MAPS + train.replace("0.25", "1")), device=device)

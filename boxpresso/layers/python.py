@@ -23,6 +23,7 @@ SERVED = {
     ("rotation.rproposal_layer", "ProposalLayer"): "RotateProposal",
     ("rotation.anchor_target_layer", "AnchorTargetLayer"): "RotateAnchorTarget",
     ("rotation.rproposal_target_layer", "ProposalTargetLayer"): "RotateProposalTarget",
+    ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
 }
 PHASES = {"TRAIN": 0, "TEST": 1}
 
@@ -102,7 +103,8 @@ class Python(Layer, type="Python"):
     """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (PythonLayer says
     what it has), or one of our own layers under the name that old nets know it by: rpn.proposal_layer ProposalLayer,
     rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and
-    rotation.rproposal_layer, rotation.anchor_target_layer, rotation.rproposal_target_layer (RRPN).
+    rotation.rproposal_layer, rotation.anchor_target_layer, rotation.rproposal_target_layer (RRPN), spatial_dropout
+    SpatialDropoutLayer (ENet).
 
     Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]); a prototxt alone imports and
     runs nothing. A module that is named goes before a layer of ours. While it is imported, `import caffe` finds a module
