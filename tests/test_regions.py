@@ -177,6 +177,30 @@ def test_pooling_by_hand():
     assert not nans.backward([np.ones((1, 1, 2, 2))], FEATURES_ONLY)[0].any()
 
 
+def test_pooling_is_the_same_for_any_number_of_threads(monkeypatch):
+    rng = np.random.default_rng(6)
+    r = Rig(EVERY[0], [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
+    diff, results = rng.standard_normal(r.top[0].shape), []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr(r.device, "workers", workers)
+        results.append((r.forward()[0], r.backward([diff], FEATURES_ONLY)[0]))
+    for top, bottom in results[1:]:
+        assert np.array_equal(top, results[0][0])
+        assert np.array_equal(bottom, results[0][1])
+
+
+def test_pooling_in_float16(device):
+    """Stored in half, computed in float: the top is exact, and the gradient rounded once."""
+    rng = np.random.default_rng(7)
+    bottoms = [rng.standard_normal((2, 19, 9, 8)), regions(rng, 20, 2, 18)]
+    half, single = (Rig(EVERY[0], bottoms, device=device, dtype=d) for d in (np.float16, np.float32))
+    for i, blob in enumerate(half.bottom):
+        single.set_bottom(i, np.array(blob.data))
+    assert np.array_equal(half.forward()[0], single.forward()[0])
+    diff = rng.standard_normal(half.top[0].shape).astype(np.float16)
+    close(half.backward([diff], FEATURES_ONLY)[0], single.backward([diff], FEATURES_ONLY)[0], rtol=1e-3, atol=1e-5)
+
+
 def test_pooling_with_padding_as_mscnn():
     features = np.arange(100.0).reshape(1, 1, 10, 10)
     row = [[0, 4, 4, 5, 5]]  # 2 x 2 pixels and 2 * 0.5 more on each side: 3 to 6
