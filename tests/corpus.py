@@ -205,6 +205,9 @@ def reduced(net: NetParameter, batch: bool = True) -> NetParameter:
             for shape in layer.input_param.shape:
                 if len(shape.dim) == 4 and shape.dim[1] > 1 and layer.top[0] == "data":
                     shape.dim[0] = min(shape.dim[0], 2)
+        for kind, found in (("Yolov3DetectionOutput", "yolov3"), ("YoloDetectionOutput", "yolo")):
+            if layer.type == kind:  # random scores leave half a million boxes to suppress
+                getattr(layer, f"{found}_detection_output_param").confidence_threshold = 0.9
         for kind, param in (("InnerProduct", layer.inner_product_param), ("Convolution", layer.convolution_param)):
             if layer.type == kind and param.weight_filler.type in ("", "constant", "gaussian"):
                 param.weight_filler.Clear()
@@ -216,7 +219,7 @@ def reduced(net: NetParameter, batch: bool = True) -> NetParameter:
             and wide.num_output % 4 == 0
             and "bbox" not in layer.name
         ):
-            wide.num_output = max(WIDTH, 0) if wide.num_output != 1000 else 1000
+            wide.num_output = WIDTH
     return made
 
 

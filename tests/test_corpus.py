@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import cache
 from typing import Any
@@ -19,6 +20,9 @@ EXCEPTIONS = {
     "MhLiao+TextBoxes/": "its Caffe's PriorBox makes every box twice, the second half a cell lower; the prototxt does not say so",
     "FaceBoxes/": "its Caffe's PriorBox makes 21 boxes a cell from three sizes; the prototxt does not say so",
 }
+
+# Python layers that came with a net: an error says how to allow them. Those of py-faster-rcnn and RRPN are served here.
+OWN_PYTHON = re.compile(r"of the Python module '(?!rpn\.|rotation\.)[\w.]+', which was not allowed")
 
 
 def nets() -> list[dict[str, Any]]:
@@ -55,6 +59,8 @@ def run(entry: dict[str, Any]) -> None:
             refused(entry["file"], phase, missing)
             continue
         result = corpus.check(entry, phase, own_size=False)
+        if OWN_PYTHON.search(result.reason):
+            continue
         assert not result.reason, f"{phase}: {result.reason}"
         assert result.builds
         assert result.forward

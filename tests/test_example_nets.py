@@ -56,6 +56,9 @@ def running(example: str, model: str, kind: str) -> Net:
     if "rois" in net.inputs:
         tilted = [[0, 60, 48, 80, 16, 0.3], [0, 30, 30, 40, 12, -0.4], [0, 90, 60, 60, 20, 1.2], [0, 64, 48, 100, 40, 0]]
         net.blobs["rois"].data[...] = tilted
+    for name, low, high in (("text", -1, 37), ("score_map", 0, 2), ("geometry_mask", 0, 2)):
+        if name in net.inputs:
+            net.blobs[name].data[...] = np.random.default_rng(5).integers(low, high, net.blobs[name].shape)
     if example == "ssd" and kind != "deploy":
         corners = [(c - s / 2, c - s / 2, c + s / 2, c + s / 2) for c in (0.25, 0.5) for s in SIZES]
         rows = [(0, 1 + i % 20, 0, *box, 0) for i, box in enumerate(corners)]
