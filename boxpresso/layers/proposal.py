@@ -35,7 +35,7 @@ class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
     scale: 32 pre_nms_topn: 6000 post_nms_topn: 300 nms_thresh: 0.7 }` (PVANET). As py-faster-rcnn's rpn.proposal_layer
     ProposalLayer by param_str: 'feat_stride', 'scales', 'ratios', and what its cfg holds, here beside them, with its
     defaults: rpn_pre_nms_top_n (12000 in TRAIN, 6000 in TEST), rpn_post_nms_top_n (2000, 300), rpn_nms_thresh (0.7),
-    rpn_min_size (16). PVANET's im_info with a fourth number has scales of height and width. There is no gradient.
+    rpn_min_size (16). im_info may be longer (PVANET's is). There is no gradient.
 
     Source: Ren et al. 2015. Among equal scores the first place, then the first anchor, wins. PVANET keeps the small ones
     with a score of 0, and fills its top with what is left over.
