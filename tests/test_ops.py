@@ -11,11 +11,12 @@ import pytest
 from harness import Rig, close
 
 from boxpresso import ops
-from boxpresso.layers.core import Array, open_device
+from boxpresso.layers.core import REGISTRY, Array, discover, open_device
 from boxpresso.ops import arrays
 from boxpresso.ops.operator import KEPT, Call, local
 from boxpresso.proto.errors import BoxpressoError
 
+discover()
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((2, 5, 12, 14))
 ROIS = np.array([[0.0, 2, 3, 19, 17], [1, 4, 6, 22, 21], [0, 5, 5, 12, 13], [9, 1, 1, 5, 5]])
@@ -23,6 +24,9 @@ OFFSET, MASK = RNG.uniform(-1, 1, (4, 2, 3, 2)), RNG.uniform(0, 1, (4, 1, 3, 2))
 TAPS, TAP_MASK = RNG.uniform(-1, 1, (2, 2 * 2 * 9, 12, 14)), RNG.uniform(0, 1, (2, 2 * 9, 12, 14))
 Y, WEIGHT, BIAS = RNG.standard_normal((2, 6, 12, 14)), RNG.standard_normal((4, 3, 3, 3)), RNG.standard_normal(4)
 SIZE = "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
+
+MAPS, INFO = RNG.standard_normal((2, 12, 12, 14)), np.array([[24.0, 28, 1]])
+ROTATED = np.array([[0, 11, 10, 9, 12, 0.4], [1, 14, 12, 8, 6, -1.1], [1, 9, 8, 12, 10, 2.5], [7, 5, 5, 4, 4, 0]])
 
 # An operator, its arrays, its other arguments, and the layer that must give the same.
 CASES = [
@@ -35,6 +39,20 @@ CASES = [
     ("modulated_deform_roi_pool", {"x": X, "rois": ROIS, "offset": OFFSET, "mask": MASK},
      dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=1),
      f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {SIZE} sampling_ratio: 1 }}'),
+    ("prroi_pool", {"x": X, "rois": ROIS}, dict(output_size=(3, 2), spatial_scale=0.5),
+     f'type: "PrROIPooling" prroi_pooling_param {{ {SIZE} }}'),
+    ("ps_roi_align", {"x": MAPS, "rois": ROIS}, dict(output_size=2, spatial_scale=0.5, sampling_ratio=2),
+     'type: "PSROIAlign" psroi_align_param { spatial_scale: 0.5 output_dim: 3 group_size: 2 sampling_ratio: 2 }'),
+    ("deformable_psroi_pool", {"x": MAPS, "rois": ROIS, "trans": OFFSET[:, :, :2, :2]},
+     dict(spatial_scale=0.5, output_dim=3, group_size=2, pooled_size=2, sample_per_part=3, trans_std=0.1),
+     'type: "DeformablePSROIPooling" deformable_psroi_pooling_param { spatial_scale: 0.5 output_dim: 3 group_size: 2 '
+     "pooled_size: 2 sample_per_part: 3 trans_std: 0.1 }"),
+    ("rotate_roi_pool", {"x": X, "rois": ROTATED, "image_info": INFO}, dict(output_size=(3, 2), spatial_scale=0.5),
+     f'type: "RotateROIPooling" rotate_pooling_param {{ {SIZE} }}'),
+    ("roi_align_rotated", {"x": X, "rois": ROTATED}, dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=2),
+     f'type: "ROIAlignRotated" roi_align_rotated_param {{ {SIZE} sampling_ratio: 2 aligned: true }}'),
+    ("riroi_align_rotated", {"x": MAPS, "rois": ROTATED}, dict(output_size=(3, 2), spatial_scale=0.5, num_orientations=4),
+     f'type: "RiROIAlignRotated" riroi_align_rotated_param {{ {SIZE} num_orientations: 4 }}'),
     ("permute", {"x": X}, dict(dims=(0, 2, -1, 1)), 'type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 }'),
     ("deform_conv2d", {"x": Y, "offset": TAPS, "weight": WEIGHT, "bias": BIAS, "mask": TAP_MASK}, dict(padding=1),
      'type: "ModulatedDeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 group: 2 '
@@ -43,7 +61,9 @@ CASES = [
      'type: "DeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 stride: 2 group: 2 '
      "deformable_group: 2 bias_term: false }"),
 ]  # fmt: skip
-IDS = ["roi_align", "roi_pool", "deform", "modulated", "permute", "conv", "conv-stride"]
+CASES = [case for case in CASES if case[3].split('"')[1].lower() in REGISTRY]
+IDS = [f"{i}-{case[0]}" for i, case in enumerate(CASES)]
+IMAGES = [case for case in CASES if case[0] != "permute"]
 LEARNED = ("weight", "bias")
 
 
@@ -57,10 +77,14 @@ def wanted(name: str, given: dict, text: str, dtype: type, grad: np.ndarray) -> 
     rig = layer_of(given, text, dtype)
     bottoms = [n for n in given if n not in LEARNED]
     top = rig.forward()[0]
-    diffs = dict(zip(bottoms, rig.backward([grad], [n != "rois" for n in bottoms])))
+    diffs = dict(zip(bottoms, rig.backward([grad], [n in gradients(name, given) for n in bottoms])))
     diffs.update(zip([n for n in LEARNED if n in given], rig.param_diffs()))
-    diffs.pop("rois", None)
     return top, diffs
+
+
+def gradients(name: str, given: dict) -> list[str]:
+    """The inputs that have a gradient."""
+    return [n for n in given if n not in getattr(ops, name).constant]
 
 
 def as_type(given: dict, dtype: type) -> dict:
@@ -78,7 +102,7 @@ def test_as_the_layer(name, given, options, text, dtype):
     top, diffs = wanted(name, given, text, dtype, grad)
     assert np.array_equal(result, top)
     grads = getattr(ops, f"{name}_backward")(grad, **given, **options)
-    assert list(grads) == [n for n in given if n != "rois"]
+    assert list(grads) == gradients(name, given)
     for key, value in grads.items():
         close(value, diffs[key], rtol=1e-5, atol=1e-6, what=key)  # the rig takes 1 off what it added to
 
@@ -96,7 +120,7 @@ def test_float16_is_rounded_once(name, given, options, text):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize(("name", "given", "options", "text"), CASES[:4] + CASES[5:], ids=IDS[:4] + IDS[5:])
+@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else "")
 def test_channels_last(name, given, options, text, dtype):
     op, given = getattr(ops, name), as_type(given, dtype)
     turned = {**given, "x": np.ascontiguousarray(given["x"].transpose(0, 2, 3, 1))}
@@ -239,6 +263,11 @@ def test_signatures_are_those_that_one_writes():
         (lambda: ops.roi_align(X[0], ROIS, 2, layout="NHWC"), "4 axes"),
         (lambda: ops.roi_align_backward(X, X, ROIS, 2), "grad must be"),
         (lambda: ops.deform_conv2d(Y, TAPS, WEIGHT, BIAS[:2], padding=1), "parameter must be of shape"),
+        (lambda: ops.ps_roi_pool(X, ROIS, (2, 3)), "as high as wide"),
+        (lambda: ops.ps_roi_align(X, ROIS, 2), "channels"),
+        (lambda: ops.nms(ROIS, ROIS[:, 0], 0.5), r"shape \(N, 4\)"),
+        (lambda: ops.nms(ROIS[:, :4], ROIS[:, 0], 0.5, offset=2), "offset"),
+        (lambda: ops.batched_nms(ROIS[:, :4], ROIS[:, 0], [1], 0.5), "idxs"),
         (lambda: ops.permute(X, (0, 1, 2, 2)), "each axis"),
         (lambda: ops.roi_align(SimpleNamespace(__dlpack_device__=lambda: (10, 0)), ROIS, 2), "device 10"),
     ],
@@ -246,6 +275,58 @@ def test_signatures_are_those_that_one_writes():
 def test_errors(call, message):
     with pytest.raises(BoxpressoError, match=message):
         call()
+
+
+# Suppression
+
+
+def kept_one_by_one(boxes, scores, threshold, offset=0) -> list[int]:
+    """Greedy, in plain Python."""
+    kept: list[int] = []
+    for i in sorted(range(len(boxes)), key=lambda i: (-scores[i], i)):
+        for k in kept:
+            low, high = np.maximum(boxes[i][:2], boxes[k][:2]), np.minimum(boxes[i][2:], boxes[k][2:])
+            shared = np.maximum(high - low + offset, 0).prod()
+            areas = [(boxes[j][2:] - boxes[j][:2] + offset).prod() for j in (i, k)]
+            if float(shared / (sum(areas) - shared)) > threshold:
+                break
+        else:
+            kept.append(i)
+    return kept
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_nms(offset, device):
+    low = RNG.integers(0, 40, (200, 2)).astype(np.float32)
+    boxes, scores = np.concatenate([low, low + RNG.integers(1, 20, (200, 2))], 1).astype(np.float32), RNG.integers(0, 50, 200) / 50
+    for threshold in (0.1, 0.25, 0.5, 0.7):
+        assert ops.nms(boxes, scores, threshold, offset).tolist() == kept_one_by_one(boxes, scores, threshold, offset)
+    assert ops.nms(boxes, scores, 0.5).dtype == np.int64
+    assert ops.nms(boxes[:0], scores[:0], 0.5).shape == (0,)
+
+
+def test_nms_keeps_an_overlap_of_the_threshold():
+    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 1.0]])
+    assert ops.nms(boxes, np.array([0.5, 0.6]), 0.5).tolist() == [1, 0]
+    assert ops.nms(boxes, np.array([0.5, 0.6]), 0.4999).tolist() == [1]
+
+
+def test_batched_nms_is_nms_of_each_class():
+    low = RNG.uniform(0, 20, (90, 2))
+    boxes, scores, classes = np.concatenate([low, low + 8], 1), RNG.random(90), RNG.integers(0, 3, 90)
+    wanted = np.concatenate([np.flatnonzero(classes == c)[ops.nms(boxes[classes == c], scores[classes == c], 0.3)] for c in range(3)])
+    got = ops.batched_nms(boxes, scores, classes, 0.3)
+    assert sorted(got.tolist()) == sorted(wanted.tolist())
+    assert (np.diff(scores[got]) <= 0).all()
+
+
+def test_nms_rotated():
+    boxes = np.array([[0, 0, 10, 2, 0.5], [0, 0, 10, 2, 0.6], [0, 0, 10, 2, 2.0], [3.5, 1.9, 1, 1, 0]])
+    scores = np.array([0.9, 0.8, 0.7, 0.6])
+    assert ops.nms_rotated(boxes, scores, 0.3).tolist() == [0, 2, 3]
+    # the small box lies on the first where that turns clockwise, y going down, and not where it turns the other way
+    assert ops.nms_rotated(boxes, scores, 0.04).tolist() == [0]
+    assert ops.nms_rotated(boxes[[0, 3]], scores[:2], 0.04, clockwise=False).tolist() == [0, 1]
 
 
 # With torch
@@ -270,7 +351,7 @@ def test_torch(torch, name, given, options, text):
 def test_torch_autograd(torch, name, given, options, text):
     from boxpresso.ops import torch as differentiable
 
-    names = [n for n in given if n != "rois"]
+    names = gradients(name, given)
     tensors = {n: torch.tensor(a, requires_grad=n in names) for n, a in given.items()}
     result = getattr(differentiable, name)(**tensors, **options)
     grad = RNG.standard_normal(result.shape)
@@ -303,3 +384,40 @@ def test_torch_sees_a_change_in_place(torch):
     y.add_(1)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         result.sum().backward()
+
+
+@pytest.fixture
+def torchvision(torch):
+    try:
+        import torchvision
+        from torchvision.ops import roi_align  # noqa: F401  its kernels
+    except (ImportError, RuntimeError) as error:
+        pytest.skip(f"torchvision: {error}")
+    return torchvision.ops
+
+
+def test_as_torchvision(torch, torchvision):
+    from boxpresso.ops import torch as ours
+
+    rois = torch.tensor(ROIS[:3])
+    for name, maps, options in (
+        ("roi_align", X, dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=2, aligned=True)),
+        ("roi_align", X, dict(output_size=2, spatial_scale=0.25, sampling_ratio=-1, aligned=False)),
+        ("roi_pool", X, dict(output_size=(3, 2), spatial_scale=0.5)),
+        ("ps_roi_pool", MAPS, dict(output_size=2, spatial_scale=0.5)),
+        ("ps_roi_align", MAPS, dict(output_size=2, spatial_scale=0.5)),
+    ):
+        results, slopes = [], []
+        for library in (ours, torchvision):
+            x = torch.tensor(maps, requires_grad=True)
+            results.append(getattr(library, name)(x, rois, **options))
+            grad = torch.tensor(np.random.default_rng(1).standard_normal(results[0].shape))
+            (results[-1] * grad).sum().backward()
+            slopes.append(x.grad.numpy())
+        close(results[0].detach().numpy(), results[1].detach().numpy(), rtol=1e-9, atol=1e-9, what=name)
+        close(*slopes, rtol=1e-9, atol=1e-9, what=f"{name}, gradient")
+    low = torch.rand(500, 2) * 40
+    boxes, scores, classes = torch.cat([low, low + 1 + torch.rand(500, 2) * 20], 1), torch.rand(500), torch.arange(500) % 4
+    for threshold in (0.1, 0.5, 0.9):
+        assert torch.equal(ops.nms(boxes, scores, threshold), torchvision.nms(boxes, scores, threshold))
+    assert torch.equal(ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4))

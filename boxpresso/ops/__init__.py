@@ -23,13 +23,17 @@ from typing import Any, Union
 
 from ..proto.errors import BoxpressoError
 from .operator import Operator, Plan, forget, operator
+from .suppression import batched_nms, nms, nms_rotated
 
 Two = Union[int, Sequence[int]]
 
 __all__ = [
-    "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward", "forget",
-    "modulated_deform_roi_pool", "modulated_deform_roi_pool_backward", "permute", "permute_backward", "roi_align",
-    "roi_align_backward", "roi_pool", "roi_pool_backward",
+    "batched_nms", "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward",
+    "deformable_psroi_pool", "deformable_psroi_pool_backward", "forget", "modulated_deform_roi_pool",
+    "modulated_deform_roi_pool_backward", "nms", "nms_rotated", "permute", "permute_backward", "prroi_pool",
+    "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward",
+    "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
+    "roi_align_rotated_backward", "roi_pool", "roi_pool_backward", "rotate_roi_pool", "rotate_roi_pool_backward",
 ]  # fmt: skip
 
 
@@ -63,9 +67,103 @@ def roi_align(
 
 
 @operator("x", "rois")
-def roi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
-    """RoIPool: the largest pixel of each bin, as in Caffe and torchvision: (K, C, *output_size). See layer ROIPooling."""
-    return Plan("ROIPooling", {"roi_pooling_param": pooled(output_size, spatial_scale)})
+def roi_pool(
+    x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, mmcv: bool = False, layout: str = "NCHW"
+) -> Plan:
+    """RoIPool: the largest pixel of each bin, as in Caffe and torchvision: (K, C, *output_size). See layer ROIPooling.
+
+    mmcv: cut the bins as mmcv's roi_pool does, which does not round to whole pixels.
+    """
+    return Plan("ROIPooling", {"roi_pooling_param": pooled(output_size, spatial_scale)}, {"mmcv": mmcv})
+
+
+@operator("x", "rois")
+def roi_align_rotated(
+    x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, sampling_ratio: int = 0, aligned: bool = True,
+    clockwise: bool = False, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """RoIAlign of rotated regions (K, 6): batch index, centre x and y, width, height, angle in radians. Source: mmcv."""
+    fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio}
+    return Plan("ROIAlignRotated", {"roi_align_rotated_param": {**fields, "aligned": aligned, "clockwise": clockwise}})
+
+
+@operator("x", "rois")
+def riroi_align_rotated(
+    x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, num_samples: int = 0, num_orientations: int = 8,
+    clockwise: bool = False, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """Rotation-invariant roi_align_rotated: the angle also turns x's channels, num_orientations of each. Source: mmcv.
+
+    num_samples: roi_align's sampling_ratio.
+    """
+    fields = {**pooled(output_size, spatial_scale), "sampling_ratio": num_samples}
+    fields.update(num_orientations=num_orientations, clockwise=clockwise)
+    return Plan("RiROIAlignRotated", {"riroi_align_rotated_param": fields})
+
+
+@operator("x", "rois", "image_info", constant=("rois", "image_info"))
+def rotate_roi_pool(
+    x: Any, rois: Any, image_info: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW"
+) -> Plan:
+    """The largest pixel in each bin of rotated regions (K, 6): batch index, centre x and y, height, width, degrees.
+
+    image_info: (1, 3): height, width and scale of the image. Source: RRPN; see layer RotateROIPooling.
+    """
+    return Plan("RotateROIPooling", {"rotate_pooling_param": pooled(output_size, spatial_scale)})
+
+
+@operator("x", "rois")
+def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
+    """Position-sensitive RoIPool as torchvision has it: x (B, outputs * output_size^2, H, W) to (K, outputs, output_size,
+    output_size). R-FCN's own is the layer PSROIPooling.
+    """
+    fields = position_sensitive(x, output_size, spatial_scale)
+    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True})
+
+
+@operator("x", "rois")
+def ps_roi_align(
+    x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0, sampling_ratio: int = -1, *, layout: str = "NCHW"
+) -> Plan:
+    """Position-sensitive RoIAlign: x (B, outputs * output_size^2, H, W) to (K, outputs, output_size, output_size).
+
+    sampling_ratio: as roi_align's. Source: torchvision; see layer PSROIAlign.
+    """
+    fields = {**position_sensitive(x, output_size, spatial_scale), "sampling_ratio": sampling_ratio}
+    return Plan("PSROIAlign", {"psroi_align_param": fields})
+
+
+def position_sensitive(x: Any, output_size: Two, spatial_scale: float) -> dict[str, Any]:
+    """The parameter of x's channels, bins * bins for each output."""
+    bins, width = pair(output_size)
+    if bins != width:
+        raise BoxpressoError(f"output_size must be as high as wide, got {output_size!r}")
+    return {"spatial_scale": spatial_scale, "group_size": bins, "output_dim": x.shape[1] // max(bins * bins, 1)}
+
+
+@operator("x", "rois", "trans")
+def deformable_psroi_pool(
+    x: Any, rois: Any, trans: Any, spatial_scale: float, output_dim: int, group_size: int, pooled_size: int,
+    part_size: int = 0, sample_per_part: int = 1, trans_std: float = 0.0, *, layout: str = "NCHW",
+) -> Plan:  # fmt: skip
+    """Position-sensitive pooling with bins moved by trans (K, 2 * classes, part_size, part_size), None for not moved.
+
+    Source: MXNet's DeformablePSROIPooling; see the layer of that name.
+    """
+    fields = {
+        "spatial_scale": spatial_scale, "output_dim": output_dim, "group_size": group_size, "pooled_size": pooled_size,
+        "part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": trans is None,
+    }  # fmt: skip
+    return Plan("DeformablePSROIPooling", {"deformable_psroi_pooling_param": fields})
+
+
+@operator("x", "rois", constant=())
+def prroi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, *, layout: str = "NCHW") -> Plan:
+    """Precise RoI pooling: the exact average of the bilinear surface over each bin. The regions have a gradient, too.
+
+    See layer PrROIPooling.
+    """
+    return Plan("PrROIPooling", {"prroi_pooling_param": pooled(output_size, spatial_scale)})
 
 
 @operator("x", "rois", "offset")
@@ -123,6 +221,13 @@ def permute(x: Any, dims: Sequence[int]) -> Plan:
 
 roi_align_backward = roi_align.backward
 roi_pool_backward = roi_pool.backward
+roi_align_rotated_backward = roi_align_rotated.backward
+riroi_align_rotated_backward = riroi_align_rotated.backward
+rotate_roi_pool_backward = rotate_roi_pool.backward
+ps_roi_pool_backward = ps_roi_pool.backward
+ps_roi_align_backward = ps_roi_align.backward
+deformable_psroi_pool_backward = deformable_psroi_pool.backward
+prroi_pool_backward = prroi_pool.backward
 deform_roi_pool_backward = deform_roi_pool.backward
 modulated_deform_roi_pool_backward = modulated_deform_roi_pool.backward
 deform_conv2d_backward = deform_conv2d.backward

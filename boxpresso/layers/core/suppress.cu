@@ -2,10 +2,12 @@
 // boxes[start[g + 1]]; kept: the indices of those that stay, in order and at most `limit`, then -1.
 #include "rotated.h"
 
-// Boxes (xmin, ymin, xmax, ymax) in whole pixels, as Fast R-CNN has them: the last pixel belongs to the box, so its width is
-// xmax - xmin + 1. A box goes when it overlaps one that stays by the threshold or more. room: 5 numbers for each box: the
-// corners and areas of those that stay lie one kind after another, so that a vector of them is tried at once.
-KERNEL suppress_pixels(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real threshold) {
+// Boxes (xmin, ymin, xmax, ymax), a width being xmax - xmin + last: 1 in whole pixels, as Fast R-CNN has them, where the last
+// pixel belongs to the box, and 0 for plain coordinates. A box goes when it overlaps one that stays by the threshold or more.
+// room: 5 numbers for each box: the corners and areas of those that stay lie one kind after another, so that a vector of them
+// is tried at once.
+KERNEL suppress_pixels(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real last,
+                       Real threshold) {
   BLOCK_LOOP(g, n) {
     SHARED int found, clash;
     const int first = start[g], size = start[g + 1] - first;
@@ -18,11 +20,11 @@ KERNEL suppress_pixels(int n, const Real* boxes, const int* start, Real* room, i
     for (int i = 0; i < size && found < limit; ++i) {
       const Real* box = boxes + 4 * (first + i);
       const Real left = box[0], top = box[1], right = box[2], bottom = box[3];
-      const Real area = (right - left + 1) * (bottom - top + 1);
+      const Real area = (right - left + last) * (bottom - top + last);
       int hit = 0;
       THREAD_LOOP(k, found) {
-        const Real width = max(Real(0), min(right, x1[k]) - max(left, x0[k]) + 1);
-        const Real height = max(Real(0), min(bottom, y1[k]) - max(top, y0[k]) + 1);
+        const Real width = max(Real(0), min(right, x1[k]) - max(left, x0[k]) + last);
+        const Real height = max(Real(0), min(bottom, y1[k]) - max(top, y0[k]) + last);
         const Real shared = width * height;
         hit |= shared / (areas[k] + area - shared) >= threshold;
       }

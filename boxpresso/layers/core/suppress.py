@@ -12,14 +12,22 @@ kernels = Kernels("suppress.cu")
 
 
 def suppress_boxes(
-    device: Any, boxes: np.ndarray, threshold: float, limit: int = -1, starts: np.ndarray | None = None
+    device: Any,
+    boxes: np.ndarray,
+    threshold: float,
+    limit: int = -1,
+    starts: np.ndarray | None = None,
+    *,
+    pixels: bool = True,
+    strict: bool = False,
 ) -> np.ndarray:
     """The indices of boxes that stay, in order; at most `limit` of each group from 0 on.
 
     boxes: (N, 4) in whole pixels (xmin, ymin, xmax, ymax) with widths xmax - xmin + 1, where an overlap of the threshold
-    suppresses (py-faster-rcnn's CPU rule); or (N, 5) rotated (centre x, centre y, width, height, angle in radians), where
-    an overlap above it does (mmcv's and RRPN's rule). They come best first. starts: the index at which each group starts,
-    with N at the end; groups do not see each other. None is one group.
+    suppresses (py-faster-rcnn's CPU rule); without `pixels` widths are xmax - xmin, and if `strict` an overlap above the
+    threshold suppresses (torchvision's rule); or (N, 5) rotated (centre x, centre y, width, height, angle in radians,
+    clockwise), where an overlap above it does (mmcv's and RRPN's rule). They come best first. starts: the index at which
+    each group starts, with N at the end; groups do not see each other. None is one group.
     """
     count, columns = boxes.shape
     if not count:
@@ -31,11 +39,11 @@ def suppress_boxes(
     if columns == 5:
         kernels.suppress_rotated(len(starts) - 1, on_device, device.table(starts), kept, limit, threshold)
     else:
-        least = real.type(threshold)  # the threshold is a double: the first Real that is not below it
-        if float(least) < threshold:
+        least = real.type(threshold)  # the threshold is a double: the first Real that is not below it, or is above it
+        if float(least) < threshold or (strict and float(least) == threshold):
             least = np.nextafter(least, real.type(np.inf))
         room = device.empty((5 * count,), real)
-        kernels.suppress_pixels(len(starts) - 1, on_device, device.table(starts), room, kept, limit, float(least))
+        kernels.suppress_pixels(len(starts) - 1, on_device, device.table(starts), room, kept, limit, int(pixels), float(least))
     chosen = np.asarray(kept)
     return chosen[chosen >= 0].astype(np.intp)
 
