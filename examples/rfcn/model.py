@@ -3,7 +3,7 @@
     python -m examples.rfcn.model     # from the repository's root; writes resnet50/train.prototxt and so on
 
 Inputs are those of ../faster_rcnn. Outputs: cls_prob (R, 21) and bbox_pred (R, 8), one box for all classes beside the background's,
-for the regions `rois` (R, 5). In the deformable form the 3 x 3 convolutions of the last stage read where learned offsets say.
+for the regions `rois` (R, 5). In the deformable form the 3 x 3 convolutions of the last stage read where learned offsets say, and the bins of a region are moved.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def net(kind: str, width: float = 1.0, size: tuple[int, int] = (600, 800), defor
     regions = propose(w, feature, 512, objects="'num_classes': 2")
     top = resnet50_last(w, feature, stride=1, dilation=2, deformable=deformable)
     top = w.conv("conv_new_1", top, w.wide(1024), 1, relu="conv_new_1_relu", filler=dict(type="gaussian", std=0.01))
-    vote(w, "cls", top, regions, CLASSES)
-    vote(w, "bbox", top, regions, 8)
+    vote(w, "cls", top, regions, CLASSES, deformable)
+    vote(w, "bbox", top, regions, 8, deformable)
     if w.train:
         n.loss_cls = L.SoftmaxWithLoss(n.cls_score, n.labels, propagate_down=[True, False], loss_weight=1)
         n.loss_bbox = L.SmoothL1Loss(
@@ -39,11 +39,26 @@ def net(kind: str, width: float = 1.0, size: tuple[int, int] = (600, 800), defor
     return n
 
 
-def vote(w: Writer, what: str, feature: Any, regions: Any, outputs: int) -> None:
-    """`outputs` numbers for each region: the mean of its bins, each of which has channels of its own."""
+def vote(w: Writer, what: str, feature: Any, regions: Any, outputs: int, deformable: bool) -> None:
+    """`outputs` numbers for each region: the mean of its bins, each of which has channels of its own.
+
+    In the deformable form the bins are moved by what a first pooling says: for scores every class moves by itself.
+    """
     n, name = w.n, {"cls": "cls_score", "bbox": "bbox_pred"}[what]
     top = w.conv(f"rfcn_{what}", feature, BINS * BINS * outputs, 1, filler=dict(type="gaussian", std=0.01))
-    pooled = L.PSROIPooling(top, regions, output_dim=outputs, group_size=BINS, spatial_scale=1 / STRIDE)
+    fields: dict[str, Any] = dict(group_size=BINS, spatial_scale=1 / STRIDE)
+    if deformable:
+        moves = 2 * outputs if what == "cls" else 2
+        zero = dict(type="constant", value=0)
+        w.conv(f"rfcn_{what}_offset_t", feature, BINS * BINS * moves, 1, filler=zero)
+        fields |= dict(pooled_size=BINS, part_size=BINS, sample_per_part=4)
+        n[f"rfcn_{what}_offset"] = L.DeformablePSROIPooling(
+            n[f"rfcn_{what}_offset_t"], regions, output_dim=moves, no_trans=True, **fields
+        )
+        moved = n[f"rfcn_{what}_offset"]
+        pooled = L.DeformablePSROIPooling(top, regions, moved, output_dim=outputs, trans_std=0.1, **fields)
+    else:
+        pooled = L.PSROIPooling(top, regions, output_dim=outputs, **fields)
     n[f"psroipooled_{what}_rois"] = pooled
     n[f"ave_{what}_rois"] = L.Pooling(pooled, pool="AVE", kernel_size=BINS, stride=BINS)
     n[name] = L.Reshape(n[f"ave_{what}_rois"], shape=dict(dim=[-1, outputs]))
