@@ -69,6 +69,7 @@ class Broken(caffe.Layer):
     def reshape(self, bottom, top): top[0].reshape(1)
     def forward(self, bottom, top): raise ZeroDivisionError("mine")
 '''
+LAUNCHES = [('type: "SpatialDropout"', [np.ones((2, 5, 9, 10))], None, {"phase": "TRAIN"})]
 INPUT = 'force_backward: true layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 2 dim: 3 } } } '
 
 
