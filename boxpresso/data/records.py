@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,9 +36,7 @@ class Records:
             kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
             raise DataError(f"{path!r} is a {kind}; make an LMDB with `boxpresso convert`")
         try:
-            self.env = lmdb.open(
-                path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path)
-            )
+            self.env = open_env(lmdb, path)
             with self.env.begin() as view:
                 self.keys = list(view.cursor().iternext(keys=True, values=False))
         except lmdb.Error as error:
@@ -57,6 +56,18 @@ class Records:
     def name(self, index: int) -> str:
         """What to call a record in a message."""
         return f"record {index} ({self.keys[index].decode('utf-8', 'replace')}) of {self.path}"
+
+
+def open_env(lmdb: Any, path: str) -> Any:
+    """The LMDB, to read. One that another thread is just about to close is waited for."""
+    end = time.monotonic() + 2
+    while True:
+        try:
+            return lmdb.open(path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path))
+        except lmdb.Error as error:
+            if "already open" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 def open_records(path: str) -> Records:

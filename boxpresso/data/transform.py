@@ -110,7 +110,8 @@ class Transform:
         x0, y0 = min(int(inside[0] * columns), columns - 1), min(int(inside[1] * rows), rows - 1)
         width = max(1, min(int((inside[2] - inside[0]) * columns), columns - x0))
         height = max(1, min(int((inside[3] - inside[1]) * rows), rows - y0))
-        return picture[y0 : y0 + height, x0 : x0 + width], project(boxes, inside, self.emit)
+        exact = [x0 / columns, y0 / rows, (x0 + width) / columns, (y0 + height) / rows]
+        return picture[y0 : y0 + height, x0 : x0 + width], project(boxes, np.array(exact, np.float32), self.emit)
 
     def __call__(
         self, picture: np.ndarray, rng: np.random.Generator, boxes: np.ndarray | None = None

@@ -15,7 +15,7 @@ from .layer import Layer
 
 
 class BatchLayer(Layer):
-    """A subclass's `setup` sets `open`, which makes the Loader, and gives the tops their shapes.
+    """A subclass's `open` makes the Loader.
 
     The data are opened when the first batch, or a shape that only they know, is asked for, so that a net can be looked at
     without them. `waited`: the share of time since the first batch that was spent waiting for one. `broken`: what records
@@ -24,11 +24,14 @@ class BatchLayer(Layer):
     `refuse_broken`: whether a broken record is an error; else the one after it takes its place, with a warning.
     """
 
-    open: Callable[[], Loader]
     workers = 2
     refuse_broken = False
     share = (0, 1)
     _loader: Loader | None = None
+
+    def open(self) -> Loader:
+        """Opens the data and makes what loads them, with `make_loader`."""
+        raise NotImplementedError(f"{self} has no open")
 
     @property
     def loader(self) -> Loader:
