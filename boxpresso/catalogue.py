@@ -17,7 +17,7 @@ SCHEMA = Path(__file__).parent / "proto" / "boxpresso.proto"
 _FIELD = re.compile(r"(optional|repeated) ([\w.]+) (\w+) = \d+ *(?:\[(.*?)\])?;(?: *// *(.*))?")
 _READ = re.compile(
     r"""\bparam\.(\w+_param)\b|["'](\w+_param)["']"""
-)  # what a layer's source reads of its LayerParameter
+)  # self.param.pooling_param, HasField("pooling_param")
 
 
 class Field(NamedTuple):
@@ -31,7 +31,6 @@ class Field(NamedTuple):
     fork: bool  # not in BVLC Caffe or SSD
 
 
-@cache
 def parameter_names(type: str) -> tuple[str, ...]:
     """The messages of a LayerParameter that layers of a type read: ("convolution_param",) for "Deconvolution".
 
@@ -39,13 +38,29 @@ def parameter_names(type: str) -> tuple[str, ...]:
     layer names. A type that is not known has at most the first.
     """
     discover()
-    fields = {f.name: f for f in LayerParameter.DESCRIPTOR.fields if f.message_type and f.name.endswith("_param")}
-    own = [name for name, f in fields.items() if f.message_type.name.lower() == f"{type}Parameter".lower()]
+    fields = LayerParameter.DESCRIPTOR.fields_by_name
+    own = [name for name, f in fields.items() if f.message_type and is_named(f.message_type.name, type)]
     cls = REGISTRY.get(type.lower())
-    for module in source_modules(cls) if cls else ():
-        read = _READ.findall(inspect.getsource(sys.modules[module]))
-        own += [dotted or quoted for dotted, quoted in read if (dotted or quoted) in fields]
-    return tuple(dict.fromkeys(own))
+    return tuple(
+        dict.fromkeys([*own, *(name for name in names_read(*source_modules(cls)) if name in fields)] if cls else own)
+    )
+
+
+def is_named(message: str, type: str) -> bool:
+    return message.lower() == f"{type}Parameter".lower()
+
+
+@cache
+def names_read(*modules: str) -> list[str]:
+    """What these modules read of a LayerParameter, in order; nothing of a module that was typed into a console."""
+    found: list[str] = []
+    for module in modules:
+        try:
+            source = inspect.getsource(sys.modules[module])
+        except (OSError, TypeError):
+            continue
+        found += [dotted or quoted for dotted, quoted in _READ.findall(source)]
+    return found
 
 
 def source_modules(cls: type[Layer]) -> list[str]:

@@ -196,15 +196,17 @@ def unfilled(net: NetParameter) -> NetParameter:
     return made
 
 
-def reduced(net: NetParameter, batch: bool = True) -> NetParameter:
-    """The net with narrow fully connected layers, random weights and (`batch`) single images."""
+def reduced(net: NetParameter, small: bool = True) -> NetParameter:
+    """The net with narrow fully connected layers, random weights and, if `small`, few images of moderate size."""
     made = NetParameter()
     made.CopyFrom(net)
     for layer in made.layer:
-        if layer.type == "Input" and batch:
+        if layer.type == "Input" and small:
             for shape in layer.input_param.shape:
                 if len(shape.dim) == 4 and shape.dim[1] > 1 and layer.top[0] == "data":
                     shape.dim[0] = min(shape.dim[0], 2)
+                    if max(shape.dim[2:]) > 400:
+                        shape.dim[2:] = [max(32, side // 64 * 32) for side in shape.dim[2:]]
         for kind, found in (("Yolov3DetectionOutput", "yolov3"), ("YoloDetectionOutput", "yolo")):
             if layer.type == kind:  # random scores leave half a million boxes to suppress
                 getattr(layer, f"{found}_detection_output_param").confidence_threshold = 0.9
@@ -277,12 +279,12 @@ def check(entry: dict[str, Any], phase: str, own_size: bool = True, limit: float
 
 
 def built(given: NetParameter, phase: str) -> Net:
-    """The reduced net; one whose Reshapes count on its own batch keeps that."""
+    """The reduced net; one whose layers count on its own batch or size keeps those."""
     options: dict[str, Any] = {"phase": phase, "stages": stages(given, phase), "device": "cpu", "seed": 1}
     try:
         return Net(reduced(given), **options)
     except BoxpressoError:
-        return Net(reduced(given, batch=False), **options)
+        return Net(reduced(given, small=False), **options)
 
 
 def forward(net: Net) -> None:

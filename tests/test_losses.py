@@ -209,6 +209,16 @@ def test_smooth_l1_worked_by_hand(device):
     close(b, np.array([[-1, -2, 2]]))
 
 
+def test_smooth_l1_weights_are_constants(device):
+    """In py-faster-rcnn's end-to-end nets the weights come from a layer over something that learns, which asks for theirs."""
+    ones = np.ones((2, 3))
+    rig = Rig('type: "SmoothL1Loss"', [3 * ones, ones, ones, ones], device=device)
+    rig.forward()
+    diffs = rig.backward([np.array(2.0)], [True] * 4)
+    for diff, wanted in zip(diffs, (1, -1, 0, 0)):
+        np.testing.assert_array_equal(diff, wanted * ones)
+
+
 @pytest.mark.parametrize("path", CUDA_ONLY, ids=lambda p: p.stem)
 def test_smooth_l1_of_caffe_on_cuda(path: Path, device):
     """Fast R-CNN's layer has sigma and weights; Caffe's own numbers."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from boxpresso import L, ModelError, Net, NetSpec, P
 from boxpresso.__main__ import main
 from boxpresso.catalogue import describe, layer_types, message_fields, parameter_names
+from boxpresso.layers.core import REGISTRY
 from boxpresso.proto import TEST, TRAIN, parse_net
 
 
@@ -163,6 +166,24 @@ def test_two_makers_of_one_blob_are_refused():
 def test_a_type_of_the_users_own_takes_param_str_and_messages():
     layer = L.MyOwn("data", python_param=dict(param_str="{'a': 1}"), name="mine").to_proto().layer[0]
     assert (layer.type, layer.python_param.param_str) == ("MyOwn", "{'a': 1}")
+
+
+def test_a_layer_of_the_users_own_file(tmp_path, monkeypatch):
+    """Written after its type was first asked for, it brings the messages that its source reads."""
+    with pytest.raises(ModelError, match="has no field 'scale'"):
+        L.SpecTestOwn("data", scale=3)
+    (tmp_path / "spec_test_own.py").write_text(
+        "from boxpresso import Layer\n"
+        "class Own(Layer, type='SpecTestOwn', bottoms=1, tops=1):\n"
+        "    def setup(self, bottom, top):\n"
+        "        self.scale = self.param.power_param.scale\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import_module("spec_test_own")
+    try:
+        assert L.SpecTestOwn("data", scale=3).to_proto().layer[0].power_param.scale == 3
+    finally:
+        del REGISTRY["spectestown"]
 
 
 # -- the catalogue -----------------------------------------------------------------------------------------------------
