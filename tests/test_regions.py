@@ -1,4 +1,4 @@
-"""The region layers against recorded outputs of mmcv, torchvision and Caffe, by hand, and on wild input."""
+"""ROIPooling against recorded outputs of mmcv, torchvision and Caffe, by hand, and on wild input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from boxpresso.layers.core import layer_class
 from boxpresso.proto.errors import LayerError
 
 POOLING = 'type: "ROIPooling" roi_pooling_param { %s }'
-ALIGN = 'type: "ROIAlign" roi_align_param { %s }'
 WHOLE = "pooled_h: 2 pooled_w: 2 "
 CAFFE_DROPS = {"f32_bin_edge_quirk", "malformed"}  # whose gradient Caffe loses, see ROIPooling
 FEATURES_ONLY = [True, False]
@@ -71,24 +70,6 @@ def test_roi_pooling_as_mmcv(path, device, monkeypatch):
     assert skipped.any() or np.allclose(wanted, c["grad_input"], atol=1e-5)
 
 
-AVERAGES = [p for p in golden("roi/RoIAlign") if json.loads(str(np.load(p)["params"]))["pool_mode"] == "avg"]
-
-
-@pytest.mark.parametrize("real", ["float", "double"])
-@pytest.mark.parametrize("path", AVERAGES, ids=lambda p: p.stem)
-def test_roi_align_as_mmcv(path, real, device):
-    c = np.load(path)
-    p = json.loads(str(c["params"]))
-    suffix, dtype = ("", np.float32) if real == "float" else ("_f64", np.float64)
-    if "output" + suffix not in c:
-        pytest.skip("not recorded in double")
-    text = f"{sizes(p)} sampling_ratio: {p['sampling_ratio']} aligned: {str(p['aligned']).lower()}"
-    r = Rig(ALIGN % text, [c["input"], c["rois"]], device=device, dtype=dtype)
-    tolerance = {"rtol": 2e-5, "atol": 2e-5} if real == "float" else {"rtol": 1e-9, "atol": 1e-9}
-    close(r.forward()[0], c["output" + suffix], **tolerance)
-    close(r.backward([c["grad_output"]], FEATURES_ONLY)[0], c["grad_input" + suffix], **tolerance)
-
-
 def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
     """Proper regions, some of them partly outside."""
     low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
@@ -96,24 +77,18 @@ def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
     return np.concatenate([rng.integers(0, batch, (count, 1)), low, high], axis=1)
 
 
-EVERY = [
-    POOLING % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5",
-    ALIGN % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 sampling_ratio: 2",
-    ALIGN % "pooled_h: 2 pooled_w: 4 spatial_scale: 0.5 aligned: true",
-]
+TEXT = POOLING % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
 
 
-@pytest.mark.parametrize("text", EVERY, ids=["pooling", "align", "adaptive"])
-def test_gradient(text, device):
+def test_gradient(device):
     rng = np.random.default_rng(1)
     features = rng.permutation(2 * 19 * 6 * 7).reshape(2, 19, 6, 7) / 100.0  # far apart: a maximum that stays one
-    check_gradient(Rig(text, [features, regions(rng, 9, 2, 13)], device=device, dtype=np.float64))
+    check_gradient(Rig(TEXT, [features, regions(rng, 9, 2, 13)], device=device, dtype=np.float64))
 
 
-@pytest.mark.parametrize("text", EVERY, ids=["pooling", "align", "adaptive"])
-def test_new_shapes_no_regions_no_images(text, device):
+def test_new_shapes_no_regions_no_images(device):
     rng = np.random.default_rng(2)
-    r = Rig(text, [rng.standard_normal((2, 3, 8, 9)), regions(rng, 4, 2, 16)], device=device)
+    r = Rig(TEXT, [rng.standard_normal((2, 3, 8, 9)), regions(rng, 4, 2, 16)], device=device)
     first = r.forward()[0]
     kept = [np.array(b.data) for b in r.bottom]
     r.set_bottom(1, np.zeros((0, 5)))
@@ -129,15 +104,14 @@ def test_new_shapes_no_regions_no_images(text, device):
     assert np.array_equal(r.forward()[0], first)
 
 
-@pytest.mark.parametrize("text", EVERY[:2], ids=["pooling", "align"])
-def test_wild_regions_contribute_nothing(text, device):
+def test_wild_regions_contribute_nothing(device):
     """NaN, infinity or a batch index outside the batch: 0, no gradient, and nothing of its neighbours changes."""
     rng = np.random.default_rng(3)
     features, good = rng.standard_normal((2, 3, 8, 9)), regions(rng, 5, 2, 16)
     wild = np.repeat(good, 3, axis=0)
     wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
     wild[[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = (Rig(text, [features, r], device=device) for r in (good, wild))
+    alone, among = (Rig(TEXT, [features, r], device=device) for r in (good, wild))
     wanted, got = alone.forward()[0], among.forward()[0]
     assert np.array_equal(got[::3], wanted)
     assert not got[1::3].any()
@@ -147,11 +121,10 @@ def test_wild_regions_contribute_nothing(text, device):
     assert np.array_equal(got, wanted)
 
 
-@pytest.mark.parametrize("text", EVERY[:2], ids=["pooling", "align"])
-def test_any_finite_region_is_survived(text, device):
+def test_any_finite_region_is_survived(device):
     rng = np.random.default_rng(4)
     numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
-    r = Rig(text, [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (4000, 5))], device=device)
+    r = Rig(TEXT, [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (4000, 5))], device=device)
     top = r.forward()[0]
     assert np.isfinite(top).all()
     assert np.isfinite(r.backward([np.ones(top.shape)], FEATURES_ONLY)[0]).all()
@@ -179,7 +152,7 @@ def test_pooling_by_hand():
 
 def test_pooling_is_the_same_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(6)
-    r = Rig(EVERY[0], [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
+    r = Rig(TEXT, [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
     diff, results = rng.standard_normal(r.top[0].shape), []
     for workers in (1, 2, 5):
         monkeypatch.setattr(r.device, "workers", workers)
@@ -193,7 +166,7 @@ def test_pooling_in_float16(device):
     """Stored in half, computed in float: the top is exact, and the gradient rounded once."""
     rng = np.random.default_rng(7)
     bottoms = [rng.standard_normal((2, 19, 9, 8)), regions(rng, 20, 2, 18)]
-    half, single = (Rig(EVERY[0], bottoms, device=device, dtype=d) for d in (np.float16, np.float32))
+    half, single = (Rig(TEXT, bottoms, device=device, dtype=d) for d in (np.float16, np.float32))
     for i, blob in enumerate(half.bottom):
         single.set_bottom(i, np.array(blob.data))
     assert np.array_equal(half.forward()[0], single.forward()[0])
@@ -208,68 +181,12 @@ def test_pooling_with_padding_as_mscnn():
     assert padded.item() == 66
 
 
-def test_align_by_hand(device):
-    features = np.arange(16.0).reshape(1, 1, 4, 4)  # v = 4 y + x: a bilinear sample is v itself
-    rows = [[0, 0, 0, 2, 2], [0, 0.5, 0.5, 0.75, 0.75], [0, 2, 2, 2, 2]]
-    legacy = Rig(ALIGN % (WHOLE + " sampling_ratio: 2"), [features, rows], device=device).forward()[0][:, 0]
-    np.testing.assert_allclose(legacy[0], [[2.5, 3.5], [6.5, 7.5]], rtol=1e-6)
-    np.testing.assert_allclose(legacy[1], [[3.75, 4.25], [5.75, 6.25]], rtol=1e-6)  # the size is at least 1
-    aligned = Rig(ALIGN % (WHOLE + " aligned: true"), [features, rows], device=device).forward()[0][:, 0]
-    # bins start at -0.5: the first samples are at 0, then at 1
-    np.testing.assert_allclose(aligned[0], [[0, 1], [4, 5]], atol=1e-6)
-    assert not aligned[2].any()  # no size, no samples
-
-
-def test_align_negative_sizes():
-    features = np.arange(16.0).reshape(1, 1, 4, 4)
-    row = [[0, 3, 3, 1, 1]]
-    fixed = Rig(ALIGN % (WHOLE + " aligned: true sampling_ratio: 1"), [features, row]).forward()[0]
-    np.testing.assert_allclose(fixed[0, 0], [[10, 9], [6, 5]])  # samples at 2, then 1
-    assert not Rig(ALIGN % (WHOLE + " aligned: true"), [features, row]).forward()[0].any()
-
-
-def test_align_sample_ratio_is_another_name():
-    rng = np.random.default_rng(5)
-    inputs = [rng.standard_normal((1, 2, 9, 9)), regions(rng, 3, 1, 9)]
-    tops = [Rig(ALIGN % f"{WHOLE} {t}", inputs).forward()[0] for t in ("sampling_ratio: 3", "sample_ratio: 3", "")]
-    assert np.array_equal(tops[0], tops[1])
-    assert not np.array_equal(tops[0], tops[2])
-
-
-def test_align_is_the_same_for_any_number_of_threads(monkeypatch):
-    rng = np.random.default_rng(6)
-    r = Rig(EVERY[1], [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
-    diff = rng.standard_normal(r.top[0].shape)
-    results = []
-    for workers in (1, 2, 5):
-        monkeypatch.setattr(r.device, "workers", workers)
-        results.append((r.forward()[0], r.backward([diff], FEATURES_ONLY)[0]))
-    for top, bottom in results[1:]:
-        assert np.array_equal(top, results[0][0])
-        assert np.array_equal(bottom, results[0][1])
-
-
-def test_align_refuses_absurd_grids():
-    with pytest.raises(LayerError, match="more than 2\\^20 samples"):
-        Rig(ALIGN % WHOLE, [np.zeros((1, 1, 4, 4)), [[0, 0, 0, 1e30, 5]]]).forward()
-    with pytest.raises(LayerError, match="more than 2\\^20 samples"):
-        Rig(ALIGN % (WHOLE + " sampling_ratio: 2000"), [np.zeros((1, 1, 4, 4)), np.zeros((1, 5))])
-    bad = [[5, 0, 0, 1e30, 5], [0, np.nan, 0, 1e30, 1e30], [0, -1e30, -1e30, 1e30, -2e30]]
-    aligned = Rig(ALIGN % (WHOLE + " aligned: true"), [np.ones((1, 1, 4, 4)), bad])
-    assert not aligned.forward()[0].any()  # of no image, NaN, negative: nothing to refuse
-
-
 @pytest.mark.parametrize(
     ("text", "rois", "message"),
     [
         (POOLING % "pooled_h: 2", np.zeros((1, 5)), "pooled_h and pooled_w must be positive"),
         (POOLING % (WHOLE + "spatial_scale: 0"), np.zeros((1, 5)), "spatial_scale"),
         (POOLING % WHOLE, np.zeros((1, 4)), r"must be \(K, 5\)"),
-        (ALIGN % "pooled_w: 2", np.zeros((1, 5)), "pooled_h and pooled_w must be positive"),
-        (ALIGN % (WHOLE + " pool_mode: MAX"), np.zeros((1, 5)), "MAX"),
-        (ALIGN % (WHOLE + " pad_ratio: 0.5"), np.zeros((1, 5)), "pad_ratio"),
-        (ALIGN % WHOLE, np.zeros((3, 6)), r"must be \(K, 5\)"),
-        ('type: "ROIAlign" roi_pooling_param { pooled_h: 7 pooled_w: 7 }', np.zeros((1, 5)), "another operator"),
     ],
 )
 def test_errors(text, rois, message):
@@ -278,9 +195,8 @@ def test_errors(text, rois, message):
 
 
 def test_regions_get_no_gradient():
-    for text in (POOLING, ALIGN):
-        r = Rig(text % WHOLE, [np.zeros((1, 1, 4, 4)), np.zeros((1, 5))])
-        r.forward()
-        with pytest.raises(LayerError, match="no gradient for the regions"):
-            r.backward([np.zeros((1, 1, 2, 2))])
-        assert not r.layer.allow_force_backward(1)
+    r = Rig(POOLING % WHOLE, [np.zeros((1, 1, 4, 4)), np.zeros((1, 5))])
+    r.forward()
+    with pytest.raises(LayerError, match="no gradient for the regions"):
+        r.backward([np.zeros((1, 1, 2, 2))])
+    assert not r.layer.allow_force_backward(1)

@@ -1,123 +1,306 @@
-// roi_align.cu: averages of bilinear samples in the bins of regions, on features with the channels last.
-#include "channels.h"
+// roi_align.cu: averages of bilinear samples in the bins of regions, and their gradients.
+//
+// A sample's weight is a product of a weight of its row and one of its column, and so is whether it lies on the map. So the
+// samples of a bin reach a pixel with (sum of row weights) * (sum of column weights): top = Wy . X . Wx^T / count in each
+// plane, and the gradient is Wy^T . G . Wx / count. The cost depends on the pixels touched, not on the samples.
+#include "columns.h"
+#include "grid.h"
 #include "region.h"
 #include "sample.h"
+#include "tile.h"
 
-#define SAMPLES 64  // of a bin, taken together
-#define OWNED 64    // channels that a block of the backward pass owns; a multiple of TILE
+#define STRIP 4096    // numbers that a block keeps between the two products
+#define PART 16       // channels that a block of the regions' gradient takes
+#define PRODUCTS 256  // of them kept before they are summed
 
-// One region on the map: where it starts, the size of a bin, and the rows and columns of samples in each.
-struct Grid {
-  Real y, x, bin_height, bin_width;
-  int rows, columns;
+// One axis of a region, as lists. By bin: `entries` start[p] to start[p + 1] are the pixels that bin p takes, and with which
+// weight. By pixel: those of pixel `first + i` are the bins that it gives to.
+struct Axis {
+  const int *start, *at;
+  const Real* weight;
+  int first, length;  // the pixels that are touched lie in [first, first + length)
 };
 
-DEVICE Grid grid_of(const Real* region, int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned) {
-  const Real half = aligned ? Real(0.5) : Real(0);
-  const Real x = region[1] * scale - half, y = region[2] * scale - half;
-  Real width = region[3] * scale - half - x, height = region[4] * scale - half - y;
-  if (!aligned) {
-    width = max(width, Real(1));
-    height = max(height, Real(1));
-  }
-  Grid g = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
-  if (sampling_ratio <= 0) {
-    const Real most = 1 << 20;  // the layer has refused what has more samples; this keeps the others' sides an int
-    g.rows = int(max(min(ceil(g.bin_height), most), Real(0)));
-    g.columns = int(max(min(ceil(g.bin_width), most), Real(0)));
-  }
-  return g;
+// Axis 0 (y) or 1 (x) of region k. head: (K, 4): first and length of both; start: (K, places[0] + places[1]); at and
+// weight: (K, room[0] + room[1]).
+DEVICE Axis axis_of(int k, int axis, const int* head, const int* start, const int* at, const Real* weight, int places_y,
+                    int places_x, int room_y, int room_x) {
+  const long long place = (long long)k * (places_y + places_x) + axis * places_y;
+  const long long entry = (long long)k * (room_y + room_x) + axis * room_y;
+  return {start + place, at + entry, weight + entry, head[4 * k + 2 * axis], head[4 * k + 2 * axis + 1]};
 }
 
-// The samples of bin (ph, pw), up to SAMPLES at a time: visit(count, at, weight) with four pixels and weights each. The
-// weights are divided by the number of samples; at is -1 for a sample outside the map, which counts but gives nothing.
-template <class Visit>
-DEVICE void walk(const Grid& g, int ph, int pw, int height, int width, Visit visit) {
-  SHARED int at[4 * SAMPLES];
-  SHARED Real weight[4 * SAMPLES];
-  const int samples = g.rows * g.columns;
-  for (int first = 0; first < samples; first += SAMPLES) {
-    const int count = min(SAMPLES, samples - first);
-    THREAD_LOOP(s, count) {
-      const int row = (first + s) / g.columns, column = first + s - row * g.columns;
-      const Real y = g.y + ph * g.bin_height + (row + Real(0.5)) * g.bin_height / g.rows;
-      const Real x = g.x + pw * g.bin_width + (column + Real(0.5)) * g.bin_width / g.columns;
-      at[4 * s] = -1;
-      if (bilinear(y, x, height, width, at + 4 * s, weight + 4 * s))
-        for (int k = 0; k < 4; ++k) weight[4 * s + k] /= samples;
-    }
-    BARRIER();
-    visit(count, at, weight);
-    BARRIER();
-  }
-}
-
-KERNEL roi_align_turn(int n, const Real* maps, Real* last, int channels, int padded, int area, int tiles) {
-  BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, padded, area, tiles);
-}
-
-KERNEL roi_align_turn_back(int n, const Real* last, Real* maps, int channels, int padded, int area, int tiles) {
-  BLOCK_LOOP(b, n) turn_tile_back(b, last, maps, channels, padded, area, tiles);
-}
-
-// A block owns a region; features: (B, height, width, padded), top: (K, channels, pooled_height, pooled_width).
-KERNEL roi_align_forward(int n, const Real* features, const Real* regions, Real* top, int batch, int channels, int padded,
-                         int height, int width, int pooled_height, int pooled_width, Real scale, int sampling_ratio,
-                         int aligned) {
+// The lists by bin, a block for each region. image: -1 if it contributes nothing; inverse: 1 / the samples of a bin. A pixel
+// is entered once for a bin, and once more with weight 0 if a sample names it so: 0 * infinity is NaN there, as in the sum of
+// single samples. slope and lever, where `slopes` asks for them: how a weight changes with the start of the axis and with the
+// size of a bin.
+KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* head, int* start, int* at, Real* weight,
+                       Real* slope, Real* lever, int slopes, int batch, int height, int width, int pooled_height,
+                       int pooled_width, int room_y, int room_x, Real scale, int sampling_ratio, int aligned) {
   BLOCK_LOOP(k, n) {
-    const int bins = pooled_height * pooled_width, image = image_of(regions + 5 * k, 5, batch);
-    Real* out = top + k * channels * bins;
-    THREAD_LOOP(i, channels * bins) out[i] = 0;
-    BARRIER();
-    if (image < 0) continue;
-    const Grid g = grid_of(regions + 5 * k, pooled_height, pooled_width, scale, sampling_ratio, aligned);
-    const Real* map = features + (long long)image * height * width * padded;
-    for (int bin = 0; bin < bins; ++bin)
-      walk(g, bin / pooled_width, bin % pooled_width, height, width, [&](int count, const int* at, const Real* weight) {
-        THREAD_LOOP(v, padded / LANES) {
-          Real sum[LANES] = {};
-          for (int s = 0; s < 4 * count; s += 4) {
-            if (at[s] < 0) continue;
-            for (int corner = s; corner < s + 4; ++corner) {
-              const Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-              for (int lane = 0; lane < LANES; ++lane) sum[lane] += weight[corner] * pixel[lane];
+    THREAD_LOOP(axis, 2) {
+      const Real* region = rows + 5 * (long long)k;
+      const int found = image_of(region, 5, batch), bins = axis ? pooled_width : pooled_height, size = axis ? width : height;
+      const int room = axis ? room_x : room_y;
+      const Grid g = grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
+      const Real from = axis ? g.x : g.y, bin = axis ? g.bin_width : g.bin_height;
+      const int samples = found < 0 || g.rows * g.columns == 0 ? 0 : axis ? g.columns : g.rows;
+      int* begin = start + (long long)k * (pooled_height + pooled_width + 2) + axis * (pooled_height + 1);
+      const long long offset = (long long)k * (room_y + room_x) + axis * room_y;
+      int count = 0, low = size, high = -1;
+      for (int p = 0; p < bins; ++p) {
+        begin[p] = count;
+        const Real edge = from + p * bin, step = bin / max(samples, 1);
+        int s = 0, end = samples;
+        if (samples > 0 && abs(step) > 0) {  // samples that are clearly off the map are passed over
+          const Real a = (-2 - edge) / step, b = (size + 1 - edge) / step, most = samples;
+          s = int(max(min(min(a, b) - 2, most), Real(0)));
+          end = int(max(min(max(a, b) + 2, most), Real(0)));
+        }
+        for (; s < end; ++s) {
+          const int i = bin < 0 ? samples - 1 - s : s;  // pixels ascend
+          const Real c = edge + (i + Real(0.5)) * bin / samples;
+          int pixel[2];
+          Real part;
+          if (!neighbours(c, size, pixel, pixel + 1, &part)) continue;
+          low = min(low, pixel[0]);
+          high = max(high, pixel[1]);
+          for (int side = 0; side < 2; ++side) {
+            const Real w = side ? part : 1 - part;
+            int e = count - 1;
+            while (e >= begin[p] && (at[offset + e] > pixel[side] ||
+                                     (at[offset + e] == pixel[side] && (weight[offset + e] != 0) != (w != 0))))
+              --e;
+            if (e < begin[p] || at[offset + e] != pixel[side]) {
+              if (count == room) continue;  // only where rounding of 1e7 and more folds the bins onto each other
+              e = count++;
+              at[offset + e] = pixel[side];
+              weight[offset + e] = 0;
+              if (slopes) slope[offset + e] = lever[offset + e] = 0;
+            }
+            weight[offset + e] += w;
+            if (slopes && c > 0 && pixel[0] < pixel[1]) {
+              slope[offset + e] += side ? 1 : -1;
+              lever[offset + e] += (side ? 1 : -1) * (p + (i + Real(0.5)) / samples);
             }
           }
-          const int last = min(LANES, channels - v * LANES);
-          for (int lane = 0; lane < last; ++lane) out[(v * LANES + lane) * bins + bin] += sum[lane];
         }
-      });
+      }
+      begin[bins] = count;
+      head[4 * k + 2 * axis] = min(low, max(high, 0));
+      head[4 * k + 2 * axis + 1] = max(high - low + 1, 0);
+      if (axis == 0) {
+        image[k] = found;
+        inverse[k] = g.rows > 0 && g.columns > 0 ? 1 / (Real(g.rows) * Real(g.columns)) : Real(0);
+      }
+    }
   }
 }
 
-// A block owns OWNED channels of an image in diff (B, height, width, padded), which is 0 before, and takes the regions of
-// that image in order.
-KERNEL roi_align_backward(int n, const Real* top_diff, const Real* regions, Real* diff, int count, int batch, int channels,
-                          int padded, int height, int width, int pooled_height, int pooled_width, Real scale,
-                          int sampling_ratio, int aligned) {
+// The lists by pixel, from those by bin.
+KERNEL roi_align_turn(int n, const int* head, const int* start, const int* at, const Real* weight, int* pixel_start,
+                      int* bin, Real* pixel_weight, int height, int width, int pooled_height, int pooled_width, int room_y,
+                      int room_x) {
+  BLOCK_LOOP(k, n) {
+    THREAD_LOOP(axis, 2) {
+      const int bins = axis ? pooled_width : pooled_height;
+      const Axis list = axis_of(k, axis, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+      int* begin = pixel_start + (long long)k * (height + width + 2) + axis * (height + 1);
+      const long long offset = (long long)k * (room_y + room_x) + axis * room_y;
+      for (int i = 0; i <= list.length; ++i) begin[i] = 0;
+      for (int e = 0; e < list.start[bins]; ++e) ++begin[list.at[e] - list.first];
+      for (int i = 0, sum = 0; i <= list.length; ++i) {  // where the pixel's entries end
+        sum += begin[i];
+        begin[i] = sum;
+      }
+      for (int p = bins - 1; p >= 0; --p)
+        for (int e = list.start[p + 1] - 1; e >= list.start[p]; --e) {
+          const long long place = offset + --begin[list.at[e] - list.first];
+          bin[place] = p;
+          pixel_weight[place] = list.weight[e];
+        }
+    }
+  }
+}
+
+// A strip holds some lines, which are bins of channels (line = channel * pooled_height + ph), of so many columns. COLUMNS
+// lines at a time stand side by side, so that either product works on vectors.
+DEVICE Columns& strip_at(Real* strip, int block, int column, int columns) {
+  return *(Columns*)(strip + (block * columns + column) * COLUMNS);
+}
+
+// The first product: of each line, from column `left` on, the weighted sum of its rows.
+template <class Map>
+DEVICE void sum_rows(const Map* maps, const Axis& y, int first, int lines, int left, int columns, int area, int width,
+                     int pooled_height, Real* strip) {
+  TILE_LOOP(block, v, (lines + COLUMNS - 1) / COLUMNS, (columns + COLUMNS - 1) / COLUMNS) {
+    const int from = max(min(v * COLUMNS, columns - COLUMNS), 0);  // the last vector may overlap the one before
+    Columns rows[COLUMNS];
+    for (int i = 0; i < COLUMNS; ++i) {
+      const int line = min(first + block * COLUMNS + i, first + lines - 1), channel = line / pooled_height;
+      const int p = line - channel * pooled_height;
+      const Map* map = maps + (long long)channel * area + left + from;
+      Columns sum = {};
+      for (int e = y.start[p]; e < y.start[p + 1]; ++e)
+        sum += y.weight[e] * load(map + y.at[e] * width, columns);
+      rows[i] = sum;
+    }
+    transpose(rows);
+    for (int x = 0; x < min(COLUMNS, columns); ++x) strip_at(strip, block, from + x, columns) = rows[x];
+  }
+}
+
+// A block owns a region in `group` channels; features: (B, C, height, width), top: (K, C, pooled_height, pooled_width).
+KERNEL roi_align_forward(int n, const Store* features, const int* image, const Real* inverse, const int* head,
+                         const int* start, const int* at, const Real* weight, Store* top, int regions, int channels,
+                         int group, int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
   BLOCK_LOOP(b, n) {
-    const int shares = (padded + OWNED - 1) / OWNED, image = b / shares, first = (b - image * shares) * OWNED;
-    const int bins = pooled_height * pooled_width, vectors = min(OWNED, padded - first) / LANES;
-    Real* map = diff + (long long)image * height * width * padded + first;
-    for (int k = 0; k < count; ++k) {
-      if (image_of(regions + 5 * k, 5, batch) != image) continue;
-      const Grid g = grid_of(regions + 5 * k, pooled_height, pooled_width, scale, sampling_ratio, aligned);
-      const Real* given = top_diff + (k * channels + first) * bins;
-      for (int bin = 0; bin < bins; ++bin)
-        walk(g, bin / pooled_width, bin % pooled_width, height, width, [&](int samples, const int* at, const Real* weight) {
-          THREAD_LOOP(v, vectors) {
-            Real gradient[LANES] = {};
-            const int last = min(LANES, channels - first - v * LANES);
-            for (int lane = 0; lane < last; ++lane) gradient[lane] = given[(v * LANES + lane) * bins + bin];
-            for (int s = 0; s < 4 * samples; s += 4) {
-              if (at[s] < 0) continue;
-              for (int corner = s; corner < s + 4; ++corner) {
-                Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-                for (int lane = 0; lane < LANES; ++lane) pixel[lane] += weight[corner] * gradient[lane];
-              }
-            }
+    SHARED Real strip[STRIP];
+    const int k = b % regions, channel = b / regions * group, bins = pooled_height * pooled_width, area = height * width;
+    const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const int all = min(group, channels - channel) * pooled_height;
+    Store* out = top + ((long long)k * channels + channel) * bins;
+    if (image[k] < 0 || y.length == 0 || x.length == 0) {
+      THREAD_LOOP(i, all * pooled_width) out[i] = Real(0);
+      continue;
+    }
+    const Store* maps = features + ((long long)image[k] * channels + channel) * area;
+    const int span = min(max(x.length, COLUMNS), width), begin = min(x.first, width - span);
+    const int columns = min(span, STRIP / COLUMNS), lines = STRIP / columns / COLUMNS * COLUMNS;
+    for (int first = 0; first < all; first += lines)
+      for (int left = begin; left < begin + span; left += columns) {
+        const int some = min(columns, begin + span - left), count = min(lines, all - first);
+        sum_rows(maps, y, first, count, left, some, area, width, pooled_height, strip);
+        BARRIER();
+        TILE_LOOP(block, p, (count + COLUMNS - 1) / COLUMNS, pooled_width) {
+          Columns sum = {};
+          for (int e = x.start[p]; e < x.start[p + 1]; ++e)
+            if (unsigned(x.at[e] - left) < unsigned(some))
+              sum += x.weight[e] * strip_at(strip, block, x.at[e] - left, some);
+          sum *= inverse[k];
+          Store* place = out + (first + block * COLUMNS) * pooled_width + p;
+          for (int i = 0; i < min(COLUMNS, count - block * COLUMNS); ++i)
+            place[i * pooled_width] = (left > begin ? Real(place[i * pooled_width]) : Real(0)) + item(sum, i);
+        }
+        BARRIER();
+      }
+  }
+}
+
+// A block owns a plane of sums (B, C, height, width) and takes the regions of its image in order, by pixel: each number has
+// one owner and one order.
+KERNEL roi_align_backward(int n, const Store* top_diff, const int* image, const Real* inverse, const int* head,
+                          const int* start, const int* at, const Real* weight, Real* sums, int regions, int channels,
+                          int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
+  BLOCK_LOOP(plane, n) {
+    SHARED Real strip[STRIP];
+    const int found = plane / channels, channel = plane - found * channels;
+    Real* map = sums + (long long)plane * height * width;
+    THREAD_LOOP(i, height * width) map[i] = 0;
+    BARRIER();
+    for (int k = 0; k < regions; ++k) {
+      if (image[k] != found) continue;
+      const Axis y = axis_of(k, 0, head, start, at, weight, height + 1, width + 1, room_y, room_x);
+      const Axis x = axis_of(k, 1, head, start, at, weight, height + 1, width + 1, room_y, room_x);
+      const Store* given = top_diff + ((long long)k * channels + channel) * pooled_height * pooled_width;
+      const int most = STRIP / pooled_height;
+      for (int left = 0; left < x.length; left += most) {
+        const int columns = min(most, x.length - left);
+        TILE_LOOP(p, i, pooled_height, columns) {
+          Real sum = 0;
+          for (int e = x.start[left + i]; e < x.start[left + i + 1]; ++e)
+            sum += x.weight[e] * Real(given[p * pooled_width + x.at[e]]);
+          strip[p * columns + i] = sum * inverse[k];
+        }
+        BARRIER();
+        TILE_LOOP(row, v, y.length, (columns + COLUMNS - 1) / COLUMNS) {
+          const int begin = y.start[row], end = y.start[row + 1], i = v * COLUMNS;
+          if (begin == end) continue;
+          Real* out = map + (y.first + row) * width + x.first + left;
+          if (i + COLUMNS <= columns) {
+            Columns sum = *(const Columns*)(out + i);
+            for (int e = begin; e < end; ++e) sum += y.weight[e] * load(strip + y.at[e] * columns + i, COLUMNS);
+            *(Columns*)(out + i) = sum;
+          } else {
+            for (int e = begin; e < end; ++e)
+              for (int j = i; j < columns; ++j) out[j] += y.weight[e] * strip[y.at[e] * columns + j];
           }
-        });
+        }
+        BARRIER();
+      }
+    }
+  }
+}
+
+// The sums that the regions' gradient is made of, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
+// respect to where y starts, the height of a bin, where x starts, and the width of a bin.
+KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* image, const Real* inverse,
+                       const int* head, const int* start, const int* at, const Real* weight, const Real* slope,
+                       const Real* lever, Real* parts, int regions, int channels, int height, int width, int pooled_height,
+                       int pooled_width, int room_y, int room_x) {
+  BLOCK_LOOP(b, n) {
+    SHARED Real product[4][PRODUCTS], total[4];
+    const int k = b % regions, channel = b / regions * PART, bins = pooled_height * pooled_width, area = height * width;
+    const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const Real *slope_y = slope + (y.weight - weight), *lever_y = lever + (y.weight - weight);
+    const Real *slope_x = slope + (x.weight - weight), *lever_x = lever + (x.weight - weight);
+    const Store* maps = features + ((long long)max(image[k], 0) * channels + channel) * area;
+    const Store* given = top_diff + ((long long)k * channels + channel) * bins;
+    const int all = image[k] < 0 ? 0 : min(PART, channels - channel) * bins;
+    THREAD_LOOP(t, 4) total[t] = 0;
+    for (int first = 0; first < all; first += PRODUCTS) {
+      const int count = min(PRODUCTS, all - first);
+      THREAD_LOOP(i, count) {
+        const int bin = (first + i) % bins, ph = bin / pooled_width, pw = bin % pooled_width;
+        const Store* map = maps + (long long)((first + i) / bins) * area;
+        Real move_y = 0, stretch_y = 0, move_x = 0, stretch_x = 0;
+        for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
+          Real across = 0, across_slope = 0, across_lever = 0;
+          for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) {
+            const Real value = Real(map[y.at[e] * width + x.at[f]]);
+            across += x.weight[f] * value;
+            across_slope += slope_x[f] * value;
+            across_lever += lever_x[f] * value;
+          }
+          move_y += slope_y[e] * across;
+          stretch_y += lever_y[e] * across;
+          move_x += y.weight[e] * across_slope;
+          stretch_x += y.weight[e] * across_lever;
+        }
+        const Real gradient = Real(given[first + i]) * inverse[k];
+        product[0][i] = move_y * gradient;
+        product[1][i] = stretch_y * gradient;
+        product[2][i] = move_x * gradient;
+        product[3][i] = stretch_x * gradient;
+      }
+      BARRIER();
+      THREAD_LOOP(t, 4)
+        for (int i = 0; i < count; ++i) total[t] += product[t][i];
+      BARRIER();
+    }
+    THREAD_LOOP(t, 4) parts[4 * (long long)b + t] = total[t];
+  }
+}
+
+// The gradient of (batch index, x1, y1, x2, y2) from those sums; the number of samples is taken as fixed, and so is a size
+// that is held at 1.
+KERNEL roi_align_corners(int n, const Real* parts, const Real* rows, Store* diff, int count, int pooled_height,
+                         int pooled_width, Real scale, int aligned) {
+  GRID_LOOP(k, n) {
+    Real sum[4] = {};
+    for (int part = 0; part < count; ++part)
+      for (int t = 0; t < 4; ++t) sum[t] += parts[4 * ((long long)part * n + k) + t];
+    const Real* region = rows + 5 * (long long)k;
+    Store* out = diff + 5 * (long long)k;
+    out[0] = Real(0);
+    for (int axis = 0; axis < 2; ++axis) {  // x, then y
+      const Real length = (region[3 + axis] - region[1 + axis]) * scale;
+      const bool moves = aligned || length > 1;
+      const Real end = moves ? sum[3 - 2 * axis] / (axis ? pooled_height : pooled_width) : Real(0);
+      out[1 + axis] = scale * (sum[2 - 2 * axis] - end);
+      out[3 + axis] = scale * end;
     }
   }
 }

@@ -1,103 +1,187 @@
-"""ROIAlign: the average of bilinear samples in each bin of each region (Mask R-CNN)."""
+"""ROIAlign: bilinear samples in each bin of each region, their average or the largest (Mask R-CNN)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .core import Kernels, Layer
+from .core.kernel import real_of
+from .core.regions import KERNELS, MOST, check_grids, check_regions, widened
 
-TILE, OWNED = 16, 64  # as in channels.h and roi_align.cu
-MOST = 2**20  # samples of a bin: more is no region but an error
+SLAB, PART = 16, 16  # as in slab.h and roi_align.cu
+LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
+OTHERS = {
+    "pad_ratio": "MS-CNN's and others'",
+    "roi_end_mode": "an accelerator vendor's",
+    "position_sensitive": "another fork's position-sensitive",
+    "topk": "PerfXLab's pyramid",
+    "aligned_h": "chuanqi305's",
+    "aligned_w": "chuanqi305's",
+}
 
 
-class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=1):
+class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
-    top (K, C, pooled_h, pooled_w). roi_align_param: a region is scaled by spatial_scale, its size is at least 1; with
-    `aligned` half a pixel is taken off and there is no smallest size. Each bin is the average of sampling_ratio^2
-    samples, or, from 0 down, of ceil(size of the bin) in each direction. A sample outside [-1, H] x [-1, W] counts as
-    0; the gradient goes to the four pixels of each sample, none to the regions. A region with NaN, infinity or a batch
-    index outside the batch gives 0; one whose bins would take more than 2^20 samples is an error; an aligned one of
-    negative size gives 0, or with a fixed sampling_ratio samples backwards.
+    top 0 (K, C, pooled_h, pooled_w). roi_align_param: a region is scaled by spatial_scale, its size is at least 1; with
+    `aligned` half a pixel is taken off and there is no smallest size. Each bin is the average (pool_mode AVG) or the
+    largest (MAX) of sampling_ratio^2 bilinear samples, or, from 0 down, of ceil(size of the bin) in each direction
+    (sample_ratio is another name). A sample outside [-1, H] x [-1, W] counts as 0. MAX offers tops 1 and 2, where the
+    largest sample lies: its y and its x on the map, -1 where none is larger than the smallest number.
+
+    Gradients: to the features, through the four pixels of each sample; of AVG also to the regions where propagate_down
+    asks for it, with the number of samples taken as fixed, which no other program has. A sample of MAX exactly at y = -1
+    loses its gradient, as in mmcv.
+
+    A region with NaN, infinity or a batch index outside the batch gives 0; one whose bins would take more than 2^20
+    samples is an error; an aligned one of negative size gives 0, or with a fixed sampling_ratio samples backwards; MAX of
+    no samples is the smallest number. float16 is a type to store in: regions may be float32 beside it, and all
+    arithmetic is in float32.
+
+    Forks have other operators under this name. Those that a prototxt tells apart (roi_pooling_param, pad_ratio,
+    roi_end_mode, position_sensitive, topk, aligned_h) are refused; the maximum of caffe-mask-rcnn, fallingdust and
+    fireae reads roi_align_param with the same three fields and nothing tells it from the average.
     Source: He et al. 2017; numbers as mmcv, detectron2 and torchvision have them.
     """
 
     kernels = Kernels("roi_align.cu")
+    largest = Kernels("roi_align_max.cu")
 
     def setup(self, bottom, top) -> None:
         p = self.param.roi_align_param
         self.need(
             self.param.HasField("roi_align_param"),
-            "roi_align_param is missing; an ROIAlign with roi_pooling_param (Cascade R-CNN's corner grid, MS-CNN's and "
-            "others' maximum) is another operator of that name, not known here",
+            "roi_align_param is missing; an ROIAlign with roi_pooling_param (Cascade R-CNN's grid of corners, whose "
+            "average a Pooling layer takes; the maximum of frcnn and caffe-wsl) is another operator of that name, which "
+            "Boxpresso does not have",
         )
-        self.need(p.pool_mode == p.AVG, "pool_mode MAX is not there yet; AVG, the default, is")
-        for name in ("pad_ratio", "roi_end_mode", "position_sensitive", "topk", "aligned_h", "aligned_w"):
-            self.need(not getattr(p, name), f"{name} belongs to another program's ROIAlign, which is not known here")
+        for name, whose in OTHERS.items():
+            self.need(not getattr(p, name), f"{name} belongs to {whose} ROIAlign, an operator that Boxpresso does not have")
         self.pooled = p.pooled_h, p.pooled_w
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
-        self.scale, self.aligned = p.spatial_scale, int(p.aligned)
+        self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
+        self.scale, self.aligned, self.max = p.spatial_scale, int(p.aligned), p.pool_mode == p.MAX
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
-        self.turned = self.device.empty((0,), self.dtype)  # the features with the channels last, made by reshape
         self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
-        self.need(
-            self.ratio**2 <= MOST or self.ratio < 0, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
-        )
+        self.need(self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples")
+        self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
+        self.real = real_of(self.dtype)
+        self.key: tuple | None = None  # the shapes that the scratch arrays are for
+
+    def room(self, size: int, bins: int) -> int:
+        """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
+        by_pixel = 2 * (size + 1 + 3 * bins)
+        return by_pixel if self.ratio <= 0 else min(by_pixel, 2 * self.ratio * bins)
 
     def reshape(self, bottom, top) -> None:
-        batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
-        shape = bottom[1].shape
-        self.need(
-            len(shape) >= 2 and np.prod(shape[1:]) == 5,
-            f"bottom 1, the regions, must be (K, 5): batch index, x1, y1, x2, y2; got {shape}",
-        )
-        self.regions, self.padded = shape[0], -(-channels // TILE) * TILE
-        top[0].reshape(self.regions, channels, *self.pooled)
-        self.tiles = -(-height * width // TILE)
-        if self.turned.shape != (batch, height * width, self.padded):
-            self.turned = self.device.empty((batch, height * width, self.padded), self.dtype)
+        self.batch, self.channels, *self.size = self.axes(bottom[0], 4, "bottom 0")
+        self.regions = check_regions(self, bottom[1], 5)
+        for blob in top:
+            blob.reshape(self.regions, self.channels, *self.pooled)
+        self.rooms = [self.room(size, bins) for size, bins in zip(self.size, self.pooled)]
+        key = bottom[0].shape, self.regions
+        if self.key != key:
+            self.key = key
+            self.made: dict[str, tuple] = {}
 
-    def check_grids(self, regions: np.ndarray, batch: int) -> None:
-        """Raises for a region whose adaptive grid is absurd; what contributes nothing is passed over."""
-        regions = regions.reshape(-1, 5)
-        with np.errstate(all="ignore"):
-            valid = np.isfinite(regions).all(1) & (regions[:, 0] > -1) & (regions[:, 0] < batch)
-            size = (regions[:, 3:] - regions[:, 1:3]) * self.scale
-            size = size if self.aligned else np.maximum(size, 1)
-            samples = np.ceil(np.maximum(size, 0) / self.pooled[::-1]).prod(1)
-        bad = np.flatnonzero(valid & ~(samples <= MOST))
-        self.need(
-            not len(bad),
-            f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {regions[bad[:1]]}; "
-            "set sampling_ratio, or look where the regions come from",
-        )
+    def scratch(self, name: str, *arrays: tuple[tuple[int, ...], object]) -> tuple:
+        """Arrays of these shapes and dtypes under a name, kept until the shapes of the bottoms change."""
+        if name not in self.made:
+            self.made[name] = tuple(self.device.empty(shape, dtype) for shape, dtype in arrays)
+        return self.made[name]
+
+    @property
+    def lists(self) -> tuple:
+        """start, at and weight of the lists by bin."""
+        count, entries = (self.regions, sum(self.pooled) + 2), (self.regions, sum(self.rooms))
+        return self.scratch("lists", (count, np.int32), (entries, np.int32), (entries, self.real))
+
+    @property
+    def heads(self) -> tuple:
+        """image, inverse and head of each region."""
+        k = self.regions
+        return self.scratch("heads", ((k,), np.int32), ((k,), self.real), ((k, 4), np.int32))
+
+    def make_lists(self, rows, slopes=None) -> None:
+        start, at, weight = self.lists
+        slope, lever = slopes or (weight, weight)
+        self.kernels.roi_align_lists(
+            self.regions, rows, *self.heads, start, at, weight, slope, lever, int(slopes is not None), self.batch,
+            *self.size, *self.pooled, *self.rooms, self.scale, self.ratio, self.aligned,
+        )  # fmt: skip
 
     def forward(self, bottom, top) -> None:
-        batch, channels, height, width = bottom[0].shape
+        features, rows = bottom[0].data, widened(self, bottom[1].data, self.real)
         if self.ratio <= 0:
-            self.check_grids(np.asarray(bottom[1].data), batch)
-        area = height * width
-        self.kernels.roi_align_turn(
-            batch * self.tiles, bottom[0].data, self.turned, channels, self.padded, area, self.tiles
-        )
-        self.kernels.roi_align_forward(
-            self.regions, self.turned, bottom[1].data, top[0].data, batch, channels, self.padded, height, width,
+            check_grids(self, np.asarray(rows), self.batch, self.scale, self.pooled, not self.aligned)
+        if self.batch == 0:
+            for blob in top:
+                blob.data.fill(0 if blob is top[0] else -1)
+        elif self.max:
+            self.forward_max(features, rows, top)
+        else:
+            self.make_lists(rows)
+            group = max(LINES[self.device.kind] // self.pooled[0], 1)
+            self.kernels.roi_align_forward(
+                -(-self.channels // group) * self.regions, features, *self.heads, *self.lists, top[0].data, self.regions,
+                self.channels, group, *self.size, *self.pooled, *self.rooms,
+            )  # fmt: skip
+
+    def forward_max(self, features, rows, top) -> None:
+        area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
+        (packed,) = self.scratch("slabs", ((self.batch, slabs, area, SLAB), self.real))
+        places = self.scratch("places", *[(top[0].shape, self.real)] * 2)
+        self.largest.roi_align_max_pack(self.batch * slabs, features, packed, self.channels, area)
+        self.largest.roi_align_max_forward(
+            slabs * self.regions, packed, rows, top[0].data, *places, self.regions, self.batch, self.channels, *self.size,
             *self.pooled, self.scale, self.ratio, self.aligned,
         )  # fmt: skip
+        for place, blob in zip(places, top[1:]):
+            KERNELS.narrow(blob.count, place, blob.data)
 
     def backward(self, top, propagate_down, bottom) -> None:
-        self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
-        if not propagate_down[0]:
+        rows = widened(self, bottom[1].data, self.real)
+        if propagate_down[0]:
+            self.backward_features(top[0].diff, rows, bottom[0].diff)
+        if propagate_down[1]:
+            self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
+            self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
+
+    def backward_features(self, top_diff, rows, diff) -> None:
+        planes = self.batch * self.channels
+        sums = diff if self.real == self.dtype else self.scratch("sums", (diff.shape, self.real))[0]
+        if self.max and self.batch:
+            places = self.scratch("places", *[(top_diff.shape, self.real)] * 2)
+            self.largest.roi_align_max_backward(
+                planes, top_diff, *places, rows, sums, self.regions, self.batch, self.channels, *self.size, *self.pooled,
+                self.scale, self.ratio, self.aligned,
+            )  # fmt: skip
+        elif self.batch:
+            pixels, entries = (self.regions, sum(self.size) + 2), (self.regions, sum(self.rooms))
+            turned = self.scratch("turned", (pixels, np.int32), (entries, np.int32), (entries, self.real))
+            head = self.heads[-1]
+            self.kernels.roi_align_turn(self.regions, head, *self.lists, *turned, *self.size, *self.pooled, *self.rooms)
+            self.kernels.roi_align_backward(
+                planes, top_diff, *self.heads, *turned, sums, self.regions, self.channels, *self.size, *self.pooled,
+                *self.rooms,
+            )  # fmt: skip
+        if sums is not diff:
+            KERNELS.narrow(diff.size, sums, diff)
+
+    def backward_regions(self, top_diff, features, rows, diff) -> None:
+        parts = -(-self.channels // PART)
+        entries = (self.regions, sum(self.rooms))
+        slopes = self.scratch("slopes", (entries, self.real), (entries, self.real))
+        (sums,) = self.scratch("parts", ((parts, self.regions, 4), self.real))
+        if self.batch == 0:
+            diff.fill(0)
             return
-        batch, channels, height, width = bottom[0].shape
-        self.turned.fill(0)
-        self.kernels.roi_align_backward(
-            batch * -(-self.padded // OWNED), top[0].diff, bottom[1].data, self.turned, self.regions, batch, channels,
-            self.padded, height, width, *self.pooled, self.scale, self.ratio, self.aligned,
+        self.make_lists(rows, slopes)
+        self.kernels.roi_align_moves(
+            parts * self.regions, features, top_diff, *self.heads, *self.lists, *slopes, sums, self.regions, self.channels,
+            *self.size, *self.pooled, *self.rooms,
         )  # fmt: skip
-        self.kernels.roi_align_turn_back(
-            batch * self.tiles, self.turned, bottom[0].diff, channels, self.padded, height * width, self.tiles
-        )
+        self.kernels.roi_align_corners(self.regions, sums, rows, diff, parts, *self.pooled, self.scale, self.aligned)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

@@ -43,8 +43,8 @@ DEVICE Lanes gather(const Store* maps, int channel, int channels, int area, int 
 #endif
   return made;
 }
-template <class Value>  // Lanes or Places
-DEVICE void scatter(Store* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {
+template <class To, class Value>  // Store, Real or int; Lanes or Places
+DEVICE void scatter(To* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {
   const int first = channel + group * LANES, count = min(LANES, channels - first);
   for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = Real(lane(value, i));
 }

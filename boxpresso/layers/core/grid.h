@@ -1,0 +1,42 @@
+// grid.h: where the align family takes its samples: rows x columns in each bin of a region.
+#pragma once
+#include "kernel.h"
+
+struct Grid {
+  Real y, x, bin_height, bin_width;  // where the region starts, and the size of a bin, in pixels of the map
+  int rows, columns;                 // of samples in a bin; 0 for a region that has none
+};
+
+// A size in pixels of the map in bins, sampled at sampling_ratio^2 points each or, from 0 down, at one per pixel begun. The
+// layer has refused what has more than 2^20 samples a bin. What overflows has no samples.
+DEVICE Grid grid_of(Real y, Real x, Real height, Real width, int pooled_height, int pooled_width, int sampling_ratio) {
+  Grid g = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
+  if (sampling_ratio <= 0) {
+    const Real most = 1 << 20;
+    g.rows = int(max(Real(0), min(most, ceil(g.bin_height))));  // NaN becomes most
+    g.columns = int(max(Real(0), min(most, ceil(g.bin_width))));
+  }
+  if (!(abs(x) + abs(y) + abs(width) + abs(height) <= REAL_MAX)) g.rows = g.columns = 0;
+  return g;
+}
+
+// The grid of a region (batch index, x1, y1, x2, y2). `aligned` takes half a pixel off; without, the size is at least 1.
+DEVICE Grid grid_of(const Real* region, int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned) {
+  const Real half = aligned ? Real(0.5) : Real(0);
+  const Real x = region[1] * scale - half, y = region[2] * scale - half;
+  Real width = region[3] * scale - half - x, height = region[4] * scale - half - y;
+  if (!aligned) {
+    width = max(width, Real(1));
+    height = max(height, Real(1));
+  }
+  return grid_of(y, x, height, width, pooled_height, pooled_width, sampling_ratio);
+}
+
+// How many bins of an axis lie between two whose samples share no pixel, at least: samples that are `reach` apart do not.
+// That is 4 along an axis of the map, for each sample has 2 pixels there and the borders may draw two samples together by 1
+// each, and 6 across. Far from the map, where coordinates are rounded, no two bins are taken to be apart.
+DEVICE int apart(Real start, Real bin, int samples, int bins, Real reach) {
+  const Real size = abs(bin);
+  if (!(abs(start) + bins * size < 65536) || size == 0 || samples < 1) return bins;
+  return int(max(min(1 + ceil((reach - size / samples) / size), Real(bins)), Real(1)));
+}
