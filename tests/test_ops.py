@@ -244,6 +244,27 @@ def test_layers_are_kept_but_not_too_many():
     assert not hasattr(local, "layers")
 
 
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_backward_after_other_calls_of_the_same_layer(name, given, options, text):
+    op = getattr(ops, name)
+    call = Call(op, *op.bind(**given, **options))
+    result = call.forward()
+    other = {n: np.concatenate([a, -a]) if len(a) == 2 and n != "rois" else 2 * a for n, a in given.items()}
+    op(**other, **options)
+    wanted = [n in gradients(name, given) for n in op.inputs]
+    made = dict(zip(op.inputs, call.backward(result, [w and a is not None for w, a in zip(wanted, call.arrays)])))
+    for key, value in op.backward(result, **given, **options).items():
+        assert np.array_equal(made[key], value), key
+
+
+def test_only_the_gradients_that_are_wanted():
+    given = {"x": X, "rois": ROIS, "offset": OFFSET}
+    grads = ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["offset"])
+    assert list(grads) == ["offset"]
+    with pytest.raises(BoxpressoError, match="wanted names"):
+        ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["mask"])
+
+
 def test_signatures_are_those_that_one_writes():
     assert list(inspect.signature(ops.roi_align).parameters)[:7] == [
         "x", "rois", "output_size", "spatial_scale", "sampling_ratio", "aligned", "pool_mode",

@@ -51,14 +51,26 @@ def take(x: Any, device: Any, dtype: Any = None) -> Any:
     if device_of(x).name != device.name:
         raise BoxpressoError(f"all arrays must be on {device.name}, where the first is; one is on {device_of(x).name}")
     if device.kind == "cpu":
-        host = x if isinstance(x, (np.ndarray, list, tuple, float, int)) else np.from_dlpack(x)
-        return np.ascontiguousarray(host, dtype)
-    taken = x if isinstance(x, Array) else from_dlpack(x, device) if hasattr(x, "__dlpack__") else from_interface(x, device)
+        return np.ascontiguousarray(on_host(x), dtype)
+    if isinstance(x, Array):
+        taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
+    else:
+        taken = from_dlpack(x, device) if hasattr(x, "__dlpack__") else from_interface(x, device)
     if dtype is None or taken.dtype == dtype:
         return taken
     made = device.empty(taken.shape, dtype)
     made[...] = np.asarray(taken)
     return made
+
+
+def on_host(x: Any) -> np.ndarray:
+    """An array of the CPU as numpy's, over the same memory where that can be."""
+    if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
+        return np.asarray(x)
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise BoxpressoError(f"this {type(x).__name__} cannot be taken by DLPack: {error}") from error
 
 
 def borrowed(device: Any, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any) -> Array:

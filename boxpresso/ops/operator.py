@@ -34,6 +34,16 @@ class Plan:
     remembers: bool = True  # whether its backward needs what its forward left
 
 
+@dataclass
+class Kept:
+    """A layer between its calls: which of them it is shaped for, and whether it has run forward for that one."""
+
+    layer: Layer
+    user: object = None
+    ran: bool = False
+    lock: threading.RLock = field(default_factory=threading.RLock)  # autograd may go backward in a thread of its own
+
+
 class Operator(Generic[P]):
     """A function of arrays and its gradient; `describe`, which it is made from, gives its signature and its Plan."""
 
@@ -46,12 +56,18 @@ class Operator(Generic[P]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         return Call(self, *self.bind(*args, **kwargs)).forward()
 
-    def backward(self, grad: Any, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
-        """The gradients of sum(grad * result) with respect to the inputs that have one, by name."""
+    def backward(self, grad: Any, *args: Any, wanted: Sequence[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        """The gradients of sum(grad * result) with respect to the inputs named in `wanted`, by name.
+
+        None: all inputs but those that are usually constant, such as regions.
+        """
         inputs, options = self.bind(*args, **kwargs)
-        call = Call(self, inputs, options)
-        wanted = [value is not None and name not in self.constant for name, value in zip(self.inputs, inputs)]
-        return {name: made for name, made in zip(self.inputs, call.backward(grad, wanted)) if made is not None}
+        names = [name for name in self.inputs if name not in self.constant] if wanted is None else wanted
+        if unknown := set(names) - set(self.inputs):
+            raise BoxpressoError(f"wanted names {sorted(unknown)}; the inputs are {list(self.inputs)}")
+        asked = [value is not None and name in names for name, value in zip(self.inputs, inputs)]
+        made = Call(self, inputs, options).backward(grad, asked)
+        return {name: array for name, array in zip(self.inputs, made) if array is not None}
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
@@ -74,8 +90,8 @@ def operator(*inputs: str, constant: Sequence[str] = ("rois",)) -> Callable[[Cal
 class Call:
     """One operator over one set of arrays: forward and backward.
 
-    The layer is one that this thread has kept from an earlier call of the same parameters, so `backward` runs forward
-    again when another call has used it in between.
+    The layer is one that this thread has kept from an earlier call of the same parameters, so `backward` shapes it, and
+    runs forward, again when another call has used it in between.
     """
 
     def __init__(self, op: Operator, inputs: Sequence[Any], options: dict[str, Any]) -> None:
@@ -95,8 +111,12 @@ class Call:
         if self.last:
             self.arrays[0] = self.permuted(self.arrays[0], TO_NCHW)
         self.plan = op.describe(**dict(zip(op.inputs, self.arrays)), **options)
-        self.layer, self.bottoms = self.prepare()
+        self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
+        self.top = [Blob((), self.dtype, self.device)]
         self.token = object()
+        self.kept = self.find()
+        self.layer = self.kept.layer
+        self.bind()
 
     def permuted(self, array: Any, order: Sequence[int], to: Any = None) -> Any:
         """Axis k of the result is axis order[k] of the array."""
@@ -108,35 +128,45 @@ class Call:
         strided.copy(self.device, shape, array, [steps[axis] for axis in order], made, strides(shape))
         return made
 
-    def prepare(self) -> tuple[Layer, list[Blob]]:
-        """The layer, shaped for the inputs, and its bottoms, which are the inputs."""
+    def find(self) -> Kept:
+        """The layer of these parameters, from an earlier call or made now."""
         plan = self.plan
         param = LayerParameter(name=self.op.__name__, type=plan.type, **plan.parameter)  # type: ignore[attr-defined]
-        bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in plan.blobs]
         key = (
             param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), self.device, self.dtype,
-            len(bottoms), bottoms[0].shape[1:2],
+            len(self.bottoms), self.bottoms[0].shape[1:2],
         )  # fmt: skip
-        kept: OrderedDict[Any, Layer] = local.__dict__.setdefault("layers", OrderedDict())
-        top = [Blob((), self.dtype, self.device)]
-        layer = kept.pop(key, None)
-        if layer is None:
+        all_kept: OrderedDict[Any, Kept] = local.__dict__.setdefault("layers", OrderedDict())
+        kept = all_kept.pop(key, None)
+        if kept is None:
             layer = make_layer(param, device=self.device, dtype=self.dtype)
             for name, value in plan.attributes.items():
                 setattr(layer, name, value)
-            check_arity(layer, len(bottoms), 1)
-            layer.setup(bottoms, top)
-        kept[key] = layer  # the latest is the last
-        while len(kept) > KEPT:
-            kept.popitem(last=False)
-        self.top = top
-        layer.reshape(bottoms, top)
-        learned: list[Any] = [self.arrays[i] for i in plan.blobs if self.arrays[i] is not None]
-        for blob, array in zip(layer.blobs, learned, strict=True):
-            if blob.shape != tuple(array.shape):
-                raise BoxpressoError(f"{layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}")
-            blob.borrow(array)
-        return layer, bottoms
+            check_arity(layer, len(self.bottoms), 1)
+            layer.setup(self.bottoms, self.top)
+            kept = Kept(layer)
+        all_kept[key] = kept  # the latest is the last
+        while len(all_kept) > KEPT:
+            all_kept.popitem(last=False)
+        return kept
+
+    def bind(self) -> None:
+        """Shapes the layer for this call, and gives it the learned blobs."""
+        with self.kept.lock:
+            self.kept.user, self.kept.ran = self.token, False
+            self.layer.reshape(self.bottoms, self.top)
+            learned: list[Any] = [self.arrays[i] for i in self.plan.blobs if self.arrays[i] is not None]
+            for blob, array in zip(self.layer.blobs, learned, strict=True):
+                if blob.shape != tuple(array.shape):
+                    raise BoxpressoError(f"{self.layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}")
+                blob.borrow(array)
+
+    def run(self) -> None:
+        """Forward, in the layer shaped for this call."""
+        if self.kept.user is not self.token:
+            self.bind()
+        self.layer.forward(self.bottoms, self.top)
+        self.kept.ran = True
 
     def blob(self, array: Any) -> Blob:
         made = Blob((), self.dtype, self.device)
@@ -151,15 +181,12 @@ class Call:
         direct = not image and self.outer == self.dtype
         if direct and top.count:
             top.borrow(ours)
-        self.run()
+        with self.kept.lock:
+            self.run()
         if not direct and top.count:
             self.hand_over(top.data, ours, image)
         self.device.synchronize()
         return result
-
-    def run(self) -> None:
-        self.layer.forward(self.bottoms, self.top)
-        self.layer.used_by = self.token  # type: ignore[attr-defined]
 
     def hand_over(self, made: Any, ours: Any, image: bool) -> None:
         """Writes what the layer made into the result, in its layout and dtype."""
@@ -170,13 +197,20 @@ class Call:
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
-        top, plan = self.top[0], self.plan
+        top = self.top[0]
         given = arrays.take(grad, self.device, self.dtype)
         given = self.permuted(given, TO_NCHW) if self.last and len(top.shape) == 4 else given
         if tuple(given.shape) != top.shape:
             raise BoxpressoError(f"{self.layer}: grad must be of the result's shape {top.shape} (NCHW), got {given.shape}")
-        if self.plan.remembers and getattr(self.layer, "used_by", None) is not self.token:
-            self.run()
+        with self.kept.lock:
+            if self.kept.user is not self.token:
+                self.bind()
+            if self.plan.remembers and not self.kept.ran:
+                self.run()
+            return self.run_back(given, wanted)
+
+    def run_back(self, given: Any, wanted: Sequence[bool]) -> list[Any]:
+        top, plan = self.top[0], self.plan
         top.borrow(given, diff=True)
         bottoms, blobs = iter(self.bottoms), iter(self.layer.blobs)
         made: list[Any] = []
