@@ -17,6 +17,17 @@ def double(text: str, *bottoms: np.ndarray, **options) -> Rig:
     return Rig(text, bottoms, dtype=np.float64, **options)
 
 
+LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
+    ('type: "BN"', [random(3, 4, 9, 31)], None, {"phase": "TRAIN"}),
+    ('type: "BN"', [random(3, 4, 9, 31)]),
+    ('type: "Interp" interp_param { zoom_factor: 3 }', [random(2, 3, 7, 31)]),
+    ('type: "Axpy"', [random(3, 4), random(3, 4, 9, 31), random(3, 4, 9, 31)]),
+    ('type: "CReLU"', [random(3, 4, 9)]),
+    ('type: "ShuffleChannel" shuffle_channel_param { group: 2 }', [random(3, 4, 9)]),
+    ('type: "Reorg" reorg_param { stride: 2 }', [random(2, 8, 6, 4)]),
+]
+
+
 # BN
 
 AXES, ONE = (0, 2, 3), (1, -1, 1, 1)

@@ -28,6 +28,15 @@ def double(text: str, *bottoms: np.ndarray, **options) -> Rig:
     return Rig(text, bottoms, dtype=np.float64, phase="TRAIN", **options)
 
 
+LAUNCHES = [  # for tests/test_threaded.py
+    ('type: "SigmoidCrossEntropyLoss"', [random(40, 70), random(40, 70, seed=1)], [True, False]),
+    ('type: "MultinomialLogisticLoss"', [softmax(random(1100, 5), 1), labels(1100)], [True, False]),
+    ('type: "HingeLoss"', [random(1100, 5), labels(1100)], [True, False]),
+    ('type: "ContrastiveLoss"', [random(20, 70), random(20, 70, seed=1), labels(20, channels=2)], [True, True, False]),
+    ('type: "InfogainLoss" infogain_loss_param { axis: 1 }', [random(20, 5, 70), labels(20, 70), np.ones((5, 5))], [True, False, False]),
+]
+
+
 # SigmoidCrossEntropyLoss
 
 MODES = {"": "BATCH_SIZE", "normalize: true": "VALID", "normalize: false": "BATCH_SIZE", "normalization: FULL": "FULL",

@@ -33,6 +33,9 @@ X = 3 * np.random.default_rng(0).standard_normal((3, 5, 4, 6)).astype(np.float32
 SMOOTH = [text for text in FORMULAS if "Threshold" not in text]
 
 
+LAUNCHES = [(text, [X], [] if "Threshold" in text else None) for text in FORMULAS]  # for tests/test_threaded.py
+
+
 @pytest.mark.parametrize("text", FORMULAS)
 @pytest.mark.parametrize("in_place", [False, True], ids=["", "in_place"])
 def test_forward(text, in_place, device):

@@ -22,6 +22,22 @@ def double(text: str, *bottoms: np.ndarray, **options) -> Rig:
     return Rig(text, bottoms, dtype=np.float64, **options)
 
 
+NUMBERS = np.arange(20) * 7 % 6.0
+LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
+    ('type: "Tile" tile_param { tiles: 3 }', [random(3, 5, 7)]),
+    *[(f'type: "Reduction" reduction_param {{ axis: 1 operation: {name} }}', [random(5, 300)]) for name in ("SUM", "ASUM", "SUMSQ")],
+    ('type: "ArgMax" argmax_param { axis: 1 top_k: 3 }', [random(4, 9, 11)], []),
+    ('type: "Accuracy"', [random(20, 6), NUMBERS], [], {"tops": 2}),
+    ('type: "BatchReindex"', [random(6, 70), NUMBERS], [True, False]),
+    ('type: "Filter"', [random(20, 70), NUMBERS], [True, False]),
+    ('type: "Embed" embed_param { num_output: 150 input_dim: 6 }', [NUMBERS], [False]),
+    ('type: "Im2col" convolution_param { kernel_size: 3 }', [random(2, 3, 7, 8)]),
+    ('type: "SPP" spp_param { pyramid_height: 3 }', [random(3, 4, 9, 11)]),
+    ('type: "MVN"', [random(3, 4, 9, 31)]),
+    ('type: "Parameter" parameter_param { shape { dim: 300 } }', []),
+]
+
+
 # Tile and Reduction
 
 

@@ -74,6 +74,12 @@ def wanted(type: str, rig: Rig, blobs: list[np.ndarray], static: bool, expose: b
     return (lstm if type == "LSTM" else rnn)(blobs[0], blobs[1], params, blobs[2] if static else None, *first)
 
 
+LAUNCHES = [  # for tests/test_threaded.py
+    *[(text(type), bottoms(type, 3, 5, True, False), [True, False, True]) for type in ("LSTM", "RNN")],
+    ('type: "LSTMUnit"', [random(1, 5, D), random(1, 5, 4 * D), np.ones((1, 5))], [True, True, False], {"tops": 2}),
+]
+
+
 @pytest.mark.parametrize("type", ["LSTM", "RNN"])
 @pytest.mark.parametrize("static", [False, True], ids=["", "static"])
 @pytest.mark.parametrize("expose", [False, True], ids=["", "expose"])
