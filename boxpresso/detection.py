@@ -22,7 +22,11 @@ from .layers.core.suppress import suppress_boxes
 from .net import Net
 from .proto.errors import BoxpressoWarning, ModelError
 
-ROWS = ("DetectionOutput", "Yolov3DetectionOutput")  # rows (image, label, score, xmin, ymin, xmax, ymax), from 0 to 1
+ROWS = (
+    "DetectionOutput",
+    "Yolov3DetectionOutput",
+    "YoloDetectionOutput",
+)  # rows (image, label, score, xmin, ymin, xmax, ymax), from 0 to 1
 PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal")
 PIXEL_MEANS = (102.9801, 115.9465, 122.7717)  # blue, green, red: what the R-CNN family subtracts
 SHORTEST, LONGEST = 600, 1000  # its pictures' sides, in pixels
@@ -275,4 +279,6 @@ def classes(net: Net) -> int | None:
         return None
     if layer.type == "Yolov3DetectionOutput":
         return layer.param.yolov3_detection_output_param.num_classes + 1
+    if layer.type == "YoloDetectionOutput":
+        return layer.param.yolo_detection_output_param.num_classes + 1
     return layer.param.detection_output_param.num_classes

@@ -1,4 +1,4 @@
-"""Yolov3DetectionOutput: the last layer of YOLOv3, from feature maps to a list of detections."""
+"""Yolov3DetectionOutput, YoloDetectionOutput: the last layer of YOLO, from feature maps to a list of detections."""
 
 from __future__ import annotations
 
@@ -55,32 +55,15 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
 
     def forward(self, bottom, top) -> None:
         p = self.param.yolov3_detection_output_param
-        threshold = np.nextafter(np.float32(p.nms_threshold), np.float32(-1))  # what overlaps by the threshold goes
         parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
-        images = bottom[0].shape[0]
-        rows = [np.zeros((0, 7), self.dtype)]
-        for image in range(images):
-            boxes, scores = (np.concatenate([part[k][image] for part in parts]) for k in (0, 1))
-            at, label = np.nonzero(scores > np.float32(p.confidence_threshold))
-            order = best(scores[at, label])
-            kept = order[suppress(boxes[at[order]], threshold)]
-            found = np.column_stack(
-                [np.full(len(kept), image), label[kept] + 1, scores[at, label][kept], boxes[at[kept]]]
-            )
-            rows.append(found.astype(self.dtype))
-        joined = np.concatenate(rows)
-        if not len(joined):
-            joined = np.full((images, 7), -1, self.dtype)
-            joined[:, 0] = np.arange(images)
-        top[0].reshape(1, 1, len(joined), 7)
-        top[0].data[...] = joined
+        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
+        list_detections(boxes, scores, scores > np.float32(p.confidence_threshold), p.nms_threshold, top[0])
 
     def boxes(self, i: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Boxes (N, H W B, 4) and scores (N, H W B, classes) of bottom i, by row, column, box."""
         p = self.param.yolov3_detection_output_param
         images, _, height, width = values.shape
         values = values.reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
-        sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731
         cells, scale = np.array([width, height], self.dtype), p.anchors_scale[i]
         mine = self.anchors[list(p.mask[i * p.num_box : (i + 1) * p.num_box])].astype(self.dtype)
         place = np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
@@ -88,6 +71,86 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
             centre = (place + sigmoid(values[..., :2])) / cells
             half = np.exp(values[..., 2:4]) * mine / (cells * scale) / 2
             scores = sigmoid(values[..., 4:5]) * sigmoid(values[..., 5:])
+        boxes = np.concatenate([centre - half, centre + half], -1)
+        return boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+def list_detections(boxes: np.ndarray, scores: np.ndarray, chosen: np.ndarray, threshold: float, top) -> None:
+    """Writes the rows of a list of detections: those chosen of scores (N, P, classes), of boxes (N, P, 4), by image, best
+    first, without those that overlap a better one of the image, of whatever class, by the threshold."""
+    above = np.nextafter(np.float32(threshold), np.float32(-1))  # `suppress` keeps up to what it is given
+    rows = [np.zeros((0, 7), scores.dtype)]
+    for image in range(len(scores)):
+        at, label = np.nonzero(chosen[image])
+        found = scores[image][at, label]
+        order = best(found)
+        kept = order[suppress(boxes[image][at[order]], above)]
+        place = np.full(len(kept), image)
+        rows.append(np.column_stack([place, label[kept] + 1, found[kept], boxes[image][at[kept]]]))
+    joined = np.concatenate(rows)
+    if not len(joined):
+        joined = np.full((len(scores), 7), -1)
+        joined[:, 0] = np.arange(len(scores))
+    top.reshape(1, 1, len(joined), 7)
+    top.data[...] = joined
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), tops=1):
+    """YOLOv2's form of Yolov3DetectionOutput: each bottom (N, B (5 + num_classes), H, W) has the same anchors, `biases`, B
+    pairs (width, height) in places of the map, and the classes of a box exclude each other.
+
+    A box has one class, the likeliest, and the score sigmoid(objectness) * softmax(classes); it is chosen from
+    confidence_threshold on. yolo_detection_output_param { num_classes: 20 num_box: 5 confidence_threshold: 0.01
+    nms_threshold: 0.45 biases.. }. Sources: Redmon and Farhadi 2017, MobileNet-YOLO's Caffe, which calls every image 0.
+    """
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        p = self.param.yolo_detection_output_param
+        self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
+        self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
+        self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
+        self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
+
+    def reshape(self, bottom, top) -> None:
+        p = self.param.yolo_detection_output_param
+        channels = p.num_box * (5 + p.num_classes)
+        for i, blob in enumerate(bottom):
+            shape = self.axes(blob, 4)
+            self.need(
+                shape[:2] == (bottom[0].shape[0], channels),
+                f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
+            )
+        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+
+    def forward(self, bottom, top) -> None:
+        p = self.param.yolo_detection_output_param
+        parts = [self.boxes(np.asarray(blob.data)) for blob in bottom]
+        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
+        likeliest = np.arange(p.num_classes) == scores.argmax(2)[..., None]
+        list_detections(
+            boxes, scores, likeliest & (scores >= np.float32(p.confidence_threshold)), p.nms_threshold, top[0]
+        )
+
+    def boxes(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Boxes (N, H W B, 4) and scores (N, H W B, classes), by row, column, box."""
+        p = self.param.yolo_detection_output_param
+        images, _, height, width = values.shape
+        values = values.reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
+        place = np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
+        cells = np.array([width, height], self.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = (place + sigmoid(values[..., :2])) / cells
+            half = np.exp(values[..., 2:4]) * self.anchors / cells / 2
+            classes = np.exp(values[..., 5:] - values[..., 5:].max(-1, keepdims=True))
+            scores = sigmoid(values[..., 4:5]) * classes / classes.sum(-1, keepdims=True)
         boxes = np.concatenate([centre - half, centre + half], -1)
         return boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)
 
