@@ -75,6 +75,21 @@ Run the TEST net over some batches of its own data and print what it gives, as
 PLOT = """\
 Draw loss, learning rate and test results of a training log to a PNG picture.
 """
+CONVERT = """\
+Write pictures and annotations as an LMDB, for the layers AnnotatedData (voc,
+coco, yolo) and Data (images).
+
+  voc     FOLDER/JPEGImages, Annotations, ImageSets/Main/SPLIT.txt
+  coco    FOLDER/annotations/instances_SPLIT.json, and FOLDER/SPLIT or images
+  yolo    FOLDER/images and FOLDER/labels, with classes.txt
+  images  a folder in FOLDER for each class, labels from 0 by name
+
+Labels of objects count from 1. What cannot be read is named and left out.
+"""
+MEAN = """\
+Compute the mean of an LMDB of pictures of one size: the numbers for mean_value,
+and the file for mean_file.
+"""
 UPGRADE = """\
 Write a file of an older Caffe in today's form: the prototxt of a net (V0, V1,
 `input` fields) or of a solver (--solver), or the weights in a .caffemodel or
@@ -148,6 +163,23 @@ def make_parser() -> argparse.ArgumentParser:
     plot = verb("plot", "draw the curves of a training log", PLOT)
     plot.add_argument("log", metavar="LOG", help="what `boxpresso train` or `caffe train` wrote to standard error")
     plot.add_argument("--out", metavar="FILE", help="the picture to write (default: LOG.png)")
+
+    convert = verb("convert", "write a folder of pictures as an LMDB", CONVERT)
+    convert.add_argument("kind", metavar="KIND", choices=("voc", "coco", "images", "yolo"), help="voc, coco, images or yolo")
+    convert.add_argument("folder", metavar="FOLDER", help="what holds the pictures")
+    convert.add_argument("lmdb", metavar="LMDB", help="the LMDB to write; it must not be there yet")
+    add = convert.add_argument
+    add("--split", metavar="NAME", default="", help="such as trainval or val2017 (default: all that is there)")
+    add("--classes", metavar="FILE", help="classes of VOC: one per line or a labelmap.prototxt (default: VOC's twenty)")
+    add("--size", metavar="WxH", type=width_height, help="resize all pictures to this")
+    add("--gray", action="store_true", help="store one channel")
+    add("--raw", action="store_true", help="store plain bytes, not JPEG and PNG files: larger, faster to read")
+    add("--shuffle", metavar="SEED", type=int, nargs="?", const=0, help="store them in a random order")
+    add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
+
+    means = verb("mean", "compute the mean of an LMDB", MEAN)
+    means.add_argument("lmdb", metavar="LMDB", help="the LMDB to read")
+    means.add_argument("file", metavar="FILE", nargs="?", help="write the mean picture, to a .binaryproto or .npy")
 
     verb("device_query", "list the devices that a net can run on", DEVICES)
 
@@ -253,6 +285,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = show_warning
             if args.verb in ("train", "test", "plot"):
                 from . import training as command
+            elif args.verb in ("convert", "mean"):
+                from . import conversion as command  # type: ignore[no-redef]
             else:
                 from . import command  # type: ignore[no-redef]
 

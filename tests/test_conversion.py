@@ -1,0 +1,51 @@
+"""`boxpresso convert` and `boxpresso mean`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from drawn import coco_folder, datum_lmdb, picture, voc_folder
+
+from boxpresso.__main__ import main
+from boxpresso.data.records import open_records
+from boxpresso.proto.binary import read_mean
+
+pytest.importorskip("lmdb")
+
+
+def call(capsys, *words: object) -> tuple[int, str, str]:
+    status = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_convert(tmp_path, capsys):
+    root = voc_folder(tmp_path / "voc", {"a": [("cat", 0, (5, 3, 20, 18))], "b": [("cow", 0, (5, 3, 20, 18))]})
+    (tmp_path / "names.txt").write_text("background\ncat\n")
+    status, out, err = call(
+        capsys, "convert", "voc", root, tmp_path / "db", "--split", "train", "--classes", tmp_path / "names.txt", "--size", "20x10"
+    )
+    assert status == 0
+    assert "1 pictures, 1 boxes; 1 skipped" in out
+    assert "warning: skipped: " in err
+    assert "'cow' is none of the 1 classes" in err
+    assert len(open_records(str(tmp_path / "db"))) == 1
+    status, out, err = call(capsys, "convert", "voc", root, tmp_path / "db")
+    assert status == 1
+    assert "exists already" in err
+    assert call(capsys, "convert", "voc", root, tmp_path / "x", "--classes", tmp_path / "names.txt", "--strict")[0] == 1
+    assert not (tmp_path / "x").exists()
+    assert call(capsys, "convert", "coco", coco_folder(tmp_path / "coco"), tmp_path / "y", "--shuffle", "--raw", "--gray")[0] == 0
+    assert call(capsys, "convert", "word", root, tmp_path / "z")[0] == 2
+
+
+def test_mean(tmp_path, capsys):
+    status, out, _ = call(capsys, "mean", datum_lmdb(tmp_path / "db", 4), tmp_path / "mean.binaryproto")
+    assert status == 0
+    wanted = np.mean([picture(i) for i in range(4)], axis=0)
+    shown = [float(line.split()[1]) for line in out.splitlines() if line.startswith("mean_value:")]
+    np.testing.assert_allclose(shown, wanted.mean((0, 1)), rtol=1e-4)
+    np.testing.assert_allclose(read_mean(tmp_path / "mean.binaryproto"), wanted.transpose(2, 0, 1), rtol=1e-5)
+    status, _, err = call(capsys, "mean", "/nowhere/db")
+    assert status == 1
+    assert "there is no LMDB at '/nowhere/db'" in err
