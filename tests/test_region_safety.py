@@ -35,6 +35,12 @@ LAYERS: dict[str, Line] = {
     "ROIPooling padded": (f'type: "ROIPooling" roi_pooling_param {{ {SIZE} pad_ratio: 0.5 }}', 3, 5, [], [True, False]),
     "ROIAlign": (f'type: "ROIAlign" roi_align_param {{ {SIZE} sampling_ratio: 2 }}', 3, 5, [], [True, False]),
     "ROIAlign narrow": (f'type: "ROIAlign" roi_align_param {{ {SIZE} aligned: true }}', 3, 5, [], [True, False]),
+    "ROIAlign max": (
+        f'type: "ROIAlign" roi_align_param {{ {SIZE} sampling_ratio: 2 aligned: true pool_mode: MAX }}', 3, 5, [], [True, False],
+    ),
+    "ROIAlign gradient of regions": (
+        f'type: "ROIAlign" roi_align_param {{ {SIZE} sampling_ratio: 2 aligned: true }}', 3, 5, [], [True, True],
+    ),
     "ROIAlignRotated": (
         f'type: "ROIAlignRotated" roi_align_rotated_param {{ {SIZE} sampling_ratio: 2 clockwise: true }}', 3, 6, [], [True, False],
     ),

@@ -1,5 +1,6 @@
 // deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; features channels last.
 #include "channels.h"
+#include "grid.h"
 #include "region.h"
 #include "sample.h"
 
@@ -11,48 +12,37 @@
 #define PARTS 1
 #endif
 
-// One bin: where its samples start, how far they reach, and how many rows and columns of them there are.
-struct Bin {
-  Real y, x, height, width;
-  int rows, columns;
-};
-
-// offset (K, 2, bins) or null: x then y, in units of gamma times the size of the region. A region too large for a Real has
-// no samples.
-DEVICE Bin bin_of(const Store* region, const Store* offset, int bin, int pooled_height, int pooled_width, Real scale,
-                  int sampling_ratio, Real gamma) {
+// One bin's grid of samples, which starts at the bin. offset (K, 2, bins) or null: x then y, in units of gamma times the size
+// of the region.
+DEVICE Grid bin_of(const Store* region, const Store* offset, int bin, int pooled_height, int pooled_width, Real scale,
+                   int sampling_ratio, Real gamma) {
   const int ph = bin / pooled_width, pw = bin - ph * pooled_width, bins = pooled_height * pooled_width;
   const Real x = Real(region[1]) * scale - Real(0.5), y = Real(region[2]) * scale - Real(0.5);
   const Real width = Real(region[3]) * scale - Real(0.5) - x, height = Real(region[4]) * scale - Real(0.5) - y;
-  Bin b = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
+  Grid g = grid_of(y, x, height, width, pooled_height, pooled_width, sampling_ratio);
   if (offset) {
-    b.x += gamma * width * Real(offset[bin]);
-    b.y += gamma * height * Real(offset[bins + bin]);
+    g.x += gamma * width * Real(offset[bin]);
+    g.y += gamma * height * Real(offset[bins + bin]);
   }
-  b.y += ph * b.height;
-  b.x += pw * b.width;
-  if (sampling_ratio <= 0) {
-    const Real most = 1 << 20;  // the layer has refused what has more samples; this keeps the others' sides an int
-    b.rows = int(max(min(ceil(b.height), most), Real(0)));
-    b.columns = int(max(min(ceil(b.width), most), Real(0)));
-  }
-  if (!(abs(width) <= REAL_MAX && abs(height) <= REAL_MAX)) b.rows = b.columns = 0;
-  return b;
+  g.y += ph * g.bin_height;
+  g.x += pw * g.bin_width;
+  return g;
 }
 
 // The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
 // at[4 s ...] and weight[4 s ...], place[2 s ...] is its y and x. The weights are divided by the number of samples; at[4 s]
 // is -1 for a sample outside the map, which counts but gives nothing.
 template <class Visit>
-DEVICE void walk(const Bin& b, int height, int width, Visit visit) {
+DEVICE void walk(const Grid& g, int height, int width, Visit visit) {
   SHARED int at[4 * SAMPLES];
   SHARED Real weight[4 * SAMPLES], place[2 * SAMPLES];
-  const int samples = b.rows * b.columns;
+  const int samples = g.rows * g.columns;
   for (int first = 0; first < samples; first += SAMPLES) {
     const int count = min(SAMPLES, samples - first);
     THREAD_LOOP(s, count) {
-      const int row = (first + s) / b.columns, column = first + s - row * b.columns;
-      const Real y = b.y + (row + Real(0.5)) * b.height / b.rows, x = b.x + (column + Real(0.5)) * b.width / b.columns;
+      const int row = (first + s) / g.columns, column = first + s - row * g.columns;
+      const Real y = g.y + (row + Real(0.5)) * g.bin_height / g.rows;
+      const Real x = g.x + (column + Real(0.5)) * g.bin_width / g.columns;
       at[4 * s] = -1;
       if (bilinear(y, x, height, width, at + 4 * s, weight + 4 * s))
         for (int corner = 4 * s; corner < 4 * s + 4; ++corner) weight[corner] /= samples;
@@ -83,11 +73,11 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
     THREAD_LOOP(v, padded / LANES)
       for (int lane = 0; lane < LANES; ++lane) out[v * LANES + lane] = 0;
     if (image < 0) continue;
-    const Bin bin = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
-                           pooled_width, scale, sampling_ratio, gamma);
+    const Grid g = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
+                          pooled_width, scale, sampling_ratio, gamma);
     const Real* map = features + (long long)image * height * width * padded;
     const Real times = mask ? Real(mask[b]) : Real(1);
-    walk(bin, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
+    walk(g, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
       THREAD_LOOP(v, padded / LANES) {
         Real sum[LANES] = {};
         for (int s = 0; s < 4 * count; s += 4) {
@@ -116,11 +106,11 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
     THREAD_LOOP(t, 3) sum[t] = 0;
     BARRIER();
     if (image >= 0) {
-      const Bin bin = bin_of(region, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height, pooled_width,
-                             scale, sampling_ratio, gamma);
+      const Grid g = bin_of(region, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height, pooled_width,
+                            scale, sampling_ratio, gamma);
       const Real* map = features + (long long)image * height * width * padded;
       const Real* given = gradient + (long long)b * padded;
-      walk(bin, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
+      walk(g, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
         THREAD_LOOP(t, 4 * count * PARTS) {
           const int corner = t / PARTS;
           Real total[LANES] = {};
@@ -154,10 +144,10 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
       });
       BARRIER();
       const Real times = mask ? Real(mask[b]) : Real(1);
-      const Real each = times * gamma / max(bin.rows * bin.columns, 1);
+      const Real each = times * gamma / max(g.rows * g.columns, 1);
       THREAD_LOOP(t, 1) {
-        sum[0] *= sum[0] != 0 ? each * bin.width * pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
-        sum[1] *= sum[1] != 0 ? each * bin.height * pooled_height : Real(0);
+        sum[0] *= sum[0] != 0 ? each * g.bin_width * pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
+        sum[1] *= sum[1] != 0 ? each * g.bin_height * pooled_height : Real(0);
       }
     }
     BARRIER();
@@ -186,22 +176,22 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
     for (int k = 0; k < count; ++k) {
       if (image_of(regions + 5 * k, 5, batch) != image) continue;
       for (int i = 0; i < bins; ++i) {
-        const Bin bin = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, i, pooled_height, pooled_width,
-                               scale, sampling_ratio, gamma);
-        const Real low = min(bin.y, bin.y + bin.height), high = max(bin.y, bin.y + bin.height);
+        const Grid g = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, i, pooled_height, pooled_width,
+                              scale, sampling_ratio, gamma);
+        const Real low = min(g.y, g.y + g.bin_height), high = max(g.y, g.y + g.bin_height);
         if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;
         const Real times = mask ? Real(mask[k * bins + i]) : Real(1);
-        walk(bin, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
+        walk(g, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
           THREAD_LOOP(v, vectors) {
-            Real g[LANES];
-            for (int lane = 0; lane < LANES; ++lane) g[lane] = times * given[v * LANES + lane];
+            Real up[LANES];
+            for (int lane = 0; lane < LANES; ++lane) up[lane] = times * given[v * LANES + lane];
             for (int s = 0; s < 4 * samples; s += 4) {
               if (at[s] < 0) continue;
               for (int corner = s; corner < s + 4; ++corner) {
                 if (at[corner] < top * width || at[corner] >= end * width) continue;
                 Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-                for (int lane = 0; lane < LANES; ++lane) pixel[lane] += weight[corner] * g[lane];
+                for (int lane = 0; lane < LANES; ++lane) pixel[lane] += weight[corner] * up[lane];
               }
             }
           }

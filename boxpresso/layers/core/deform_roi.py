@@ -10,9 +10,9 @@ import numpy as np
 from .blob import Blob
 from .kernel import Kernels, real_of
 from .layer import Layer
+from .regions import MOST, check_grids, check_regions
 
 TILE, OWNED = 16, 64  # as in channels.h and deform_roi.cu
-MOST = 2**20  # samples of a bin: more is no region but an error
 
 
 class DeformPoolingLayer(Layer):
@@ -36,12 +36,7 @@ class DeformPoolingLayer(Layer):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
-        shape = bottom[1].shape
-        self.need(
-            len(shape) >= 2 and np.prod(shape[1:]) == 5,
-            f"bottom 1, the regions, must be (K, 5): batch index, x1, y1, x2, y2; got {shape}",
-        )
-        self.regions, self.bins = shape[0], self.pooled[0] * self.pooled[1]
+        self.regions, self.bins = check_regions(self, bottom[1], 5), self.pooled[0] * self.pooled[1]
         for blob, each, what in zip(bottom[2:], (2, 1), ("offsets (x, y)", "mask")):
             wanted = self.regions, each, *self.pooled
             self.need(
@@ -63,24 +58,10 @@ class DeformPoolingLayer(Layer):
         tiles = -(-last.shape[1] // TILE)
         self.kernels.deform_roi_turn_back(last.shape[0] * tiles, last, maps, channels, self.padded, last.shape[1], tiles)
 
-    def check_grids(self, regions: np.ndarray, batch: int) -> None:
-        """Raises for a region whose adaptive grid is absurd; what contributes nothing is passed over."""
-        regions = regions.reshape(-1, 5).astype(np.float64)
-        with np.errstate(all="ignore"):
-            valid = np.isfinite(regions).all(1) & (regions[:, 0] > -1) & (regions[:, 0] < batch)
-            size = (regions[:, 3:] - regions[:, 1:3]) * self.scale
-            samples = np.ceil(np.maximum(size, 0) / self.pooled[::-1]).prod(1)
-        bad = np.flatnonzero(valid & ~(samples <= MOST))
-        self.need(
-            not len(bad),
-            f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {regions[bad[:1]]}; "
-            "set sampling_ratio, or look where the regions come from",
-        )
-
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         if self.ratio <= 0:
-            self.check_grids(np.asarray(bottom[1].data), batch)
+            check_grids(self, np.asarray(bottom[1].data), batch, self.scale, self.pooled, False)
         _, rois, offset, mask = self.four(bottom, "data")
         self.turn(bottom[0].data, self.turned, channels)
         self.kernels.deform_roi_forward(
