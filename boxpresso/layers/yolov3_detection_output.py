@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .core import Layer
-from .core.boxes import best, suppress
+from .core import Kernels, Layer, suppress
+from .core.suppress import suppress_boxes
 
 
 class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, None), tops=1):
@@ -23,6 +23,8 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
     mask_group_num: 2 biases.. mask.. anchors_scale.. }. Sources: Redmon and Farhadi 2018, MobileNet-YOLO's Caffe, which
     calls every image 0, lets images suppress each other, and takes maps for squares.
     """
+
+    kernels: Kernels = suppress.kernels
 
     def setup(self, bottom, top) -> None:
         self.no_gradient = True
@@ -57,7 +59,9 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
         p = self.param.yolov3_detection_output_param
         parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
         boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
-        list_detections(boxes, scores, scores > np.float32(p.confidence_threshold), p.nms_threshold, top[0])
+        list_detections(
+            self.device, boxes, scores, scores > np.float32(p.confidence_threshold), p.nms_threshold, top[0]
+        )
 
     def boxes(self, i: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Boxes (N, H W B, 4) and scores (N, H W B, classes) of bottom i, by row, column, box."""
@@ -78,24 +82,21 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
         return False
 
 
-def list_detections(boxes: np.ndarray, scores: np.ndarray, chosen: np.ndarray, threshold: float, top) -> None:
+def list_detections(device, boxes: np.ndarray, scores: np.ndarray, chosen: np.ndarray, threshold: float, top) -> None:
     """Writes the rows of a list of detections: those chosen of scores (N, P, classes), of boxes (N, P, 4), by image, best
     first, without those that overlap a better one of the image, of whatever class, by the threshold."""
-    above = np.nextafter(np.float32(threshold), np.float32(-1))  # `suppress` keeps up to what it is given
-    rows = [np.zeros((0, 7), scores.dtype)]
-    for image in range(len(scores)):
-        at, label = np.nonzero(chosen[image])
-        found = scores[image][at, label]
-        order = best(found)
-        kept = order[suppress(boxes[image][at[order]], above)]
-        place = np.full(len(kept), image)
-        rows.append(np.column_stack([place, label[kept] + 1, found[kept], boxes[image][at[kept]]]))
-    joined = np.concatenate(rows)
-    if not len(joined):
-        joined = np.full((len(scores), 7), -1)
-        joined[:, 0] = np.arange(len(scores))
-    top.reshape(1, 1, len(joined), 7)
-    top.data[...] = joined
+    image, at, label = np.nonzero(chosen)
+    found = scores[image, at, label]
+    order = np.lexsort((-found, image))
+    image, at, label, found = image[order], at[order], label[order], found[order]
+    starts = np.searchsorted(image, np.arange(len(scores) + 1))
+    kept = suppress_boxes(device, boxes[image, at], float(np.float32(threshold)), starts=starts, pixels=False)
+    rows = np.column_stack([image[kept], label[kept] + 1, found[kept], boxes[image, at][kept]])
+    if not len(rows):
+        rows = np.full((len(scores), 7), -1)
+        rows[:, 0] = np.arange(len(scores))
+    top.reshape(1, 1, len(rows), 7)
+    top.data[...] = rows
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -110,6 +111,8 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
     confidence_threshold on. yolo_detection_output_param { num_classes: 20 num_box: 5 confidence_threshold: 0.01
     nms_threshold: 0.45 biases.. }. Sources: Redmon and Farhadi 2017, MobileNet-YOLO's Caffe, which calls every image 0.
     """
+
+    kernels: Kernels = suppress.kernels
 
     def setup(self, bottom, top) -> None:
         self.no_gradient = True
@@ -136,7 +139,12 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
         boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
         likeliest = np.arange(p.num_classes) == scores.argmax(2)[..., None]
         list_detections(
-            boxes, scores, likeliest & (scores >= np.float32(p.confidence_threshold)), p.nms_threshold, top[0]
+            self.device,
+            boxes,
+            scores,
+            likeliest & (scores >= np.float32(p.confidence_threshold)),
+            p.nms_threshold,
+            top[0],
         )
 
     def boxes(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
