@@ -114,10 +114,13 @@ def source_shapes(layer: LayerParameter, file: str) -> list[tuple[int, ...]]:
     found = re.search(r"num_classes'?:\s*(\d+)", layer.python_param.param_str)
     classes = int(found[1]) if found else 2
     batch = 1 if layer.type == "Python" or max(size) > 400 else 2
-    return [top_shape(layer.type, name, size, classes, batch, i) for i, name in enumerate(layer.top)]
+    divisor = layer.dense_image_data_param.label_divide_factor
+    return [top_shape(layer.type, name, size, classes, batch, i, divisor) for i, name in enumerate(layer.top)]
 
 
-def top_shape(kind: str, name: str, size: tuple[int, ...], classes: int, batch: int, index: int) -> tuple[int, ...]:
+def top_shape(
+    kind: str, name: str, size: tuple[int, ...], classes: int, batch: int, index: int, divisor: int
+) -> tuple[int, ...]:
     known = {
         "rois": (REGIONS, 5),
         "labels": (REGIONS, 1),
@@ -136,7 +139,7 @@ def top_shape(kind: str, name: str, size: tuple[int, ...], classes: int, batch: 
     if kind == "AnnotatedData" and name == "label":
         return (1, 1, OBJECTS, 8)
     if kind in ("DenseImageData", "ImageLabelmapData") or name == "seg_label":
-        return (batch, 1, *size[1:])
+        return (batch, 1, *(side // divisor for side in size[1:]))
     return (batch,)
 
 
@@ -244,7 +247,9 @@ def at_most(seconds: float) -> Iterator[None]:
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-def check(entry: dict[str, Any], phase: str, own_size: bool = True, limit: float = LIMIT) -> Result:
+def check(
+    entry: dict[str, Any], phase: str, own_size: bool = True, limit: float = LIMIT, device: str | None = "cpu"
+) -> Result:
     """Builds one net in one phase and runs it: forward, and backward where it is for training."""
     start, reached, reason = time.perf_counter(), 0, ""
     backward = phase == "TRAIN"
@@ -253,8 +258,8 @@ def check(entry: dict[str, Any], phase: str, own_size: bool = True, limit: float
             warnings.simplefilter("ignore")
             given = fed(read_net(CORPUS / entry["file"]), entry["file"])
             if own_size:
-                Net(unfilled(given), phase=phase, stages=stages(given, phase), device="cpu")
-            net = built(given, phase)
+                Net(unfilled(given), phase=phase, stages=stages(given, phase), device=device)
+            net = built(given, phase, device)
             reached = 1
             feed(net)
             forward(net)
@@ -278,9 +283,9 @@ def check(entry: dict[str, Any], phase: str, own_size: bool = True, limit: float
     return Result(entry["file"], entry["family"], entry["kind"], phase, *done, reason, took)
 
 
-def built(given: NetParameter, phase: str) -> Net:
+def built(given: NetParameter, phase: str, device: str | None = "cpu") -> Net:
     """The reduced net; one whose layers count on its own batch or size keeps those."""
-    options: dict[str, Any] = {"phase": phase, "stages": stages(given, phase), "device": "cpu", "seed": 1}
+    options: dict[str, Any] = {"phase": phase, "stages": stages(given, phase), "device": device, "seed": 1}
     try:
         return Net(reduced(given), **options)
     except BoxpressoError:
@@ -323,12 +328,13 @@ def main() -> int:
     parser.add_argument("--match", default="")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--reduced-only", action="store_true", help="do not build nets in their own size")
+    parser.add_argument("--device", default="cpu")
     args = parser.parse_args()
     part, parts = map(int, args.shard.split("/"))
     results = []
     for entry in [e for e in entries() if args.match in e["file"]][part::parts]:
         for phase in phases(entry):
-            results.append(r := check(entry, phase, own_size=not args.reduced_only))
+            results.append(r := check(entry, phase, own_size=not args.reduced_only, device=args.device))
             if r.reason or r.seconds > 20:
                 print(f"{r.seconds:6.1f} s  {r.file} {r.phase}: {r.reason}", flush=True)
     print(table(results))

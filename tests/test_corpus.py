@@ -71,7 +71,7 @@ def parsed(file: str) -> NetParameter:
     return corpus.fed(read_net(corpus.CORPUS / file), file)
 
 
-def run(entry: dict[str, Any]) -> None:
+def run(entry: dict[str, Any], device: str) -> None:
     reason = next((why for part, why in EXCEPTIONS.items() if part in entry["file"]), "")
     if reason:
         pytest.skip(reason)
@@ -79,7 +79,7 @@ def run(entry: dict[str, Any]) -> None:
         if missing := unknown(parsed(entry["file"])):
             refused(entry["file"], phase, missing)
             continue
-        result = corpus.check(entry, phase, own_size=False)
+        result = corpus.check(entry, phase, own_size=False, device=device)
         if OWN_PYTHON.search(result.reason):
             continue
         assert not result.reason, f"{phase}: {result.reason}"
@@ -108,13 +108,13 @@ def test_no_other_type_is_missing():
 
 @pytest.mark.parametrize("entry", sample(), ids=lambda entry: entry["file"])
 def test_one_net_of_each_family(entry):
-    run(entry)
+    run(entry, "cpu")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", nets(), ids=lambda entry: entry["file"])
-def test_every_net(entry):
-    run(entry)
+def test_every_net(entry, device):
+    run(entry, device)
 
 
 def test_the_corpus_is_there():

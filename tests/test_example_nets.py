@@ -44,14 +44,14 @@ def small(example: str, model: str, kind: str) -> NetParameter:
     return corpus.fed(writer(example).NETS[model](kind, **SMALL[example]).to_proto(), example)
 
 
-def running(example: str, model: str, kind: str) -> Net:
+def running(example: str, model: str, kind: str, device: str) -> Net:
     """The net, made small, after a forward pass."""
     given = small(example, model, kind)
     discover()
     missing = {layer.type for layer in given.layer if layer.type.lower() not in REGISTRY}
     if missing:
         pytest.skip(f"the layers {', '.join(sorted(missing))} are not there")
-    net = Net(corpus.reduced(given), phase="TRAIN" if kind == "train" else "TEST", device="cpu", seed=3)
+    net = Net(corpus.reduced(given, small=False), phase="TRAIN" if kind == "train" else "TEST", device=device, seed=3)
     corpus.feed(net)
     if "rois" in net.inputs:
         tilted = [[0, 60, 48, 80, 16, 0.3], [0, 30, 30, 40, 12, -0.4], [0, 90, 60, 60, 20, 1.2], [0, 64, 48, 100, 40, 0]]
@@ -79,8 +79,8 @@ def test_the_files_are_what_is_written(example, model):
 
 @pytest.mark.parametrize("kind", ["deploy", "test"])
 @pytest.mark.parametrize(("example", "model"), ALL)
-def test_forward(example, model, kind):
-    net = running(example, model, kind)
+def test_forward(example, model, kind, device):
+    net = running(example, model, kind, device)
     for name in net.outputs:
         assert np.isfinite(np.asarray(net.blobs[name].data)).all(), name
     shapes = {name: blob.shape for name, blob in net.blobs.items()}
@@ -98,9 +98,9 @@ def test_forward(example, model, kind):
 
 
 @pytest.mark.parametrize(("example", "model"), ALL)
-def test_backward(example, model):
+def test_backward(example, model, device):
     """Losses are above 0, and every parameter that learns has a finite gradient that is not 0 everywhere."""
-    net = running(example, model, "train")
+    net = running(example, model, "train", device)
     assert net.loss() > 0
     net.clear_param_diffs()
     net.backward()
