@@ -261,6 +261,9 @@ def test_only_the_gradients_that_are_wanted():
     given = {"x": X, "rois": ROIS, "offset": OFFSET}
     grads = ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["offset"])
     assert list(grads) == ["offset"]
+    both = ops.roi_align_backward(np.ones((4, 5, 2, 2)), X, ROIS, 2, sampling_ratio=2, wanted=["rois", "x"])
+    assert list(both) == ["x", "rois"]
+    assert both["rois"][:3, 1:].all()
     with pytest.raises(BoxpressoError, match="wanted names"):
         ops.deform_roi_pool_backward(np.ones((4, 5, 3, 2)), **given, output_size=(3, 2), wanted=["mask"])
 
@@ -389,6 +392,19 @@ def test_torch_gradcheck(torch):
     moved = torch.tensor(OFFSET[:3] / 4, requires_grad=True), torch.tensor(MASK[:3], requires_grad=True)
     pool = differentiable.modulated_deform_roi_pool
     assert torch.autograd.gradcheck(lambda a, o, m: pool(a, rois, o, m, (3, 2), 0.5, 2), (x, *moved))
+
+
+def test_torch_gradcheck_of_regions(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x, index = torch.tensor(X[:, :2]), torch.tensor(ROIS[:3, :1])
+    corners = torch.tensor(ROIS[:3, 1:] + 0.3, requires_grad=True)
+    for align in (differentiable.roi_align, differentiable.prroi_pool):
+        options = {"sampling_ratio": 2} if align is differentiable.roi_align else {}
+        assert torch.autograd.gradcheck(lambda c, f=align, o=options: f(x, torch.cat([index, c], 1), 2, 0.5, **o), (corners,))
+    sides = torch.tensor(ROTATED[:3, 1:] + 0.3, requires_grad=True)
+    rotated = differentiable.roi_align_rotated
+    assert torch.autograd.gradcheck(lambda c: rotated(x, torch.cat([index, c], 1), 2, 0.5, 2), (sides,))
 
 
 def test_torch_says_when_a_gradient_would_be_lost(torch):
