@@ -250,6 +250,25 @@ def test_roi_data_from_coco_and_errors(tmp_path):
         roi(voc(tmp_path / "empty", {"a": []})).forward()
 
 
+def test_roi_data_as_old_nets_name_it(tmp_path):
+    from boxpresso import Net
+    from boxpresso.proto import parse_net
+
+    root = voc(tmp_path)
+    text = f"""layer {{ name: "in" type: "Python" top: "data" top: "im_info" top: "gt_boxes" python_param {{
+      module: "roi_data_layer.layer" layer: "RoIDataLayer"
+      param_str: "{{'num_classes': %d, 'source': '{root}', 'classes': ['cat', 'dog'], 'scales': 30}}" }} }}"""
+    net = Net(parse_net(text % 3), phase="TRAIN", device="cpu", seed=0)
+    out = net.forward()
+    assert out["data"].shape == (1, 3, 30, 40)
+    assert out["gt_boxes"].shape[1] == 5
+    with pytest.raises(LayerError, match="has the label 2, but num_classes is 2"):
+        Net(parse_net(text % 2), phase="TRAIN", device="cpu").forward()
+    text = f"""type: "RoIData" roi_data_param {{ source: "{root}" train_scale: 15 use_flipped: false pixel_mean: 0 pixel_mean: 0 pixel_mean: 0 }}
+      python_param {{ param_str: "classes: [cat, dog]" }}"""
+    assert Rig(text, [], tops=3).forward()[0].shape == (1, 3, 15, 20)
+
+
 # WindowData
 
 

@@ -150,7 +150,7 @@ def test_a_net_can_resume_and_share(tmp_path):
             np.testing.assert_array_equal(a, b)
     ranks = [data(source, batch=2, seed=2, param="shuffle: true", more="transform_param { mirror: true crop_size: 6 }") for _ in "ab"]
     for rank, rig in enumerate(ranks):
-        rig.layer.loader.set_share(rank, 2)
+        rig.layer.share = (rank, 2)
     for wanted in batches:
         parts = [rig.forward() for rig in ranks]
         for i in range(2):
@@ -215,7 +215,6 @@ def test_broken_records_are_named_counted_and_left_out(tmp_path):
     rig.layer.close()
     refusing = data(tmp_path / "db")
     refusing.layer.refuse_broken = True
-    refusing.layer._loader = None
     with pytest.raises(LayerError, match=r"record 1 \(b\)"):
         refusing.forward()
 

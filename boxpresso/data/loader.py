@@ -110,6 +110,11 @@ class Loader:
         self._forget()
         self.maker.share = (rank, ranks)
 
+    def set_refuse(self, refuse: bool) -> None:
+        """Whether, from the next batch on, a record that cannot be read is an error."""
+        self._forget()
+        self.maker.refuse = refuse
+
     @property
     def waited(self) -> float:
         lapse = time.perf_counter() - self._started

@@ -17,6 +17,7 @@ from .core import Array, Blob, Layer, check_arity, layer_class
 
 # Classes that old nets name, and the types of ours that do the same: nothing is imported for them.
 SERVED = {
+    ("roi_data_layer.layer", "RoIDataLayer"): "RoIData",
     ("rpn.proposal_layer", "ProposalLayer"): "Proposal",
     ("rpn.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
     ("rpn.proposal_target_layer", "ProposalTargetLayer"): "ProposalTarget",

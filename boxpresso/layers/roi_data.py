@@ -25,15 +25,17 @@ DEFAULTS: dict[str, Any] = {
     "flipped": True,
     "difficult": False,
     "shuffle": True,
+    "num_classes": 0,  # with the background; only checked
 }
 
 
 class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 3)):
     """A picture (1, 3, height, width), im_info (1, 3) of height, width and scale, and gt_boxes (objects, 5).
 
-    gt_boxes are xmin, ymin, xmax, ymax in pixels of the resized picture, and the class. python_param { param_str: "{'source':
-    'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600], 'max_size': 1000}" }: the shorter side becomes one of scales,
-    drawn for each picture, unless the longer one would pass max_size; means (blue, green, red) are subtracted. In TRAIN each
+    gt_boxes are xmin, ymin, xmax, ymax in pixels of the resized picture, and the class. python_param { param_str:
+    "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600], 'max_size': 1000}" }: the shorter side becomes
+    one of scales, drawn for each picture, unless the longer one would pass max_size; means (blue, green, red) are
+    subtracted. roi_data_param may say source, train_scale, max_size, use_flipped and pixel_mean instead. In TRAIN each
     picture comes twice in a round, as it is and flipped left to right, in a new order, and those without an object are left
     out; in TEST all come once, in turn. Objects marked difficult are left out. Broken pictures and annotations are named in
     a warning and left out. Source: py-faster-rcnn's RoIDataLayer.
@@ -41,7 +43,13 @@ class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 
 
     def setup(self, bottom, top) -> None:
         given = self.settings = settings(self, DEFAULTS)
-        self.need(given["source"], "give 'source' in param_str, a VOC or COCO folder")
+        own = self.param.roi_data_param  # of fireae/caffe_latte
+        for name, field in (("source", "source"), ("max_size", "max_size"), ("flipped", "use_flipped")):
+            if own.HasField(field):
+                given[name] = getattr(own, field)
+        given["scales"] = list(own.train_scale) or given["scales"]
+        given["means"] = list(own.pixel_mean) or given["means"]
+        self.need(given["source"], "give 'source' in param_str or roi_data_param, a VOC or COCO folder")
         self.need(given["format"] in ("", "voc", "coco"), f"format must be voc or coco, got {given['format']!r}")
         scales = given["scales"] if isinstance(given["scales"], (list, tuple)) else [given["scales"]]
         self.need(scales and min(scales) > 0 < given["max_size"], f"scales and max_size must be above 0, got {scales}")
@@ -62,6 +70,9 @@ class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 
         scenes = [s for s in self.scenes() if s.wrong or not train or keep(s, given["difficult"]).any()]
         if not scenes:
             raise DataError(f"no picture of {given['source']!r} has an object to learn")
+        highest = max((max(s.labels, default=0) for s in scenes), default=0)
+        if given["num_classes"] and highest >= given["num_classes"]:
+            raise DataError(f"{given['source']!r} has the label {highest}, but num_classes is {given['num_classes']}")
         sides = 2 if train and given["flipped"] else 1
         means = np.array(given["means"], np.float32)[:, None, None]
 

@@ -23,7 +23,7 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
     outside the picture is 0, after the mean. A picture that cannot be read is an error. Source: Caffe.
     """
 
-    refuse_broken = True
+    _refuse_broken = True
 
     def setup(self, bottom, top) -> None:
         param, transform = self.param.window_data_param, self.param.transform_param

@@ -25,8 +25,8 @@ class BatchLayer(Layer):
     """
 
     workers = 2
-    refuse_broken = False
-    share = (0, 1)
+    _refuse_broken = False
+    _share = (0, 1)
     _loader: Loader | None = None
 
     def open(self) -> Loader:
@@ -49,9 +49,9 @@ class BatchLayer(Layer):
         self.need(order.count > 0, "there is no record to read")
         seed = int(self.rng.integers(2**31))
         made = Loader(
-            load, collate, order, batch, seed=seed, ahead=ahead, workers=self.workers, refuse=self.refuse_broken, name=name
+            load, collate, order, batch, seed=seed, ahead=ahead, workers=self.workers, refuse=self._refuse_broken, name=name
         )
-        made.set_share(*self.share)
+        made.set_share(*self._share)
         return made
 
     def make_order(self, count: int, shuffle: bool, rand_skip: int = 0) -> Order:
@@ -94,6 +94,27 @@ class BatchLayer(Layer):
     @batch.setter
     def batch(self, number: int) -> None:
         self.loader.batch = number
+
+    @property
+    def share(self) -> tuple[int, int]:
+        return self._share
+
+    @share.setter
+    def share(self, share: tuple[int, int]) -> None:
+        rank, ranks = self._share = share
+        self.need(0 <= rank < ranks, f"share must be (rank, ranks) with 0 <= rank < ranks, got {share}")
+        if self._loader is not None:
+            self._loader.set_share(rank, ranks)
+
+    @property
+    def refuse_broken(self) -> bool:
+        return self._refuse_broken
+
+    @refuse_broken.setter
+    def refuse_broken(self, refuse: bool) -> None:
+        self._refuse_broken = refuse
+        if self._loader is not None:
+            self._loader.set_refuse(refuse)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Each batch brings its own shape."""
