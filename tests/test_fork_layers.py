@@ -1,4 +1,4 @@
-"""Layers of public forks: BN, Interp, ShuffleChannel, Axpy, CReLU and Reorg, by formula in numpy."""
+"""Layers of public forks: BN, Interp, ShuffleChannel, Axpy, CReLU, Reorg, Transpose and Reverse, by formula in numpy."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
     ('type: "CReLU"', [random(3, 4, 9)]),
     ('type: "ShuffleChannel" shuffle_channel_param { group: 2 }', [random(3, 4, 9)]),
     ('type: "Reorg" reorg_param { stride: 2 }', [random(2, 8, 6, 4)]),
+    ('type: "Reverse"', [random(3, 4, 9)]),
 ]
 
 
@@ -249,3 +250,34 @@ def test_reorg(stride, device):
                 [np.zeros(shape)])  # fmt: skip
     with pytest.raises(LayerError, match="stride must be given"):
         Rig('type: "Reorg"', [x])
+
+
+@pytest.mark.parametrize("dims", [(3, 2, 0, 1), (2, 3, 1, 0), (0, 1, 2, 3), (0, 2, 3, 1)])
+def test_transpose(dims, device):
+    lines = " ".join(f"dim: {d}" for d in dims)
+    rig = double(f'type: "Transpose" transpose_param {{ {lines} }}', random(2, 3, 4, 5), device=device)
+    for shape in ((2, 3, 4, 5), (5, 1, 2, 40), (0, 3, 4, 5)):
+        x = random(*shape)
+        rig.set_bottom(0, x)
+        close(rig.forward()[0], x.transpose(dims))
+    rig.set_bottom(0, random(2, 3, 4, 5))
+    check_gradient(rig)
+    for bad in ("", "dim: 0 dim: 1", "dim: 0 dim: 1 dim: 2 dim: 2"):
+        with pytest.raises(LayerError, match="each axis"):
+            Rig(f'type: "Transpose" transpose_param {{ {bad} }}', [random(2, 3, 4, 5)])
+
+
+@pytest.mark.parametrize("axes", [(), (0,), (1,), (-1,), (0, 2)])
+def test_reverse(axes, device):
+    lines = " ".join(f"axis: {a}" for a in axes)
+    rig = double(f'type: "Reverse" reverse_param {{ {lines} }}', random(3, 4, 5), device=device)
+    for shape in ((3, 4, 5), (1, 7, 2), (0, 4, 5)):
+        x = random(*shape)
+        rig.set_bottom(0, x)
+        close(rig.forward()[0], np.flip(x, axes or (0,)))
+    rig.set_bottom(0, random(3, 4, 5))
+    check_gradient(rig)
+    with pytest.raises(LayerError, match="twice"):
+        Rig('type: "Reverse" reverse_param { axis: 0 axis: -3 }', [random(3, 4, 5)])
+    with pytest.raises(LayerError, match="axis 3 does not fit"):
+        Rig('type: "Reverse" reverse_param { axis: 3 }', [random(3, 4, 5)])

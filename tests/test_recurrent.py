@@ -220,6 +220,42 @@ def test_errors(layer, shapes, tops, match):
         Rig(layer, [np.zeros(s) for s in shapes], tops=tops)
 
 
+UNIFORM = 'filler { type: "uniform" min: -0.5 max: 0.5 }'
+OLDER = f'type: "Lstm" lstm_param {{ num_output: {D} clipping_threshold: %s weight_{UNIFORM} bias_{UNIFORM} }}'
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["", "cont"])
+def test_the_older_lstm(given, device):
+    """CTPN's: W_x, W_h, b; cont may be left out, then every forward begins anew."""
+    blobs = bottoms("LSTM", 5, 3, False, False)
+    rig = Rig(OLDER % 0, blobs[: 1 + given], dtype=np.float64, device=device)
+    assert [b.shape for b in rig.layer.blobs] == [(16, 6), (16, D), (16,)]
+    weights, hidden, bias = (np.array(b.data) for b in rig.layer.blobs)
+    state: tuple = ()
+    for steps in (5, 2, 5):
+        blobs = bottoms("LSTM", steps, 3, False, False, seed=steps)
+        for i, blob in enumerate(blobs[: 1 + given]):
+            rig.set_bottom(i, blob)
+        cont = blobs[1] if given else np.minimum(np.arange(steps), 1)[:, None] * np.ones((steps, 3))
+        outputs, *state = lstm(blobs[0], cont, (weights, bias, hidden), None, *state)
+        close(rig.forward()[0], outputs)
+    if given:
+        rig.bottom[1].data[0] = 0
+    check_gradient(rig)
+    g = 1e-3 * random(5, 3, D)
+    plain = rig.backward([g], [True, False][: 1 + given])[0]
+    for threshold, same in ((1, True), (1e-5, False)):
+        clipped = Rig(OLDER % threshold, [np.array(b.data) for b in rig.bottom], dtype=np.float64, device=device,
+                      params=[weights, hidden, bias])  # fmt: skip
+        clipped.forward()
+        assert np.allclose(clipped.backward([g], [True, False][: 1 + given])[0], plain) == same
+    assert np.abs(clipped.param_diffs()[2]).max() <= 15 * 1e-5  # 15 places, none with more than the threshold
+    with pytest.raises(LayerError, match="1 or 2 bottoms"):
+        Rig(OLDER % 0, [*blobs, blobs[0]])
+    with pytest.raises(LayerError, match="takes 2 bottoms, or 3"):
+        Rig(text("LSTM"), blobs[:1])
+
+
 def test_inputs_of_another_length_are_refused():
     rig = make("LSTM", bottoms("LSTM", 3, 2, False, False))
     rig.bottom[0].reshape(3, 2, 7)

@@ -85,7 +85,7 @@ class Recurrent(Layer):
         if self.static:
             self.need(bottom[2].shape, "bottom 2, the static input, must be (N, ...), got a single number")
             self.parameter(2, (wide, prod(bottom[2].shape[1:])), p.weight_filler)
-        self.hidden_index = 2 + self.static
+        self.bias_index, self.hidden_index = 1, 2 + self.static
         self.parameter(self.hidden_index, (wide, self.size), p.weight_filler)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -124,7 +124,7 @@ class Recurrent(Layer):
         if self.static:
             static, inputs = self.device.empty((self.sequences, wide), self.dtype), self.blobs[2].shape[1]
             blas.gemm(False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static)
-        KERNELS.begin(self.rows, self.blobs[1].data, static, self.pre, wide, self.sequences)
+        KERNELS.begin(self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences)
         blas.gemm(False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre)
         hidden = self.blobs[self.hidden_index].data
         for t in range(self.steps):
@@ -168,7 +168,7 @@ class Recurrent(Layer):
         """The gradients of the parameters and inputs of all steps, from that of the pre-activations."""
         if self.rows:
             self.weight_diff(0, pre_diff, bottom[0].data, self.rows)
-            self.bias_diff(1, pre_diff)
+            self.bias_diff(self.bias_index, pre_diff)
             self.weight_diff(self.hidden_index, pre_diff, self.kept, self.rows)
         if propagate_down[0]:
             self.from_weights(0, pre_diff, bottom[0].diff, self.rows)
