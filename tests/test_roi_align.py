@@ -17,6 +17,13 @@ FEATURES_ONLY = [True, False]
 CASES = golden("roi/RoIAlign")
 
 
+@pytest.fixture(params=["slabs", "planes"], autouse=True)
+def way(request, monkeypatch):
+    """Each test runs both ways that an average is computed in, whichever the layer would choose."""
+    many = {"slabs": 1e9, "planes": -1}[request.param]
+    monkeypatch.setattr("boxpresso.layers.roi_align.MANY", {"cpu": many, "cuda": many})
+
+
 def text_of(p: dict) -> str:
     return ALIGN % (
         f"pooled_h: {p['pooled_height']} pooled_w: {p['pooled_width']} spatial_scale: {p['spatial_scale']} "

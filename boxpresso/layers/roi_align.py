@@ -10,6 +10,7 @@ from .core.regions import KERNELS, MOST, check_grids, check_regions, widened
 
 SLAB, PART = 16, 16  # as in slab.h and roi_align.cu
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
+MANY = {"cpu": 256, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 OTHERS = {
     "pad_ratio": "MS-CNN's and others'",
     "roi_end_mode": "an accelerator vendor's",
@@ -102,6 +103,17 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         k = self.regions
         return self.scratch("heads", ((k,), np.int32), ((k,), self.real), ((k, 4), np.int32))
 
+    @property
+    def in_slabs(self) -> bool:
+        """Whether so many regions share the features that bringing them into slabs pays. On a GPU that would leave too few
+        blocks for the backward pass."""
+        return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
+
+    def slabs(self, name: str):
+        """Room for features or their gradient in slabs."""
+        count, area = -(-self.channels // SLAB), self.size[0] * self.size[1]
+        return self.scratch(f"slabs of {name}", ((self.batch, count, area, SLAB), self.real))[0]
+
     def make_lists(self, rows, slopes=None) -> None:
         start, at, weight = self.lists
         slope, lever = slopes or (weight, weight)
@@ -119,6 +131,14 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
                 blob.data.fill(0 if blob is top[0] else -1)
         elif self.max:
             self.forward_max(features, rows, top)
+        elif self.in_slabs:
+            self.make_lists(rows)
+            area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
+            self.kernels.roi_align_pack(self.batch * slabs, features, self.slabs("features"), self.channels, area)
+            self.kernels.roi_align_forward_slabs(
+                slabs * self.regions, self.slabs("features"), *self.heads, *self.lists, top[0].data, self.regions,
+                self.channels, *self.size, *self.pooled, *self.rooms,
+            )  # fmt: skip
         else:
             self.make_lists(rows)
             group = max(LINES[self.device.kind] // self.pooled[0], 1)
@@ -129,7 +149,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
 
     def forward_max(self, features, rows, top) -> None:
         area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
-        (packed,) = self.scratch("slabs", ((self.batch, slabs, area, SLAB), self.real))
+        packed = self.slabs("features")
         places = self.scratch("places", *[(top[0].shape, self.real)] * 2)
         self.largest.roi_align_max_pack(self.batch * slabs, features, packed, self.channels, area)
         self.largest.roi_align_max_forward(
@@ -148,15 +168,25 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
 
     def backward_features(self, top_diff, rows, diff) -> None:
+        if self.batch == 0:
+            return
+        if self.in_slabs and not self.max:
+            slabs, sums = self.batch * -(-self.channels // SLAB), self.slabs("gradient")
+            self.kernels.roi_align_backward_slabs(
+                slabs, top_diff, *self.heads, *self.lists, sums, self.regions, self.channels, *self.size, *self.pooled,
+                *self.rooms,
+            )  # fmt: skip
+            self.kernels.roi_align_unpack(slabs, sums, diff, self.channels, self.size[0] * self.size[1])
+            return
         planes = self.batch * self.channels
         sums = diff if self.real == self.dtype else self.scratch("sums", (diff.shape, self.real))[0]
-        if self.max and self.batch:
+        if self.max:
             places = self.scratch("places", *[(top_diff.shape, self.real)] * 2)
             self.largest.roi_align_max_backward(
                 planes, top_diff, *places, rows, sums, self.regions, self.batch, self.channels, *self.size, *self.pooled,
                 self.scale, self.ratio, self.aligned,
             )  # fmt: skip
-        elif self.batch:
+        else:
             pixels, entries = (self.regions, sum(self.size) + 2), (self.regions, sum(self.rooms))
             turned = self.scratch("turned", (pixels, np.int32), (entries, np.int32), (entries, self.real))
             head = self.heads[-1]
