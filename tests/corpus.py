@@ -115,6 +115,8 @@ def source_shapes(layer: LayerParameter, file: str) -> list[tuple[int, ...]]:
     classes = int(found[1]) if found else 2
     batch = 1 if layer.type == "Python" or max(size) > 400 else 2
     divisor = layer.dense_image_data_param.label_divide_factor
+    if layer.annotated_data_param.yolo_data_type:  # true boxes as YOLO has them
+        return [(batch, *size), (batch, OBJECTS, 5)]
     return [top_shape(layer.type, name, size, classes, batch, i, divisor) for i, name in enumerate(layer.top)]
 
 
@@ -159,6 +161,9 @@ def values(name: str, shape: tuple[int, ...], image: tuple[int, ...], rng: np.ra
     if len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == 8:
         rows = [[0, 1, i, *box, 0] for i, box in enumerate(boxes_of(shape[2], rng))]
         return np.array(rows).reshape(shape)
+    if len(shape) == 3 and shape[1:] == (OBJECTS, 5):
+        low, high = np.split(np.stack([boxes_of(OBJECTS, rng) for _ in range(count)]), 2, axis=2)
+        return np.concatenate([np.zeros((count, OBJECTS, 1)), (low + high) / 2, high - low], 2)
     if "weights" in name:
         return np.ones(shape)
     if "label" in name or name in ("sim", "cont", "clip"):
