@@ -1,5 +1,8 @@
 // deformable_psroi_pooling.cu: averages of samples in bins that are moved, each bin in its own channel (Deformable ConvNets).
 #include "region.h"
+#include "tile.h"
+
+#define MOST 64  // samples of a bin in each direction
 
 // What does not change from bin to bin. `trans` (K, 2 classes, part, part): how far a bin moves in x and in y, in trans_std
 // regions; null: not at all. A class moves output_dim / classes outputs alike.
@@ -10,9 +13,24 @@ struct Layout {
   constexpr int bins() const { return pooled * pooled; }
 };
 
-// Bin (ph, pw) of a region in a class: where its first sample lies, how far apart samples are, and the size of the region.
+// What a channel is read for: one output, and its bins from (first_y, first_x) on, `columns` in a row.
+struct Channel {
+  int image, out, first_y, first_x, columns, bins;
+};
+
+// Channel (out group + gh) group + gw is for the bins whose ph group / pooled, rounded down, is gh; in x alike.
+DEVICE Channel channel_of(int plane, const Layout& l) {
+  const int channels = l.output_dim * l.group * l.group, image = plane / channels, channel = plane - image * channels;
+  const int gh = channel / l.group % l.group, gw = channel % l.group;
+  const int first_y = (gh * l.pooled + l.group - 1) / l.group, last_y = ((gh + 1) * l.pooled + l.group - 1) / l.group;
+  const int first_x = (gw * l.pooled + l.group - 1) / l.group, last_x = ((gw + 1) * l.pooled + l.group - 1) / l.group;
+  return {image, channel / (l.group * l.group), first_y, first_x, last_x - first_x, (last_y - first_y) * (last_x - first_x)};
+}
+
+// A bin of a region: where its first sample lies, how far apart samples are, the size of the region, its place in the top.
 struct Bin {
   Real y, x, step_y, step_x, height, width;
+  int place;
 };
 
 // Where the bin's class lies in trans: the x part; the y part comes part^2 later. Products as (ph / pooled) * part in Real.
@@ -22,14 +40,17 @@ DEVICE int cell_of(const Layout& l, int k, int kind, int ph, int pw) {
   return ((k * l.classes + kind) * 2 * l.part + i) * l.part + j;
 }
 
-DEVICE Bin bin_of(const Store* region, const Store* trans, const Layout& l, int k, int kind, int ph, int pw) {
+// Bin b of those that a channel is for.
+DEVICE Bin bin_of(const Store* region, const Store* trans, const Layout& l, const Channel& c, int k, int b) {
+  const int ph = c.first_y + b / c.columns, pw = c.first_x + b % c.columns;
   const Real x = round(Real(region[1])) * l.scale - Real(0.5), y = round(Real(region[2])) * l.scale - Real(0.5);
   const Real width = max((round(Real(region[3])) + 1) * l.scale - Real(0.5) - x, Real(0.1));
   const Real height = max((round(Real(region[4])) + 1) * l.scale - Real(0.5) - y, Real(0.1));
   const Real bin_height = height / l.pooled, bin_width = width / l.pooled;
-  Bin bin = {ph * bin_height + y, pw * bin_width + x, bin_height / l.samples, bin_width / l.samples, height, width};
+  Bin bin = {ph * bin_height + y, pw * bin_width + x, bin_height / l.samples, bin_width / l.samples, height, width,
+             ((k * l.output_dim + c.out) * l.pooled + ph) * l.pooled + pw};
   if (trans) {
-    const Store* moved = trans + cell_of(l, k, kind, ph, pw);
+    const Store* moved = trans + cell_of(l, k, c.out / (l.output_dim / l.classes), ph, pw);
     bin.x += Real(moved[0]) * l.trans_std * width;
     bin.y += Real(moved[l.part * l.part]) * l.trans_std * height;
   }
@@ -68,23 +89,8 @@ DEVICE int walk(const Bin& bin, int samples, int height, int width, Visit visit)
   return count;
 }
 
-// The bins that read a channel: visit(k, ph, pw, kind, at) for those of all regions of its image; at: the place in the top.
-template <class Visit>
-DEVICE void visit_bins(int plane, const Store* regions, int count, int batch, const Layout& l, Visit visit) {
-  const int channels = l.output_dim * l.group * l.group, image = plane / channels, channel = plane - image * channels;
-  const int out = channel / (l.group * l.group), gh = channel / l.group % l.group, gw = channel % l.group;
-  const int first_y = (gh * l.pooled + l.group - 1) / l.group, last_y = ((gh + 1) * l.pooled + l.group - 1) / l.group;
-  const int first_x = (gw * l.pooled + l.group - 1) / l.group, last_x = ((gw + 1) * l.pooled + l.group - 1) / l.group;
-  const int columns = last_x - first_x, bins = (last_y - first_y) * columns;
-  THREAD_LOOP(t, count * bins) {
-    const int k = t / bins, ph = first_y + t % bins / columns, pw = first_x + t % bins % columns;
-    if (image_of(regions + 5 * k, 5, batch) == image)
-      visit(k, ph, pw, out / (l.output_dim / l.classes), ((k * l.output_dim + out) * l.pooled + ph) * l.pooled + pw);
-  }
-}
-
-// A block owns a plane: channel (out group + gh) group + gw. top: (K, output_dim, pooled, pooled), 0 before; count (or null),
-// alike: how many samples lay on the map.
+// A block owns a plane. top: (K, output_dim, pooled, pooled), 0 before; count (or null), alike: how many samples lay on the
+// map.
 KERNEL deformable_psroi_pooling_forward(int n, const Store* features, const Store* regions, const Store* trans, Store* top,
                                         Store* count, int region_count, int batch, int height, int width, int output_dim,
                                         int group, int pooled, int part, int samples, int classes, Real scale,
@@ -92,56 +98,103 @@ KERNEL deformable_psroi_pooling_forward(int n, const Store* features, const Stor
   BLOCK_LOOP(plane, n) {
     const Layout l = {output_dim, group, pooled, part, samples, classes, scale, trans_std};
     const Store* map = features + (long long)plane * height * width;
-    visit_bins(plane, regions, region_count, batch, l, [&](int k, int ph, int pw, int kind, int at) {
+    const Channel c = channel_of(plane, l);
+    THREAD_LOOP(t, region_count * c.bins) {
+      const int k = t / c.bins;
+      if (image_of(regions + 5 * k, 5, batch) != c.image) continue;
+      const Bin bin = bin_of(regions + 5 * k, trans, l, c, k, t % c.bins);
       Real sum = 0;
-      const Bin bin = bin_of(regions + 5 * k, trans, l, k, kind, ph, pw);
       const int used = walk(bin, samples, height, width, [&](const Sample& s) {
         sum += (1 - s.down) * (1 - s.across) * Real(map[s.at[0]]) + (1 - s.down) * s.across * Real(map[s.at[1]]) +
                s.down * (1 - s.across) * Real(map[s.at[2]]) + s.down * s.across * Real(map[s.at[3]]);
       });
-      top[at] = sum / max(used, 1);
-      if (count) count[at] = Real(used);
-    });
+      top[bin.place] = sum / max(used, 1);
+      if (count) count[bin.place] = Real(used);
+    }
   }
 }
 
-// A block owns a plane. sums (or null): the plane's gradient, bottom_diff itself or in float32 where that is half; slopes (or
-// null): (K, output_dim, pooled, pooled, 2), the gradient for what each bin moves by in x and in y.
-KERNEL deformable_psroi_pooling_backward(int n, const Store* top_diff, const Store* features, const Store* regions,
-                                         const Store* trans, Real* sums, Store* bottom_diff, Real* slopes, int region_count,
-                                         int batch, int height, int width, int output_dim, int group, int pooled, int part,
-                                         int samples, int classes, Real scale, Real trans_std) {
+// slopes: (K, output_dim, pooled, pooled, 2), the gradient for what each bin moves by in x and in y. A block owns a plane.
+KERNEL deformable_psroi_pooling_slopes(int n, const Store* top_diff, const Store* features, const Store* regions,
+                                       const Store* trans, Real* slopes, int region_count, int batch, int height, int width,
+                                       int output_dim, int group, int pooled, int part, int samples, int classes, Real scale,
+                                       Real trans_std) {
   BLOCK_LOOP(plane, n) {
     const Layout l = {output_dim, group, pooled, part, samples, classes, scale, trans_std};
-    const long long start = (long long)plane * height * width;
-    const Store* map = features + start;
-    if (sums) THREAD_LOOP(i, height * width) sums[start + i] = 0;
-    BARRIER();
-    visit_bins(plane, regions, region_count, batch, l, [&](int k, int ph, int pw, int kind, int at) {
-      const Bin bin = bin_of(regions + 5 * k, trans, l, k, kind, ph, pw);
-      const int used = walk(bin, samples, height, width, [&](const Sample&) {});
-      const Real share = Real(top_diff[at]) / max(used, 1);
+    const Store* map = features + (long long)plane * height * width;
+    const Channel c = channel_of(plane, l);
+    THREAD_LOOP(t, region_count * c.bins) {
+      const int k = t / c.bins;
+      if (image_of(regions + 5 * k, 5, batch) != c.image) continue;
+      const Bin bin = bin_of(regions + 5 * k, trans, l, c, k, t % c.bins);
       Real slope_x = 0, slope_y = 0;
-      walk(bin, samples, height, width, [&](const Sample& s) {
-        if (sums) {
-          add(sums + start + s.at[0], share * (1 - s.down) * (1 - s.across));
-          add(sums + start + s.at[1], share * (1 - s.down) * s.across);
-          add(sums + start + s.at[2], share * s.down * (1 - s.across));
-          add(sums + start + s.at[3], share * s.down * s.across);
-        }
-        if (slopes) {
-          const Real v[4] = {Real(map[s.at[0]]), Real(map[s.at[1]]), Real(map[s.at[2]]), Real(map[s.at[3]])};
-          slope_x += (v[1] - v[0]) * (1 - s.down) + (v[3] - v[2]) * s.down;
-          slope_y += (v[2] - v[0]) * (1 - s.across) + (v[3] - v[1]) * s.across;
-        }
+      const int used = walk(bin, samples, height, width, [&](const Sample& s) {
+        const Real v[4] = {Real(map[s.at[0]]), Real(map[s.at[1]]), Real(map[s.at[2]]), Real(map[s.at[3]])};
+        slope_x += (v[1] - v[0]) * (1 - s.down) + (v[3] - v[2]) * s.down;
+        slope_y += (v[2] - v[0]) * (1 - s.across) + (v[3] - v[1]) * s.across;
       });
-      if (slopes) {
-        slopes[2 * at] = slope_x * share * bin.width * trans_std;
-        slopes[2 * at + 1] = slope_y * share * bin.height * trans_std;
-      }
-    });
+      const Real share = Real(top_diff[bin.place]) / max(used, 1) * trans_std;
+      slopes[2 * bin.place] = slope_x * share * bin.width;
+      slopes[2 * bin.place + 1] = slope_y * share * bin.height;
+    }
+  }
+}
+
+// One axis of the samples of a bin, as walk() takes them: the pixels that they touch, each once, and the sums of their weights.
+struct Touched {
+  int used, count;  // samples on the map, pixels
+  int at[2 * MOST];
+  Real weight[2 * MOST];
+};
+
+DEVICE void touch(Touched& touched, int pixel, Real weight) {
+  int i = touched.count - 1;  // samples go upwards: a pixel that is there is among the last two
+  while (i >= 0 && touched.at[i] > pixel) --i;
+  if (i < 0 || touched.at[i] != pixel) {
+    i = touched.count++;
+    touched.at[i] = pixel;
+    touched.weight[i] = 0;
+  }
+  touched.weight[i] += weight;
+}
+
+// A block owns a plane and takes the regions of its image in order. sums: bottom_diff itself, or in float32 where that is half.
+KERNEL deformable_psroi_pooling_backward(int n, const Store* top_diff, const Store* regions, const Store* trans, Real* sums,
+                                         Store* bottom_diff, int region_count, int batch, int height, int width,
+                                         int output_dim, int group, int pooled, int part, int samples, int classes,
+                                         Real scale, Real trans_std) {
+  BLOCK_LOOP(plane, n) {
+    SHARED Touched touched[2];
+    const Layout l = {output_dim, group, pooled, part, samples, classes, scale, trans_std};
+    const Channel c = channel_of(plane, l);
+    const long long start = (long long)plane * height * width;
+    THREAD_LOOP(i, height * width) sums[start + i] = 0;
     BARRIER();
-    if (sums) THREAD_LOOP(i, height * width) bottom_diff[start + i] = sums[start + i];
+    for (int k = 0; k < region_count; ++k) {
+      if (image_of(regions + 5 * k, 5, batch) != c.image) continue;
+      for (int b = 0; b < c.bins; ++b) {
+        const Bin bin = bin_of(regions + 5 * k, trans, l, c, k, b);
+        THREAD_LOOP(axis, 2) {
+          Touched& mine = touched[axis];
+          int low, high;
+          Real upper;
+          mine.used = mine.count = 0;
+          for (int i = 0; i < samples; ++i) {
+            const Real at = axis ? bin.x + i * bin.step_x : bin.y + i * bin.step_y;
+            if (!ends(at, axis ? width : height, &low, &high, &upper)) continue;
+            ++mine.used;
+            touch(mine, low, 1 - upper);
+            if (low < high) touch(mine, high, upper);
+          }
+        }
+        BARRIER();
+        const Real share = Real(top_diff[bin.place]) / max(touched[0].used * touched[1].used, 1);
+        TILE_LOOP(y, x, touched[0].count, touched[1].count)
+          sums[start + touched[0].at[y] * width + touched[1].at[x]] += share * touched[0].weight[y] * touched[1].weight[x];
+        BARRIER();
+      }
+    }
+    THREAD_LOOP(i, height * width) bottom_diff[start + i] = sums[start + i];
   }
 }
 

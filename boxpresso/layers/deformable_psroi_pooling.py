@@ -7,7 +7,7 @@ import numpy as np
 from .core import Kernels, Layer
 from .core.kernel import real_of
 
-MOST = 1024  # samples of a bin in each direction
+MOST = 64  # samples of a bin in each direction, as in the .cu
 
 
 class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3), tops=(1, 2)):
@@ -103,24 +103,25 @@ class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3
     def backward(self, top, propagate_down, bottom) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
         batch, channels, height, width = bottom[0].shape
-        features, trans = propagate_down[0], len(bottom) > 2 and propagate_down[2]
-        sums = slopes = None
-        if features:
+        move = bottom[2].data if self.moved else None
+        if propagate_down[0]:
             half = self.real != self.dtype
             sums = self.device.empty(bottom[0].shape, self.real) if half else bottom[0].diff
-        if trans and self.moved:
-            slopes = self.device.empty((*top[0].shape, 2), self.real)
-        if features or slopes is not None:
             self.kernels.deformable_psroi_pooling_backward(
-                batch * channels, top[0].diff, bottom[0].data, bottom[1].data, bottom[2].data if self.moved else None, sums,
-                bottom[0].diff if features else None, slopes, self.regions, batch, height, width, *self.layout,
+                batch * channels, top[0].diff, bottom[1].data, move, sums, bottom[0].diff, self.regions, batch, height, width,
+                *self.layout,
             )  # fmt: skip
-        if slopes is not None:
+        if len(bottom) > 2 and propagate_down[2] and self.moved:
+            slopes = self.device.empty((*top[0].shape, 2), self.real)
+            self.kernels.deformable_psroi_pooling_slopes(
+                batch * channels, top[0].diff, bottom[0].data, bottom[1].data, move, slopes, self.regions, batch, height,
+                width, *self.layout,
+            )  # fmt: skip
             self.kernels.deformable_psroi_pooling_trans(
                 bottom[2].count, slopes, bottom[1].data, bottom[2].diff, batch, self.output_dim, self.pooled, self.part,
                 self.classes,
             )  # fmt: skip
-        elif trans:
+        elif len(bottom) > 2 and propagate_down[2]:
             bottom[2].diff.fill(0)
 
     def allow_force_backward(self, index: int) -> bool:

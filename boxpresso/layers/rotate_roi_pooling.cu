@@ -108,21 +108,34 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const Store* regions
   }
 }
 
+// How far apart bins of a region are that share no pixel. Bins do not overlap, but by rounding neighbours may share one, and
+// very thin bins many.
+DEVICE int apart(const Store* region, Pooled pooled, Real scale, int height, int width, int count) {
+  const Real down = abs(Real(region[3]) * scale), across = abs(Real(region[4]) * scale);
+  const Real farthest = (abs(Real(region[1])) + abs(Real(region[2]))) * scale + down + across + height + width;
+  return min(min(down / pooled.height, across / pooled.width) > Real(1e-3) * farthest ? 2 : count, count);
+}
+
 // A block owns a plane and takes the regions of its image in order. sums: bottom_diff itself, or in float32 where that is half.
-KERNEL rotate_roi_pooling_backward(int n, const Store* top_diff, const int* argmax, const int* image, Real* sums,
-                                   Store* bottom_diff, int regions, int channels, int area, int cells) {
+KERNEL rotate_roi_pooling_backward(int n, const Store* top_diff, const Store* regions, const int* argmax, const int* image,
+                                   Real* sums, Store* bottom_diff, int count, int channels, int height, int width,
+                                   int pooled_height, int pooled_width, Real scale) {
   BLOCK_LOOP(plane, n) {
+    const Pooled pooled = {pooled_height, pooled_width};
     const int found = plane / channels;
-    const long long start = (long long)plane * area;
-    THREAD_LOOP(i, area) sums[start + i] = 0;
+    const long long start = (long long)plane * height * width;
+    THREAD_LOOP(i, height * width) sums[start + i] = 0;
     BARRIER();
-    for (int k = 0; k < regions; ++k) {
+    for (int k = 0; k < count; ++k) {
       if (image[k] != found) continue;
-      const long long first = ((long long)k * channels + plane - found * channels) * cells;
-      THREAD_LOOP(i, cells)
-        if (argmax[first + i] >= 0) add(sums + start + argmax[first + i], Real(top_diff[first + i]));
+      const long long first = ((long long)k * channels + plane - found * channels) * pooled.cells();
+      const int step_y = apart(regions + 6 * k, pooled, scale, height, width, pooled_height);
+      const int step_x = apart(regions + 6 * k, pooled, scale, height, width, pooled_width);
+      visit_apart(pooled, step_y, step_x, 1, [&](int ph, int pw, int) {
+        const long long bin = first + ph * pooled_width + pw;
+        if (argmax[bin] >= 0) sums[start + argmax[bin]] += Real(top_diff[bin]);
+      });
     }
-    BARRIER();
-    THREAD_LOOP(i, area) bottom_diff[start + i] = sums[start + i];
+    THREAD_LOOP(i, height * width) bottom_diff[start + i] = sums[start + i];
   }
 }

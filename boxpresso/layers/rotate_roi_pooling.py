@@ -68,8 +68,8 @@ class RotateROIPooling(Layer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
             half = self.real != self.dtype
             sums = self.device.empty(bottom[0].shape, self.real) if half else bottom[0].diff
             self.kernels.rotate_roi_pooling_backward(
-                batch * channels, top[0].diff, self.argmax, self.image, sums, bottom[0].diff, self.regions, channels,
-                height * width, self.pooled[0] * self.pooled[1],
+                batch * channels, top[0].diff, bottom[1].data, self.argmax, self.image, sums, bottom[0].diff, self.regions,
+                channels, height, width, *self.pooled, self.scale,
             )  # fmt: skip
 
     def allow_force_backward(self, index: int) -> bool:

@@ -49,16 +49,20 @@ DEVICE void cut_bins(int* bins, Pooled pooled, int k, bool valid, Cut cut) {
   }
 }
 
-// visit(ph, pw, group) for each bin of region k and each of `groups`. Bins that threads visit at one time share no pixel, so
-// that they may add to them without atomics, in an order that is always the same.
+// visit(ph, pw, group) for each bin and each of `groups`. Threads visit together bins that lie step_y rows or step_x columns
+// apart, which share no pixel: so they may add to them without atomics, in an order that is always the same.
+template <class Visit>
+DEVICE void visit_apart(Pooled pooled, int step_y, int step_x, int groups, Visit visit) {
+  for (int first = 0; first < step_y * step_x; ++first) {
+    const int first_y = first / step_x, first_x = first - first_y * step_x;
+    const int rows = (pooled.height - first_y + step_y - 1) / step_y, columns = (pooled.width - first_x + step_x - 1) / step_x;
+    TILE_LOOP(v, u, rows, columns * groups) visit(first_y + v * step_y, first_x + u / groups * step_x, u % groups);
+    BARRIER();
+  }
+}
+
 template <class Visit>
 DEVICE void visit_apart(const int* bins, Pooled pooled, int k, int groups, Visit visit) {
   const int* step = bins + (k + 1) * pooled.columns() - 2;
-  for (int first = 0; first < step[0] * step[1]; ++first) {
-    const int first_y = first / step[1], first_x = first - first_y * step[1];
-    const int rows = (pooled.height - first_y + step[0] - 1) / step[0];
-    const int columns = (pooled.width - first_x + step[1] - 1) / step[1];
-    TILE_LOOP(v, u, rows, columns * groups) visit(first_y + v * step[0], first_x + u / groups * step[1], u % groups);
-    BARRIER();
-  }
+  visit_apart(pooled, step[0], step[1], groups, visit);
 }
