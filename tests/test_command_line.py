@@ -380,3 +380,21 @@ def test_upgrade_refuses(capsys):
         assert not Path("new").exists()
     Path("old.prototxt").write_text(V1)
     assert "cannot write" in call(capsys, "upgrade", "old.prototxt", "no/new")[2]
+
+
+def test_a_net_of_the_rcnn_kind(capsys):
+    from test_detect import POOL, RCNN, rcnn
+
+    text = RCNN.replace("MODULE", "rpn.proposal_layer").replace("POOL", POOL)
+    Path("rcnn.prototxt").write_text(text.replace("INFO", "3").replace("COUNT", "8").replace("OFFSETS", "12"))
+    rcnn([0] * 12).save("rcnn.caffemodel")
+    Image.fromarray(np.zeros((200, 300, 3), np.uint8)).save("a.png")
+    Path("names.txt").write_text("__background__\ncat\ndog\n")
+    status, out, err = call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", "--labels", "names.txt")
+    assert (status, err) == (0, "")
+    assert "a.png (300 x 200): 54 detections" in out
+    assert "dog    0.800" in out
+    assert Path("a.detections.png").exists()
+    options = ("--json", "--size", "300x200", "--no-drawing")
+    found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0]["detections"]
+    assert found[0] == {"label": 2, "name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0]}
