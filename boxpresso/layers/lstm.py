@@ -14,9 +14,14 @@ class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
     """i, f, o = sigmoid and g = tanh of the four parts of W_x x + b + W_static static + W_h (cont h), and then
     c = cont f c + i g and h = o tanh(c), step by step; the top is h.
 
-    recurrent_param, bottoms and tops: see Recurrent. Parameters: W_x (4 D, inputs), b (4 D), W_static, W_h (4 D, D),
-    the parts in the order i, f, o, g. With expose_hidden the last two bottoms are h and c before the first step, the
-    last two tops h and c after the last; both have gradients, unlike in Caffe.
+    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
+    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
+    (N, ...) that every step sees; with expose_hidden h and c before the first step, (1, N, D) each. Tops: the outputs
+    (T, N, D); with expose_hidden h and c after the last step. All of these but cont have gradients, unlike in Caffe.
+    Without expose_hidden a forward begins where the one before it ended.
+
+    Parameters: W_x (4 D, inputs), b (4 D), W_static (4 D, static inputs), W_h (4 D, D); the parts are in the order i,
+    f, o, g.
 
     `type: "Lstm"` with lstm_param { num_output: D weight_filler {} bias_filler {} clipping_threshold: 0 }, CTPN's, is
     an older form: bottoms x and, optionally, cont (without it every sequence begins anew), parameters in the order

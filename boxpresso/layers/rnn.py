@@ -9,9 +9,13 @@ from .core.recurrent import KERNELS, Recurrent
 class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
     """h = tanh(W_x x + b + W_static static + W_h (cont h)), step by step; the top is tanh(W_o h + b_o).
 
-    recurrent_param, bottoms and tops: see Recurrent. Parameters: W_x (D, inputs), b (D), W_static, W_h (D, D), W_o (D,
-    D), b_o (D). With expose_hidden the last bottom is h before the first step, the last top h after the last; both
-    have gradients, unlike in Caffe. Source: Caffe.
+    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
+    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
+    (N, ...) that every step sees; with expose_hidden h before the first step, (1, N, D). Tops: the outputs (T, N, D);
+    with expose_hidden h after the last step. All of these but cont have gradients, unlike in Caffe. Without
+    expose_hidden a forward begins where the one before it ended.
+
+    Parameters: W_x (D, inputs), b (D), W_static (D, static inputs), W_h (D, D), W_o (D, D), b_o (D). Source: Caffe.
     """
 
     kernels, gates, states = Kernels("rnn.cu"), 1, 1
