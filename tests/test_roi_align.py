@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from harness import Rig, check_gradient, close
 from shared import golden
 
-from boxpresso.proto.errors import LayerError
+from boxpresso.proto.errors import BoxpressoWarning, LayerError
 
 ALIGN = 'type: "ROIAlign" roi_align_param { %s }'
 WHOLE = "pooled_h: 2 pooled_w: 2 "
@@ -311,12 +312,43 @@ def test_absurd_grids_are_refused():
         (ALIGN % (WHOLE + " topk: 5"), (1, 5), "PerfXLab"),
         (ALIGN % "aligned_h: 2 aligned_w: 2", (1, 5), "chuanqi305"),
         (ALIGN % WHOLE, (3, 6), r"must be \(K, 5\)"),
-        ('type: "ROIAlign" roi_pooling_param { pooled_h: 7 pooled_w: 7 }', (1, 5), "grid of corners"),
+        ('type: "ROIAlign" roi_pooling_param { pooled_h: 7 pooled_w: 7 bi_type: 1 }', (1, 5), "frcnn's ROIAlign"),
+        ('type: "ROIAlign"', (1, 5), "roi_align_param is missing|pooled_h and pooled_w must be positive"),
     ],
 )
 def test_errors(text, shape, message):
     with pytest.raises(LayerError, match=message):
         Rig(text, [np.zeros((1, 1, 4, 4)), np.zeros(shape)])
+
+
+def test_corners_as_cascade_rcnn(device):
+    """(pooled + 1)^2 samples at the corners of cells; outside [-0.5, size - 0.5] they are 0."""
+    rng = np.random.default_rng(9)
+    features, rows = rng.standard_normal((2, 3, 9, 8)), regions(rng, 12, 2, 18)
+    rows[0, 3] = rows[0, 1] - 4  # without a size
+    text = 'type: "ROIAlign" roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 pad_ratio: 0.25 }'
+    with pytest.warns(BoxpressoWarning, match="read as Cascade R-CNN's, corners of 2 x 3 cells"):
+        r = Rig(text, [features, rows], device=device, dtype=np.float64)
+    wanted = np.zeros((12, 3, 3, 4))
+    for k, (b, x1, y1, x2, y2) in enumerate(rows):
+        pad_x, pad_y = 0.25 * (x2 - x1 + 1), 0.25 * (y2 - y1 + 1)
+        xs = np.linspace((x1 - pad_x) * 0.5 - 0.5, (x2 + pad_x) * 0.5 - 0.5, 4)
+        ys = np.linspace((y1 - pad_y) * 0.5 - 0.5, (y2 + pad_y) * 0.5 - 0.5, 3)
+        if xs[-1] <= xs[0] or ys[-1] <= ys[0]:
+            continue
+        for (i, y), (j, x) in itertools.product(enumerate(ys), enumerate(xs)):
+            if -0.5 <= y <= 8.5 and -0.5 <= x <= 7.5:
+                fy, fx = np.clip(y, 0, 8), np.clip(x, 0, 7)
+                y0, x0 = min(int(fy), 7), min(int(fx), 6)
+                square = features[int(b), :, y0 : y0 + 2, x0 : x0 + 2]
+                wanted[k, :, i, j] = square @ [1 - fx + x0, fx - x0] @ [1 - fy + y0, fy - y0]
+    close(r.forward()[0], wanted, rtol=1e-9, atol=1e-9)
+    assert not wanted[0].any()
+    diff = rng.standard_normal(wanted.shape)
+    got = r.backward([diff], FEATURES_ONLY)[0]
+    assert (got * features).sum() == pytest.approx((diff * wanted).sum())
+    with pytest.raises(LayerError, match="no gradient for the regions"):
+        r.backward([diff])
 
 
 def test_what_has_no_gradient_and_no_places():

@@ -38,16 +38,18 @@ DEVICE Axis axis_of(int k, int axis, const int* head, const int* start, const in
 // The lists by bin, a block for each region. image: -1 if it contributes nothing; inverse: 1 / the samples of a bin. A pixel
 // is entered once for a bin, and once more with weight 0 if a sample names it so: 0 * infinity is NaN there, as in the sum of
 // single samples. slope and lever, where `slopes` asks for them: how a weight changes with the start of the axis and with the
-// size of a bin.
+// size of a bin. corners: Cascade R-CNN's grid, whose samples lie in [-0.5, size - 0.5].
 KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* head, int* start, int* at, Real* weight,
                        Real* slope, Real* lever, int slopes, int batch, int height, int width, int pooled_height,
-                       int pooled_width, int room_y, int room_x, Real scale, int sampling_ratio, int aligned) {
+                       int pooled_width, int room_y, int room_x, Real scale, int sampling_ratio, int aligned, int corners,
+                       Real pad_ratio) {
   BLOCK_LOOP(k, n) {
     THREAD_LOOP(axis, 2) {
       const Real* region = rows + 5 * (long long)k;
       const int found = image_of(region, 5, batch), bins = axis ? pooled_width : pooled_height, size = axis ? width : height;
       const int room = axis ? room_x : room_y;
-      const Grid g = grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
+      const Grid g = corners ? corners_of(region, pooled_height, pooled_width, scale, pad_ratio)
+                             : grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
       const Real from = axis ? g.x : g.y, bin = axis ? g.bin_width : g.bin_height;
       const int samples = found < 0 || g.rows * g.columns == 0 ? 0 : axis ? g.columns : g.rows;
       int* begin = start + (long long)k * (pooled_height + pooled_width + 2) + axis * (pooled_height + 1);
@@ -64,9 +66,10 @@ KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* 
         }
         for (; s < end; ++s) {
           const int i = bin < 0 ? samples - 1 - s : s;  // pixels ascend
-          const Real c = edge + (i + Real(0.5)) * bin / samples;
+          const Real c = corners ? edge : edge + (i + Real(0.5)) * bin / samples;
           int pixel[2];
           Real part;
+          if (corners && !(c >= Real(-0.5) && c <= size - Real(0.5))) continue;
           if (!neighbours(c, size, pixel, pixel + 1, &part)) continue;
           low = min(low, pixel[0]);
           high = max(high, pixel[1]);

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
+from ..proto.errors import BoxpressoWarning
 from .core import Kernels, Layer
 from .core.kernel import real_of
 from .core.regions import KERNELS, MOST, check_grids, check_regions, widened
@@ -39,35 +42,60 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
     no samples is the smallest number. float16 is a type to store in: regions may be float32 beside it, and all
     arithmetic is in float32.
 
-    Forks have other operators under this name. Those that a prototxt tells apart (roi_pooling_param, pad_ratio,
-    roi_end_mode, position_sensitive, topk, aligned_h) are refused; the maximum of caffe-mask-rcnn, fallingdust and
-    fireae reads roi_align_param with the same three fields and nothing tells it from the average.
-    Source: He et al. 2017; numbers as mmcv, detectron2 and torchvision have them.
+    Forks have other operators under this name. With roi_pooling_param it is Cascade R-CNN's: one sample at each corner of
+    the pooled_h x pooled_w cells of a region that is widened by pad_ratio of its size on each side, half a pixel taken
+    off, so that top is (K, C, pooled_h + 1, pooled_w + 1); a Pooling layer takes their average. A sample outside
+    [-0.5, H - 0.5] x [-0.5, W - 0.5] is 0, and so is a region without a size. Others read the same fields as a maximum:
+    a warning says so. What fields tell apart (roi_end_mode, position_sensitive, topk, aligned_h, pad_ratio in
+    roi_align_param, bi_type) is refused; the maximum of caffe-mask-rcnn, fallingdust and fireae reads roi_align_param with
+    the same three fields, and nothing tells it from the average.
+    Sources: He et al. 2017; Cai and Vasconcelos 2018 (corners); numbers as mmcv, detectron2 and torchvision have them.
     """
 
     kernels = Kernels("roi_align.cu")
     largest = Kernels("roi_align_max.cu")
 
     def setup(self, bottom, top) -> None:
-        p = self.param.roi_align_param
-        self.need(
-            self.param.HasField("roi_align_param"),
-            "roi_align_param is missing; an ROIAlign with roi_pooling_param (Cascade R-CNN's grid of corners, whose "
-            "average a Pooling layer takes; the maximum of frcnn and caffe-wsl) is another operator of that name, which "
-            "Boxpresso does not have",
-        )
+        self.corners = not self.param.HasField("roi_align_param")
+        p = self.param.roi_pooling_param if self.corners else self.param.roi_align_param
         for name, whose in OTHERS.items():
-            self.need(not getattr(p, name), f"{name} belongs to {whose} ROIAlign, an operator that Boxpresso does not have")
+            self.need(
+                self.corners or not getattr(p, name),
+                f"{name} belongs to {whose} ROIAlign, an operator that Boxpresso does not have",
+            )
         self.pooled = p.pooled_h, p.pooled_w
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
-        self.scale, self.aligned, self.max = p.spatial_scale, int(p.aligned), p.pool_mode == p.MAX
+        self.scale = p.spatial_scale
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
-        self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
+        if self.corners:
+            self.setup_corners(p)
+        else:
+            self.aligned, self.max, self.pad_ratio = int(p.aligned), p.pool_mode == p.MAX, 0.0
+            self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
         self.need(self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples")
         self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
         self.real = real_of(self.dtype)
         self.key: tuple | None = None  # the shapes that the scratch arrays are for
+
+    def setup_corners(self, p) -> None:
+        """Cascade R-CNN's form, with roi_pooling_param."""
+        self.need(
+            self.param.HasField("roi_pooling_param"),
+            "roi_align_param is missing (pooled_h, pooled_w, spatial_scale, sampling_ratio, aligned, pool_mode)",
+        )
+        self.need(
+            not (p.HasField("bi_type") or p.HasField("is_multi_interpolate")),
+            "bi_type and is_multi_interpolate belong to frcnn's ROIAlign, a maximum that Boxpresso does not have",
+        )
+        warnings.warn(
+            f"{self}: roi_pooling_param is read as Cascade R-CNN's, corners of {p.pooled_h} x {p.pooled_w} cells whose "
+            "average a Pooling layer takes; the ROIAlign of frcnn and caffe-wsl, a maximum, has the same fields",
+            BoxpressoWarning,
+            stacklevel=2,
+        )
+        self.pooled = p.pooled_h + 1, p.pooled_w + 1
+        self.aligned, self.max, self.ratio, self.pad_ratio = 1, False, 1, p.pad_ratio
 
     def room(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
@@ -120,6 +148,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         self.kernels.roi_align_lists(
             self.regions, rows, *self.heads, start, at, weight, slope, lever, int(slopes is not None), self.batch,
             *self.size, *self.pooled, *self.rooms, self.scale, self.ratio, self.aligned,
+            int(self.corners), self.pad_ratio,
         )  # fmt: skip
 
     def forward(self, bottom, top) -> None:
@@ -164,6 +193,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         if propagate_down[0]:
             self.backward_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
+            self.need(not self.corners, "a grid of corners has no gradient for the regions; set propagate_down: false")
             self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
             self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
 

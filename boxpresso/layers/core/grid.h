@@ -32,6 +32,17 @@ DEVICE Grid grid_of(const Real* region, int pooled_height, int pooled_width, Rea
   return grid_of(y, x, height, width, pooled_height, pooled_width, sampling_ratio);
 }
 
+// Cascade R-CNN's grid: one sample at each corner of the cells that a region, widened by pad_ratio on each side, is cut into.
+// So bin p's sample is where its cell starts, pooled_height x pooled_width counts corners, and there is one cell less.
+DEVICE Grid corners_of(const Real* region, int pooled_height, int pooled_width, Real scale, Real pad_ratio) {
+  const Real pad_x = (region[3] - region[1] + 1) * pad_ratio, pad_y = (region[4] - region[2] + 1) * pad_ratio;
+  const Real x = (region[1] - pad_x) * scale - Real(0.5), y = (region[2] - pad_y) * scale - Real(0.5);
+  const Real width = (region[3] + pad_x) * scale - Real(0.5) - x, height = (region[4] + pad_y) * scale - Real(0.5) - y;
+  Grid g = grid_of(y, x, height, width, pooled_height - 1, pooled_width - 1, 1);
+  if (!(width > 0 && height > 0)) g.rows = g.columns = 0;
+  return g;
+}
+
 // How many bins of an axis lie between two whose samples share no pixel, at least: samples that are `reach` apart do not.
 // That is 4 along an axis of the map, for each sample has 2 pixels there and the borders may draw two samples together by 1
 // each, and 6 across. Far from the map, where coordinates are rounded, no two bins are taken to be apart.
