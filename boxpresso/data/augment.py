@@ -28,13 +28,12 @@ def linear(picture: np.ndarray, factor: float, offset: float) -> np.ndarray:
 
 def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarray:
     """The hue turned by degrees of 0 to 360, and the saturation multiplied."""
-    bands = np.array(to_pillow(picture).convert("HSV"))
-    if turn:
-        table = (np.arange(256) + round(turn * 256 / 360)) % 256
-        bands[..., 0] = table.astype(np.uint8)[bands[..., 0]]
-    if saturation != 1:
-        bands[..., 1] = linear(bands[..., 1], saturation, 0)
-    return from_pillow(Image.frombytes("HSV", (picture.shape[1], picture.shape[0]), bands.tobytes()).convert("RGB"))
+    size = picture.shape[1], picture.shape[0]
+    bands = Image.frombuffer("RGB", size, np.ascontiguousarray(picture), "raw", "RGB", 0, 1).convert("HSV")
+    hues = (np.arange(256) - round(turn * 256 / 360)) % 256  # minus: red and blue have changed places
+    levels = linear(np.arange(256, dtype=np.uint8), saturation, 0)
+    made = bands.point([*hues.tolist(), *levels.tolist(), *range(256)]).convert("RGB")
+    return np.asarray(made)
 
 
 def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
@@ -54,20 +53,13 @@ def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.nda
     def contrast(x: np.ndarray) -> np.ndarray:
         return linear(x, rng.uniform(p.contrast_lower, p.contrast_upper), 0) if chosen(p.contrast_prob) else x
 
-    def saturation(x: np.ndarray) -> np.ndarray:
-        if not chosen(p.saturation_prob):
-            return x
-        factor = rng.uniform(p.saturation_lower, p.saturation_upper)
-        return hsv(x, saturation=factor) if color else x
+    def saturation_hue(x: np.ndarray) -> np.ndarray:
+        factor = rng.uniform(p.saturation_lower, p.saturation_upper) if chosen(p.saturation_prob) else 1
+        turn = 2 * rng.uniform(-p.hue_delta, p.hue_delta) if chosen(p.hue_prob) else 0
+        return hsv(x, turn, factor) if color and (turn or factor != 1) else x
 
-    def hue(x: np.ndarray) -> np.ndarray:
-        if not chosen(p.hue_prob):
-            return x
-        turn = 2 * rng.uniform(-p.hue_delta, p.hue_delta)
-        return hsv(x, turn=turn) if color else x
-
-    early = (brightness, contrast, saturation, hue)
-    late = (brightness, saturation, hue, contrast)
+    early = (brightness, contrast, saturation_hue)
+    late = (brightness, saturation_hue, contrast)
     for step in early if rng.random() > 0.5 else late:
         picture = step(picture)
     if chosen(p.random_order_prob):

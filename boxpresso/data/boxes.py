@@ -14,7 +14,8 @@ CORNERS = slice(2, 6)
 
 def area(corners: np.ndarray) -> np.ndarray:
     """The areas of corners (.., 4); 0 where a side is not positive."""
-    return np.prod(np.maximum(corners[..., 2:] - corners[..., :2], 0), axis=-1)
+    size = np.maximum(corners[..., 2:] - corners[..., :2], 0)
+    return size[..., 0] * size[..., 1]
 
 
 def shared(a: np.ndarray, b: np.ndarray) -> np.ndarray:

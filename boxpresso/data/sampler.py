@@ -26,54 +26,45 @@ def check_samplers(samplers: Sequence[Any]) -> None:
             )
 
 
-def draw(sampler: Any, rng: np.random.Generator) -> np.ndarray:
-    """One crop (xmin, ymin, xmax, ymax) inside the picture, float64: its area is scale^2, its ratio width / height.
+def draw(sampler: Any, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Crops (count, 4) of xmin, ymin, xmax, ymax inside the picture, float64: the area is scale^2, the ratio width / height.
 
     The ratio is limited to scale^2 .. 1 / scale^2, so that neither side is longer than the picture's.
     """
-    scale = rng.uniform(sampler.min_scale, sampler.max_scale)
-    ratio = rng.uniform(sampler.min_aspect_ratio, sampler.max_aspect_ratio)
-    ratio = min(max(ratio, scale**2), 1 / scale**2)
-    size = np.minimum([scale * np.sqrt(ratio), scale / np.sqrt(ratio)], 1)
-    start = rng.uniform(0, 1 - size)
-    return np.concatenate([start, start + size])
+    scale = rng.uniform(sampler.min_scale, sampler.max_scale, count)
+    ratio = rng.uniform(sampler.min_aspect_ratio, sampler.max_aspect_ratio, count)
+    ratio = np.sqrt(np.clip(ratio, scale**2, 1 / scale**2))
+    size = np.minimum(np.stack([scale * ratio, scale / ratio], 1), 1)
+    start = rng.random((count, 2)) * (1 - size)
+    return np.concatenate([start, start + size], 1)
 
 
-def satisfies(crop: np.ndarray, corners: np.ndarray, constraint: Any) -> bool:
-    """Whether one object at least (corners, (N, 4)) meets all that a SampleConstraint asks. True when it asks nothing."""
-    asked = [
-        (low, high, measure)
-        for low, high, measure in (
-            ("min_jaccard_overlap", "max_jaccard_overlap", lambda: jaccard(crop, corners)),
-            ("min_sample_coverage", "max_sample_coverage", lambda: coverage(crop, corners)),
-            ("min_object_coverage", "max_object_coverage", lambda: coverage(corners, crop)),
-        )
-        if constraint.HasField(low) or constraint.HasField(high)
-    ]
-    if not asked:
-        return True
-    good = np.ones(len(corners), bool)
-    for low, high, measure in asked:
-        value = measure()
+def satisfies(crops: np.ndarray, corners: np.ndarray, constraint: Any) -> np.ndarray:
+    """For which crops (M, 4) one object at least, of corners (N, 4), meets all that a SampleConstraint asks, if it asks."""
+    crops = crops[:, None]
+    good = np.ones((len(crops), len(corners)), bool)
+    asked = False
+    for low, high, measure in (
+        ("min_jaccard_overlap", "max_jaccard_overlap", lambda: jaccard(crops, corners)),
+        ("min_sample_coverage", "max_sample_coverage", lambda: coverage(crops, corners)),
+        ("min_object_coverage", "max_object_coverage", lambda: coverage(corners, crops)),
+    ):
+        if not (constraint.HasField(low) or constraint.HasField(high)):
+            continue
+        value, asked = measure(), True
         if constraint.HasField(low):
             good &= value >= getattr(constraint, low)
         if constraint.HasField(high):
             good &= value <= getattr(constraint, high)
-    return bool(good.any())
+    return np.any(good, axis=1) if asked else np.ones(len(crops), bool)
 
 
-def crops(samplers: Sequence[Any], corners: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """The crops that the BatchSamplers find for objects at corners (N, 4): each max_sample at most, in max_trials."""
-    found = []
+def crops(samplers: Sequence[Any], corners: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The crops (M, 4) that the BatchSamplers find for objects at corners (N, 4): each max_sample at most, in max_trials."""
+    found = [np.zeros((0, 4))]
     for batch in samplers:
-        if not batch.use_original_image:
-            continue
-        left = batch.max_sample if batch.HasField("max_sample") else batch.max_trials
-        for _ in range(batch.max_trials):
-            if left <= 0:
-                break
-            crop = draw(batch.sampler, rng)
-            if satisfies(crop, corners, batch.sample_constraint):
-                found.append(crop)
-                left -= 1
-    return found
+        if batch.use_original_image:
+            tried = draw(batch.sampler, batch.max_trials, rng)
+            kept = tried[satisfies(tried, corners, batch.sample_constraint)]
+            found.append(kept[: batch.max_sample] if batch.HasField("max_sample") else kept)
+    return np.concatenate(found)

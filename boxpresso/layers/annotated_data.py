@@ -65,7 +65,7 @@ class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
                 raise BrokenRecord(f"{what} has a box that is not finite")
             picture, boxes = transform.distort_expand(picture, boxes, rng)
             found = crops(samplers, boxes[:, CORNERS], rng)
-            if found:
+            if len(found):
                 picture, boxes = transform.cut(picture, boxes, found[rng.integers(len(found))])
             values, boxes = transform(picture, rng, boxes)
             return values, None if kind is None else boxes, record.datum.label
