@@ -9,9 +9,9 @@ import types
 import numpy as np
 import pytest
 
-from boxpresso import LayerError, Net
+from boxpresso import LayerError, Net, Solver
 from boxpresso.layers.core.param_str import read_param_str
-from boxpresso.proto import parse_net
+from boxpresso.proto import SolverParameter, parse_net
 
 MODULE = '''
 import caffe
@@ -258,3 +258,13 @@ def test_spatial_dropout(device):
     assert np.array_equal(test.forward(d=x)["t"], x.astype(np.float32))
     with pytest.raises(LayerError, match="p, the part that is dropped"):
         Net(parse_net(MAPS + train.replace("0.25", "1")), device=device)
+
+
+def test_a_solver_trains_a_python_layer(mine):
+    data = 'layer { name: "x" type: "DummyData" top: "d" dummy_data_param { shape { dim: 2 dim: 3 } data_filler { value: 1 } } } '
+    loss = 'layer { name: "loss" type: "EuclideanLoss" bottom: "t" bottom: "d" top: "loss" }'
+    param = SolverParameter(base_lr=0.1, lr_policy="fixed", max_iter=40, solver_mode=SolverParameter.CPU)
+    param.net_param.CopyFrom(parse_net(data + layer() + loss))
+    solver = Solver(param, log=lambda line: None, python_layers=[mine])
+    solver.step(60)  # 3 x + b = x at b = -2
+    np.testing.assert_allclose(solver.net.params["L"][0].data, -2, atol=0.01)

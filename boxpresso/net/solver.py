@@ -35,7 +35,7 @@ class Solver:
     source: the path of a solver prototxt, or a SolverParameter. Paths in it are looked for from the working directory,
     then beside it. weights: files to start from, beside those that it names. device, deterministic: as for Net; None
     takes solver_mode: CPU as "cpu". feed: called with a net before each of its forward passes, for nets whose data come
-    from Python. log: takes each log line; by default they go to standard error in Caffe's form.
+    from Python. log: takes each log line; by default they go to standard error in Caffe's form. python_layers: as for Net.
 
     `net`, `test_nets`, `iter`, `rate` (of the last update), `smoothed_loss`. Raises ModelError for what the prototxt says
     wrong.
@@ -51,6 +51,7 @@ class Solver:
         dtype: Any = np.float32,
         feed: Callable[[Net], None] | None = None,
         log: Log = glog,
+        python_layers: Sequence[Any] = (),
     ) -> None:
         if isinstance(source, SolverParameter):
             self.param, self.folder = source, Path()
@@ -65,7 +66,7 @@ class Solver:
         if device is None and self.param.HasField("solver_mode") and self.param.solver_mode == SolverParameter.CPU:
             device = "cpu"
         self.options = {
-            "device": device, "deterministic": deterministic, "dtype": dtype,
+            "device": device, "deterministic": deterministic, "dtype": dtype, "python_layers": python_layers,
             "seed": self.param.random_seed if self.param.random_seed >= 0 else None,
         }  # fmt: skip
         files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
