@@ -139,6 +139,17 @@ def test_sample_by_sample(size, ratio, aligned, mode, device):
             assert (got * features).sum() == pytest.approx((diff * np.array(r.top[0].data)).sum(), abs=1e-8)
 
 
+# For test_threaded: slabs, where many regions share a map, and planes; corners and float16.
+MAPS, LARGE = np.random.default_rng(0).standard_normal((2, 5, 9, 10)), np.random.default_rng(1).standard_normal((1, 5, 40, 41))
+ROWS = np.array([[0, 1, 1, 7, 6], [1, 2, 0, 9, 8], [0, 0, 0, 9, 9], [1, 3, 3, 4, 4], [7, 0, 0, 3, 3]])
+LAUNCHES: list[tuple] = [
+    (ALIGN % f"{size} {text}", [maps, ROWS if maps is MAPS else 4 * ROWS], [True, "MAX" not in text], {"dtype": dtype})
+    for size in ("pooled_h: 3 pooled_w: 2 sampling_ratio: 2", "pooled_h: 2 pooled_w: 3")
+    for text in ("", "aligned: true", "aligned: true pool_mode: MAX")
+    for maps in (MAPS, LARGE)
+    for dtype in ((np.float16, np.float32) if text == "" else (np.float32,))
+]
+
 EVERY = [
     ALIGN % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 sampling_ratio: 2",
     ALIGN % "pooled_h: 2 pooled_w: 4 spatial_scale: 0.5 aligned: true",

@@ -67,6 +67,13 @@ EVERY = [
     RIROI % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 sampling_ratio: 2 num_orientations: 4",
     RIROI % "pooled_h: 2 pooled_w: 2 spatial_scale: 0.5 num_orientations: 5 clockwise: true",
 ]
+ROWS = regions(np.random.default_rng(0), 6, 2, 16)
+ROWS[5, 0] = 7
+LAUNCHES: list[tuple] = [  # for test_threaded
+    (text, [np.random.default_rng(1).standard_normal((2, 20, 9, 8)), ROWS], None, {"dtype": dtype})
+    for text in EVERY
+    for dtype in (np.float32, np.float16)
+]
 NAMES = ["fixed", "adaptive", "riroi", "riroi-adaptive"]
 
 

@@ -130,26 +130,19 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
     const Store* given = top_diff + (long long)k * channels * bins;
     const int all = image < 0 ? 0 : bins * GROUPS;
     THREAD_LOOP(i, 5) total[i] = 0;
-    for (int first = 0; first < all; first += PRODUCTS) {
-      const int count = min(PRODUCTS, all - first);
+    for (int first = 0; first < all; first += PRODUCTS / LANES) {
+      const int count = min(PRODUCTS / LANES, all - first);
       THREAD_LOOP(item, count) {
         const int bin = (first + item) / GROUPS, group = (first + item) % GROUPS;
-        const Lanes gradient = gather(given, s * SLAB, channels, bins, bin, group);
-        Real sum[5] = {};
+        Lanes sum[5] = {};
         walk(t, bin / pooled_width, bin % pooled_width, height, width,
              [&](Real yy, Real xx, Real y, Real x, const int* at, const Real*) {
-               Real down[4], across[4], gy = 0, gx = 0;
+               Real down[4], across[4];
                bilinear_slopes(y, x, height, width, down, across);
-               Lanes slope_y = {}, slope_x = {};
+               Lanes gy = {}, gx = {};
                for (int i = 0; i < 4; ++i) {
-                 slope_y += down[i] * lanes(slab, at[i], group);
-                 slope_x += across[i] * lanes(slab, at[i], group);
-               }
-               slope_y *= gradient;
-               slope_x *= gradient;
-               for (int i = 0; i < LANES; ++i) {
-                 gy += lane(slope_y, i);
-                 gx += lane(slope_x, i);
+                 gy += down[i] * lanes(slab, at[i], group);
+                 gx += across[i] * lanes(slab, at[i], group);
                }
                sum[0] += gx;
                sum[1] += gy;
@@ -157,11 +150,13 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
                sum[3] += yy * (gy * t.cosine + gx * t.sine);
                sum[4] += gx * (yy * t.cosine - xx * t.sine) - gy * (yy * t.sine + xx * t.cosine);
              });
-        for (int i = 0; i < 5; ++i) product[i][item] = sum[i];
+        const Lanes gradient = gather(given, s * SLAB, channels, bins, bin, group);
+        for (int i = 0; i < 5; ++i)
+          for (int j = 0; j < LANES; ++j) product[i][item * LANES + j] = lane(sum[i], j) * lane(gradient, j);
       }
       BARRIER();
       THREAD_LOOP(i, 5)
-        for (int item = 0; item < count; ++item) total[i] += product[i][item];
+        for (int j = 0; j < count * LANES; ++j) total[i] += product[i][j];
       BARRIER();
     }
     const Real samples = max(Real(t.grid.rows) * Real(t.grid.columns), Real(1));

@@ -1,7 +1,7 @@
 // half.h: float16 as a type to store numbers in. Arithmetic is in float: load with Real(x[i]), store with x[i] = value.
 #pragma once
 
-#if defined(__CUDACC__)
+#if defined(__NVCC__)
 #include <cuda_fp16.h>
 #elif defined(__FLT16_MAX__) && !defined(PLAIN_HALF)
 typedef _Float16 half;
