@@ -152,6 +152,7 @@ def make_parser() -> argparse.ArgumentParser:
     train.add_argument("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
     train.add_argument("--snapshot", metavar="FILE", help="continue from this .solverstate")
     train.add_argument("--deterministic", action="store_true", help="the same bits on every run on a GPU too")
+    python_layers(train)
     device(train)
 
     test = verb("test", "run a net over batches and print the means of its outputs", TEST)
@@ -197,6 +198,7 @@ def model(parser: argparse.ArgumentParser, weights: bool) -> None:
     parser.add_argument("model", metavar="MODEL", help="the net, a .prototxt")
     needed: dict[str, Any] = {} if weights else {"nargs": "?"}
     parser.add_argument("weights", metavar="WEIGHTS", help="its weights, a .caffemodel or .h5", **needed)
+    python_layers(parser)
 
 
 def phase(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +212,11 @@ def phase(parser: argparse.ArgumentParser) -> None:
 def device(parser: argparse.ArgumentParser) -> None:
     text = "cpu, cuda or cuda:N (default: $BOXPRESSO_DEVICE, else a GPU if one answers)"
     parser.add_argument("--device", metavar="D", help=text)
+
+
+def python_layers(parser: argparse.ArgumentParser) -> None:
+    text = "import this module for layers of type Python, which a prototxt alone may not; may be repeated"
+    parser.add_argument("--python-layers", metavar="MODULE", action="append", default=[], help=text)
 
 
 # Types of arguments: argparse makes their message a usage error

@@ -27,7 +27,7 @@ def detect(args: Namespace) -> int:
     from .image import mean_array, read_image
     from .labels import read_labels
 
-    net = load(args.model, args.weights, device=args.device)
+    net = load(args.model, args.weights, device=args.device, python_layers=args.python_layers)
     names = read_labels(args.labels, classes(net)) if args.labels else {}
     finds = recognise(net) is not None
     if not finds and any("bbox_pred" in name for name in net.outputs):
@@ -146,7 +146,9 @@ def info(args: Namespace) -> int:
     from .net import Net
     from .summary import summarise
 
-    net = Net(args.model, phase=args.phase, level=args.level, stages=args.stage, device="cpu")
+    net = Net(
+        args.model, phase=args.phase, level=args.level, stages=args.stage, device="cpu", python_layers=args.python_layers
+    )
     report = net.copy_from(args.weights) if args.weights else None
     summary = summarise(net)
     if args.json:
@@ -190,7 +192,7 @@ def time(args: Namespace) -> int:
 
     net = timing_net(
         args.model, args.weights, backward=args.backward, device=args.device, phase=args.phase, level=args.level,
-        stages=args.stage,
+        stages=args.stage, python_layers=args.python_layers,
     )  # fmt: skip
     kind = "forward-backward" if args.backward else "forward"
     print(f"*** Benchmark begins *** ({net.device.describe()})")

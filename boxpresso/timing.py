@@ -30,7 +30,7 @@ class Times:
 def timing_net(
     model: Source, weights: Source | None = None, *, backward: bool = True, device: str | None = None, **options: Any
 ) -> Net:
-    """The net to be timed, its inputs filled with random numbers from 0 to 1.
+    """The net to be timed, its inputs filled with random numbers from 0 to 1, and im_info with the size of the picture.
 
     Of a net without a loss, all gradients are computed as if it said `force_backward: true`. options: as Net's.
     """
@@ -43,6 +43,11 @@ def timing_net(
     for name in net.inputs:
         blob = net.blobs[name]
         blob.data[...] = rng.random(blob.shape)
+    picture = next((net.blobs[name].shape for name in net.inputs if len(net.blobs[name].shape) == 4), None)
+    if picture and "im_info" in net.inputs:  # else no region fits the picture
+        info = net.blobs["im_info"]
+        info.data[...] = np.ones(info.shape)
+        info.data[:, :2] = picture[2:]
     return net
 
 

@@ -21,7 +21,10 @@ def train(args: Namespace) -> int:
     if args.weights and args.snapshot:
         raise BoxpressoError("--weights and --snapshot exclude each other: a snapshot names its own weights")
     weights = args.weights.split(",") if args.weights else ()
-    solver = Solver(args.solver, weights=weights, device=args.device, deterministic=args.deterministic)
+    solver = Solver(
+        args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
+        python_layers=args.python_layers,
+    )  # fmt: skip
     glog(f"Training on {solver.net.device.name}: {solver.net!r}")
     for report in solver.net.copied:
         glog(f"Copied {len(report.matched)} layers from {report.path}")
@@ -89,7 +92,10 @@ def progress(solver: Solver) -> Iterator[None]:
 
 def test(args: Namespace) -> int:
     """Runs a net over batches and prints each output and their means, as `caffe test` does."""
-    net = Net(args.model, args.weights, phase="TEST", level=args.level, stages=args.stage, device=args.device)
+    net = Net(
+        args.model, args.weights, phase="TEST", level=args.level, stages=args.stage, device=args.device,
+        python_layers=args.python_layers,
+    )  # fmt: skip
     if not net.outputs:
         raise ModelError(f"net {net.name!r} has no outputs to report")
     means: dict[str, Any] = {}

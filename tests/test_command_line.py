@@ -398,3 +398,38 @@ def test_a_net_of_the_rcnn_kind(capsys):
     options = ("--json", "--size", "300x200", "--no-drawing")
     found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0]["detections"]
     assert found[0] == {"label": 2, "name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0]}
+
+
+def test_python_layers_are_allowed_by_name(capsys, monkeypatch):
+    Path("mine.py").write_text(
+        "import caffe\n\nclass Double(caffe.Layer):\n"
+        "    def reshape(self, bottom, top): top[0].reshape(*bottom[0].shape)\n"
+        "    def forward(self, bottom, top): top[0].data[...] = 2 * bottom[0].data\n"
+    )
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path("net.prototxt").write_text(
+        'layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 2 dim: 3 } } }'
+        'layer { name: "L" type: "Python" bottom: "d" top: "t" python_param { module: "mine" layer: "Double" } }'
+    )
+    status, _, err = call(capsys, "info", "net.prototxt")
+    assert status == 1
+    assert "--python-layers mine" in err
+    status, out, err = call(capsys, "info", "net.prototxt", "--python-layers", "mine")
+    assert (status, err) == (0, "")
+    assert "2 x 3" in out
+    status, out, _ = call(capsys, "time", "net.prototxt", "--python-layers", "mine", "--iterations", "1")
+    assert status == 0
+    sys.modules.pop("mine")
+
+
+def test_faster_rcnn_is_timed_with_regions(capsys):
+    from test_detect import POOL, RCNN
+
+    from boxpresso.timing import timing_net
+
+    text = RCNN.replace("MODULE", "rpn.proposal_layer").replace("POOL", POOL)
+    Path("rcnn.prototxt").write_text(text.replace("INFO", "6").replace("COUNT", "8").replace("OFFSETS", "12"))
+    net = timing_net("rcnn.prototxt", device="cpu")
+    assert net.blobs["im_info"].data.tolist() == [[224, 224, 1, 1, 1, 1]]
+    net.forward()
+    assert net.blobs["rois"].shape[0] > 1

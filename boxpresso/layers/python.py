@@ -128,7 +128,7 @@ class Python(Layer, type="Python"):
         self.need(
             p.module in allowed,
             f"runs the class {p.layer!r} of the Python module {p.module!r}, which was not allowed; if you trust that "
-            f"module, allow it: Net(..., python_layers=[{p.module!r}])",
+            f"module, allow it: Net(..., python_layers=[{p.module!r}]), or --python-layers {p.module} of the command",
         )
         made = self.user_class(allowed[p.module], p.module, p.layer)
         self.user = made.__new__(made)
