@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .layers.core.batches import BatchLayer
 from .net import Net, Solver
 from .net.solver import glog
 from .proto.errors import BoxpressoError, ModelError
@@ -30,6 +31,9 @@ def train(args: Namespace) -> int:
         glog(f"Copied {len(report.matched)} layers from {report.path}")
     with signals(solver), progress(solver):
         solver.solve(args.snapshot)
+    for layer in solver.net.layers:
+        if isinstance(layer, BatchLayer):
+            glog(f"{layer} kept the net waiting {layer.waited:.1%} of the time; {len(layer.broken)} broken records skipped")
     return 0
 
 

@@ -492,6 +492,17 @@ def test_hdf5_data_shuffled(tmp_path):
     assert len({tuple(row) for row in labels.tolist()}) > 2
 
 
+@pytest.mark.parametrize("more", ["", "shuffle: true"])
+def test_hdf5_data_resumes(tmp_path, more):
+    net = hdf5_net(hdf5_files(tmp_path), more)
+    labels = [net.forward()["label"] for _ in range(6)]
+    layer = net.layers[0]
+    assert layer.batch == 6
+    for number in (4, 0, 2):
+        layer.batch = number
+        np.testing.assert_array_equal(net.forward()["label"], labels[number])
+
+
 def test_hdf5_errors(tmp_path):
     with pytest.raises(LayerError, match=r"cannot read the list of HDF5 files '/nowhere/files.txt'"):
         hdf5_net("/nowhere/files.txt")
@@ -537,7 +548,7 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
         records.append((f"{i:04d}", make_datum(values, label).SerializeToString()))
     write_records(tmp_path / "db", records)
     source = (
-        f'layer {{ name: "data" type: "Data" top: "data" top: "label" data_param {{ source: "{tmp_path}/db" backend: LMDB batch_size: 16 }} '
+        f'layer {{ name: "data" type: "Data" top: "data" top: "label" data_param {{ source: "{tmp_path}/db" backend: LMDB batch_size: 8 shuffle: true }} '
         "transform_param { scale: 0.00390625 crop_size: 10 mirror: true } }"
     )
     net = source + """
@@ -548,7 +559,10 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
       layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" }
     """
-    param = parse_solver('base_lr: 0.1 momentum: 0.9 lr_policy: "fixed" max_iter: 40 random_seed: 3 solver_mode: CPU snapshot_after_train: false')
+    param = parse_solver(
+        'base_lr: 0.1 momentum: 0.9 lr_policy: "fixed" max_iter: 40 random_seed: 3 solver_mode: CPU iter_size: 2 '
+        f'snapshot_after_train: false snapshot: 15 snapshot_prefix: "{tmp_path}/snap"'
+    )
     param.train_net_param.CopyFrom(parse_net(net))
     losses = []
     for _ in range(2):
@@ -560,3 +574,8 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
         losses.append(seen)
     assert losses[0][-1] < 0.1 < losses[0][0]
     assert losses[0] == losses[1]
+    resumed = Solver(param, log=lambda line: None)
+    resumed.restore(tmp_path / "snap_iter_30.solverstate")
+    for wanted in losses[0][30:]:
+        resumed.step(1)
+        assert resumed.net.loss() == wanted  # the same batches, crops and flips, to the bit

@@ -30,8 +30,9 @@ class Rows:
         if not self.files:
             raise DataError(f"{source!r} lists no HDF5 file")
         self.names, self.shuffle, self.seed, self.dtype = list(names), shuffle, seed, np.dtype(dtype)
-        self.file, self.row, self.turn = 0, 0, 0
+        self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
         self.arrays: list[np.ndarray] = []
+        self.loaded = ""
         self._load()
         self.shapes = [array.shape[1:] for array in self.arrays]
 
@@ -40,7 +41,7 @@ class Rows:
         if self.shuffle:
             files = [self.files[i] for i in np.random.default_rng([self.seed, self.turn]).permutation(len(self.files))]
         path = files[self.file]
-        if self.arrays and len(files) == 1 and not self.shuffle:
+        if path == self.loaded and not self.shuffle:
             return
         try:
             with self.h5py.File(path, "r") as opened:
@@ -58,7 +59,22 @@ class Rows:
         if self.shuffle:
             rows = np.random.default_rng([self.seed, self.turn, 1 + self.file]).permutation(len(arrays[0]))
             arrays = [array[rows] for array in arrays]
-        self.arrays = arrays
+        self.arrays, self.loaded = arrays, path
+
+    def seek(self, row: int) -> None:
+        """Goes on with a row, counted from the first one of all rounds."""
+        self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
+        self._load()
+        while self.taken < row:
+            self._advance(min(row - self.taken, len(self.arrays[0]) - self.row))
+
+    def _advance(self, rows: int) -> None:
+        self.row, self.taken = self.row + rows, self.taken + rows
+        if self.row == len(self.arrays[0]):
+            self.row, self.file = 0, self.file + 1
+            if self.file == len(self.files):
+                self.file, self.turn = 0, self.turn + 1
+            self._load()
 
     def take(self, count: int) -> list[np.ndarray]:
         """The next rows of each data set, (count, ...)."""
@@ -68,12 +84,8 @@ class Rows:
             part = min(count - done, len(self.arrays[0]) - self.row)
             for to, array in zip(made, self.arrays):
                 to[done : done + part] = array[self.row : self.row + part]
-            done, self.row = done + part, self.row + part
-            if self.row == len(self.arrays[0]):
-                self.row, self.file = 0, self.file + 1
-                if self.file == len(self.files):
-                    self.file, self.turn = 0, self.turn + 1
-                self._load()
+            done += part
+            self._advance(part)
         return made
 
 

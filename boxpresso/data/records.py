@@ -44,7 +44,7 @@ class Records:
         self.path = path
         if not self.keys:
             raise DataError(f"the LMDB {path!r} is empty")
-        weakref.finalize(self, self.env.close)
+        weakref.finalize(self, self.env.close).atexit = False  # a thread may still be reading
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -29,6 +29,15 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
         for blob, shape in zip(top, self.rows.shapes):
             blob.reshape(param.batch_size, *shape)
 
+    @property
+    def batch(self) -> int:
+        """The number of the next batch; set it to resume."""
+        return self.rows.taken // self.param.hdf5_data_param.batch_size
+
+    @batch.setter
+    def batch(self, number: int) -> None:
+        self.rows.seek(number * self.param.hdf5_data_param.batch_size)
+
     def reshape(self, bottom, top) -> None:
         """The tops keep the shapes of the files."""
 

@@ -57,6 +57,15 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
         self.need(shapes == {self.shape}, f"transformed pictures must have the shape {self.shape}, got {sorted(shapes)}")
         self.set_input_arrays(np.stack(made), labels)
 
+    @property
+    def batch(self) -> int:
+        """The number of the next batch in the arrays; set it to resume."""
+        return self.position // self.batch_size
+
+    @batch.setter
+    def batch(self, number: int) -> None:
+        self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
+
     def reshape(self, bottom, top) -> None:
         """The tops keep the shapes of memory_data_param."""
 

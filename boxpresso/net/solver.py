@@ -298,4 +298,7 @@ class Solver:
             target = self.history[i % count][i // count]
             target[...] = array.reshape(target.shape)
         self.iter = state.iter
+        for layer in self.net.layers:
+            if hasattr(layer, "batch"):  # a layer that makes batches goes on with the one that would have come next
+                layer.batch = self.iter * self.param.iter_size
         self.rates.step, self.rates.lowest, self.rates.last_event = state.step, state.lowest, state.last_event
