@@ -1,7 +1,7 @@
 // channels.h: feature maps with the channels last and padded to a multiple of LANES, so that what holds for a pixel (where to
 // sample, with what weight) is done once and all its channels follow as vectors.
 #pragma once
-#include "kernel.h"
+#include "tile.h"
 
 #if defined(__CUDACC__)
 #define LANES 4  // channels that a thread takes together
@@ -10,41 +10,52 @@
 #endif
 #define TILE 16
 
-// maps (planes: B * C, area) to last (B, area, padded), or back when `back`. n: B * ceil(area / TILE) blocks.
-// padded is a multiple of TILE; the channels past `channels` become 0. The maps are Store or Real.
-template <class Number>
-DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int padded, int area, int tiles) {
+// A square of numbers, from source[row * far + column] to target[column * wide + row]: what lies past `rows` becomes 0, what
+// lies past `columns` is left alone. Both are TILE nearly always, and then known to the compiler.
+template <class From, class To>
+DEVICE void turn_square(const From* source, long long far, To* target, long long wide, int rows, int columns) {
   SHARED Real tile[TILE][TILE + 1];
-  const int image = b / tiles, first = (b - image * tiles) * TILE;
-  for (int c = 0; c < padded; c += TILE) {
-    THREAD_LOOP(t, TILE * TILE) {
-      const int row = t / TILE, column = t % TILE;
-      const bool inside = c + row < channels && first + column < area;
-      tile[row][column] = inside ? Real(maps[(image * channels + c + row) * area + first + column]) : Real(0);
-    }
-    BARRIER();
-    THREAD_LOOP(t, TILE * TILE) {
-      const int pixel = first + t / TILE;
-      if (pixel < area) last[((long long)image * area + pixel) * padded + c + t % TILE] = tile[t % TILE][t / TILE];
-    }
-    BARRIER();
+  const bool whole = rows == TILE && columns == TILE;
+  if (whole) {
+    TILE_LOOP(row, column, TILE, TILE) tile[row][column] = Real(source[row * far + column]);
+  } else {
+    TILE_LOOP(row, column, TILE, columns) tile[row][column] = row < rows ? Real(source[row * far + column]) : Real(0);
   }
+  BARRIER();
+  if (whole) {
+    TILE_LOOP(column, row, TILE, TILE) target[column * wide + row] = tile[row][column];
+  } else {
+    TILE_LOOP(column, row, columns, TILE) target[column * wide + row] = tile[row][column];
+  }
+  BARRIER();
 }
 
+// maps (B * C planes of `area`), Store or Real, to last (B, area, padded). n: B * tiles blocks, tiles = ceil(area / TILE).
+// padded is a multiple of TILE; the channels past `channels` become 0.
+template <class Number>
+DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int padded, int area, int tiles) {
+  const int image = b / tiles, first = (b - image * tiles) * TILE;
+  const Number* from = maps + (long long)image * channels * area + first;
+  Real* to = last + ((long long)image * area + first) * padded;
+  for (int c = 0; c < padded; c += TILE)
+    turn_square(from + (long long)c * area, area, to + c, padded, min(TILE, channels - c), min(TILE, area - first));
+}
+
+// And back.
 template <class Number>
 DEVICE void turn_tile_back(int b, const Real* last, Number* maps, int channels, int padded, int area, int tiles) {
   SHARED Real tile[TILE][TILE + 1];
-  const int image = b / tiles, first = (b - image * tiles) * TILE;
-  for (int c = 0; c < padded; c += TILE) {
-    THREAD_LOOP(t, TILE * TILE) {
-      const int pixel = first + t / TILE;
-      tile[t % TILE][t / TILE] = pixel < area ? last[((long long)image * area + pixel) * padded + c + t % TILE] : Real(0);
-    }
+  const int image = b / tiles, first = (b - image * tiles) * TILE, columns = min(TILE, area - first);
+  const Real* from = last + ((long long)image * area + first) * padded;
+  Number* to = maps + (long long)image * channels * area + first;
+  for (int c = 0; c < channels; c += TILE) {
+    const int rows = min(TILE, channels - c);
+    TILE_LOOP(column, row, columns, TILE) tile[row][column] = from[(long long)column * padded + c + row];
     BARRIER();
-    THREAD_LOOP(t, TILE * TILE) {
-      const int row = t / TILE, column = t % TILE;
-      if (c + row < channels && first + column < area)
-        maps[(image * channels + c + row) * area + first + column] = tile[row][column];
+    if (rows == TILE && columns == TILE) {
+      TILE_LOOP(row, column, TILE, TILE) to[(long long)(c + row) * area + column] = tile[row][column];
+    } else {
+      TILE_LOOP(row, column, rows, columns) to[(long long)(c + row) * area + column] = tile[row][column];
     }
     BARRIER();
   }

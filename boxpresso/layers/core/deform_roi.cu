@@ -70,24 +70,18 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
   BLOCK_LOOP(b, n) {
     const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
     Real* out = pooled + (long long)b * padded;
-    THREAD_LOOP(v, padded / LANES)
-      for (int lane = 0; lane < LANES; ++lane) out[v * LANES + lane] = 0;
+    THREAD_LOOP(c, padded) out[c] = 0;
     if (image < 0) continue;
     const Grid g = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
                           pooled_width, scale, sampling_ratio, gamma);
     const Real* map = features + (long long)image * height * width * padded;
     const Real times = mask ? Real(mask[b]) : Real(1);
     walk(g, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
-      THREAD_LOOP(v, padded / LANES) {
-        Real sum[LANES] = {};
-        for (int s = 0; s < 4 * count; s += 4) {
-          if (at[s] < 0) continue;
-          for (int corner = s; corner < s + 4; ++corner) {
-            const Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-            for (int lane = 0; lane < LANES; ++lane) sum[lane] += weight[corner] * pixel[lane];
-          }
-        }
-        for (int lane = 0; lane < LANES; ++lane) out[v * LANES + lane] += times * sum[lane];
+      for (int corner = 0; corner < 4 * count; ++corner) {  // pixel by pixel: a pixel's channels lie side by side
+        if (at[corner & ~3] < 0) continue;
+        const Real* pixel = map + (long long)at[corner] * padded;
+        const Real part = times * weight[corner];
+        THREAD_LOOP(c, padded) out[c] += part * pixel[c];
       }
     });
   }
@@ -171,7 +165,7 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
     const int shares = (padded + OWNED - 1) / OWNED, bands = (height + band - 1) / band;
     const int image = b / (shares * bands), share = b / bands % shares;
     const int top = b % bands * band, end = min(top + band, height), bins = pooled_height * pooled_width;
-    const int first = share * OWNED, vectors = min(OWNED, padded - first) / LANES;
+    const int first = share * OWNED, owned = min(OWNED, padded - first);
     Real* map = diff + (long long)image * height * width * padded + first;
     for (int k = 0; k < count; ++k) {
       if (image_of(regions + 5 * k, 5, batch) != image) continue;
@@ -183,17 +177,11 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;
         const Real times = mask ? Real(mask[k * bins + i]) : Real(1);
         walk(g, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
-          THREAD_LOOP(v, vectors) {
-            Real up[LANES];
-            for (int lane = 0; lane < LANES; ++lane) up[lane] = times * given[v * LANES + lane];
-            for (int s = 0; s < 4 * samples; s += 4) {
-              if (at[s] < 0) continue;
-              for (int corner = s; corner < s + 4; ++corner) {
-                if (at[corner] < top * width || at[corner] >= end * width) continue;
-                Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-                for (int lane = 0; lane < LANES; ++lane) pixel[lane] += weight[corner] * up[lane];
-              }
-            }
+          for (int corner = 0; corner < 4 * samples; ++corner) {
+            if (at[corner & ~3] < 0 || at[corner] < top * width || at[corner] >= end * width) continue;
+            Real* pixel = map + (long long)at[corner] * padded;
+            const Real part = times * weight[corner];
+            THREAD_LOOP(c, owned) pixel[c] += part * given[c];
           }
         });
       }
