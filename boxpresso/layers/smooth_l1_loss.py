@@ -14,7 +14,8 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True
     |d| - 1 / (2 sigma^2).
 
     Bottoms: a, b, and if given the weights inside and outside, all of N first and one size. smooth_l1_loss_param
-    { sigma: 1 }. a and b get a gradient, the weights are constants. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's (two bottoms).
+    { sigma: 1 }. a and b get a gradient, the weights are constants. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's
+    (two bottoms).
     """
 
     kernels = Kernels("smooth_l1_loss.cu")
