@@ -55,7 +55,8 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
             self.kernels.ohem_each(regions * inner, self.each, top[1].data)
 
     def backward(self, top, propagate_down, bottom) -> None:
-        self.need(not any(propagate_down[2:]), "weights have no gradient; set propagate_down: false for bottom 2")
+        if any(propagate_down[2:]):
+            bottom[2].diff.fill(0)  # weights are constants
         for i, sign in ((0, 1.0), (1, -1.0)):
             if propagate_down[i]:
                 self.kernels.ohem_backward(
