@@ -23,8 +23,10 @@ DEVICE Bin bin_of(const Store* region, Pooled pooled, Real scale, int ph, int pw
   const auto x = [&](int right, int below) { return along_x * (pw + right) + down_x * (ph + below) + start_x; };
   const auto y = [&](int right, int below) { return along_y * (pw + right) + down_y * (ph + below) + start_y; };
   Bin bin = {y(0, 0), x(0, 0), y(0, 1) - y(0, 0), x(0, 1) - x(0, 0), y(1, 0) - y(0, 0), x(1, 0) - x(0, 0), {0, 0, 0, 0}};
-  const Real top = min(min(y(0, 0), y(0, 1)), min(y(1, 0), y(1, 1))), bottom = max(max(y(0, 0), y(0, 1)), max(y(1, 0), y(1, 1)));
-  const Real left = min(min(x(0, 0), x(0, 1)), min(x(1, 0), x(1, 1))), right = max(max(x(0, 0), x(0, 1)), max(x(1, 0), x(1, 1)));
+  const Real top = min(min(y(0, 0), y(0, 1)), min(y(1, 0), y(1, 1)));
+  const Real bottom = max(max(y(0, 0), y(0, 1)), max(y(1, 0), y(1, 1)));
+  const Real left = min(min(x(0, 0), x(0, 1)), min(x(1, 0), x(1, 1)));
+  const Real right = max(max(x(0, 0), x(0, 1)), max(x(1, 0), x(1, 1)));
   if (abs(top) + abs(bottom) + abs(left) + abs(right) <= REAL_MAX)  // not where a product overflowed
     bin.box = {max(whole(round(top)), 0), min(whole(round(bottom)) + 1, rows), max(whole(round(left)), 0),
                min(whole(round(right)) + 1, columns)};
