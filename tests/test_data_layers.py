@@ -143,8 +143,8 @@ def test_a_net_can_resume_and_share(tmp_path):
     source = datum_lmdb(tmp_path / "db", 12)
     whole = data(source, batch=4, seed=2, param="shuffle: true", more="transform_param { mirror: true crop_size: 6 }")
     batches = [whole.forward() for _ in range(4)]
-    assert whole.layer.batch == 4
-    whole.layer.batch = 1
+    assert whole.layer.batch_number == 4
+    whole.layer.batch_number = 1
     for wanted in batches[1:]:
         for a, b in zip(whole.forward(), wanted):
             np.testing.assert_array_equal(a, b)
@@ -497,9 +497,9 @@ def test_hdf5_data_resumes(tmp_path, more):
     net = hdf5_net(hdf5_files(tmp_path), more)
     labels = [net.forward()["label"] for _ in range(6)]
     layer = net.layers[0]
-    assert layer.batch == 6
+    assert layer.batch_number == 6
     for number in (4, 0, 2):
-        layer.batch = number
+        layer.batch_number = number
         np.testing.assert_array_equal(net.forward()["label"], labels[number])
 
 
@@ -579,3 +579,18 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
     for wanted in losses[0][30:]:
         resumed.step(1)
         assert resumed.net.loss() == wanted  # the same batches, crops and flips, to the bit
+
+
+def test_resuming_leaves_other_layers_alone(tmp_path):
+    """Layers such as EuclideanLoss have a `batch` of their own; only makers of batches are told where to go on."""
+    net = """layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 4 dim: 3 } data_filler { type: "gaussian" } } }
+      layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 3 } }
+      layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
+    param = parse_solver(f'base_lr: 0.1 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU')
+    param.train_net_param.CopyFrom(parse_net(net))
+    solver = Solver(param, log=lambda line: None)
+    solver.step(3)
+    before = [dict(vars(layer)) for layer in solver.net.layers]
+    solver.restore(solver.snapshot()[1])
+    for layer, old in zip(solver.net.layers, before):
+        assert all(vars(layer)[k] == v for k, v in old.items() if isinstance(v, int))

@@ -30,12 +30,12 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
             blob.reshape(param.batch_size, *shape)
 
     @property
-    def batch(self) -> int:
+    def batch_number(self) -> int:
         """The number of the next batch; set it to resume."""
         return self.rows.taken // self.param.hdf5_data_param.batch_size
 
-    @batch.setter
-    def batch(self, number: int) -> None:
+    @batch_number.setter
+    def batch_number(self, number: int) -> None:
         self.rows.seek(number * self.param.hdf5_data_param.batch_size)
 
     def reshape(self, bottom, top) -> None:

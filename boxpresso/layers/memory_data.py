@@ -58,12 +58,12 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
         self.set_input_arrays(np.stack(made), labels)
 
     @property
-    def batch(self) -> int:
+    def batch_number(self) -> int:
         """The number of the next batch in the arrays; set it to resume."""
         return self.position // self.batch_size
 
-    @batch.setter
-    def batch(self, number: int) -> None:
+    @batch_number.setter
+    def batch_number(self, number: int) -> None:
         self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
 
     def reshape(self, bottom, top) -> None:

@@ -299,6 +299,6 @@ class Solver:
             target[...] = array.reshape(target.shape)
         self.iter = state.iter
         for layer in self.net.layers:
-            if hasattr(layer, "batch"):  # a layer that makes batches goes on with the one that would have come next
-                layer.batch = self.iter * self.param.iter_size
+            if hasattr(layer, "batch_number"):  # a layer that makes batches goes on with the one that would have come next
+                layer.batch_number = self.iter * self.param.iter_size
         self.rates.step, self.rates.lowest, self.rates.last_event = state.step, state.lowest, state.last_event

@@ -19,7 +19,7 @@ class BatchLayer(Layer):
 
     The data are opened when the first batch, or a shape that only they know, is asked for, so that a net can be looked at
     without them. `waited`: the share of time since the first batch that was spent waiting for one. `broken`: what records
-    were skipped, {number: what was wrong}. `batch`: the number of the next batch; set it to resume. `share`: (rank, ranks)
+    were skipped, {number: what was wrong}. `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks)
     where several processes train together. `workers`: threads that make batches; they change nothing but the speed.
     `refuse_broken`: whether a broken record is an error; else the one after it takes its place, with a warning.
     """
@@ -88,11 +88,11 @@ class BatchLayer(Layer):
         return self._loader.broken if self._loader else {}
 
     @property
-    def batch(self) -> int:
+    def batch_number(self) -> int:
         return self._loader.batch if self._loader else 0
 
-    @batch.setter
-    def batch(self, number: int) -> None:
+    @batch_number.setter
+    def batch_number(self, number: int) -> None:
         self.loader.batch = number
 
     @property
