@@ -65,6 +65,13 @@ class Plain:
     def forward(self, bottom, top): top[0].data[0] = sum(bottom[0].data.shape)
     def backward(self, top, propagate_down, bottom): pass
 
+class Targets(caffe.Layer):
+    def reshape(self, bottom, top): top[0].reshape(1, 5)
+    def forward(self, bottom, top): top[0].data[...] = 0
+    def backward(self, top, propagate_down, bottom):
+        """This layer does not propagate gradients."""
+        pass
+
 class Broken(caffe.Layer):
     def reshape(self, bottom, top): top[0].reshape(1)
     def forward(self, bottom, top): raise ZeroDivisionError("mine")
@@ -268,3 +275,21 @@ def test_a_solver_trains_a_python_layer(mine):
     solver = Solver(param, log=lambda line: None, python_layers=[mine])
     solver.step(60)  # 3 x + b = x at b = -2
     np.testing.assert_allclose(solver.net.params["L"][0].data, -2, atol=0.01)
+
+
+def test_a_backward_that_is_pass_gives_no_gradient(mine):
+    """As the target layers of old nets have it; what reads their tops is not asked for their gradient."""
+    text = (
+        INPUT.replace("force_backward: true", "")
+        + """
+        layer { name: "fc" type: "InnerProduct" bottom: "d" top: "f" inner_product_param { num_output: 5 } }
+        layer { name: "conv" type: "Reshape" bottom: "f" top: "m" reshape_param { shape { dim: 2 dim: 1 dim: 1 dim: 5 } } }
+        layer { name: "L" type: "Python" bottom: "f" top: "rois" python_param { module: "my_layers" layer: "Targets" } }
+        layer { name: "pool" type: "ROIPooling" bottom: "m" bottom: "rois" top: "p" roi_pooling_param { pooled_w: 1 pooled_h: 1 } }
+        layer { name: "loss" type: "Reduction" bottom: "p" top: "loss" loss_weight: 1 }"""
+    )
+    net = Net(parse_net(text), device="cpu", python_layers=[mine])
+    assert net.layer_dict["L"].no_gradient
+    net.forward()
+    net.backward()
+    assert not Net(parse_net(INPUT + layer()), device="cpu", python_layers=[mine]).layer_dict["L"].no_gradient

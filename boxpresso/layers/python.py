@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import importlib
 import importlib.util
+import inspect
 import sys
 import types
 from collections.abc import Iterator, Sequence
@@ -34,7 +36,8 @@ class PythonLayer:
 
     Before `setup(bottom, top)` it has param_str, phase (0 in TRAIN, 1 in TEST, which print as their names) and blobs, an
     empty list with add_blob. `reshape(bottom, top)` gives the tops their shapes, `forward(bottom, top)` their data;
-    `backward(top, propagate_down, bottom)` the bottoms' diffs. A bottom or top has data and diff (numpy arrays), shape, num,
+    `backward(top, propagate_down, bottom)` the bottoms' diffs; where it is missing or `pass`, nothing before the layer gets a
+    gradient from it. A bottom or top has data and diff (numpy arrays), shape, num,
     channels, height, width, count and reshape.
     """
 
@@ -137,7 +140,7 @@ class Python(Layer, type="Python"):
         self.user.blobs = Blobs(self)
         if type(self.user).__init__ not in (object.__init__, PythonLayer.__init__):
             type(self.user).__init__(self.user)
-        self.no_gradient = getattr(made, "backward", PythonLayer.backward) is PythonLayer.backward
+        self.no_gradient = does_nothing(getattr(made, "backward", PythonLayer.backward))
         self.user.setup(views(bottom), views(top))
 
     def user_class(self, module: Any, name: str, layer: str) -> Any:
@@ -177,6 +180,12 @@ class Python(Layer, type="Python"):
 
     def allow_force_backward(self, index: int) -> bool:
         return self.inner.allow_force_backward(index) if self.inner else True
+
+
+def does_nothing(function: Any) -> bool:
+    """Whether a function is `pass`: so old layers of targets and regions say that nothing before them gets a gradient."""
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return inspect.isfunction(function) and all(step.opname in idle for step in dis.get_instructions(function))
 
 
 def views(blobs: Sequence[Blob]) -> list[View]:
