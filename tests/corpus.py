@@ -66,7 +66,13 @@ def entries() -> list[dict[str, Any]]:
     return [entry for entry in listed if entry["kind"] not in ("solver", "labelmap")]
 
 
+TRAIN_ONLY = ("pvanet/example_train/train.prototxt", "NVIDIA+caffe/classification/model/train_val.prototxt")
+
+
 def phases(entry: dict[str, Any]) -> tuple[str, ...]:
+    """What a net is for; two that the manifest has as train_test have layers without their bottoms in TEST."""
+    if entry["file"].endswith(TRAIN_ONLY):
+        return ("TRAIN",)
     return {"train": ("TRAIN",), "train_test": ("TRAIN", "TEST")}.get(entry["kind"], ("TEST",))
 
 
