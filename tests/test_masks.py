@@ -1,4 +1,4 @@
-"""MaskPooling, of MNC, against numpy."""
+"""MaskPooling and MaskResize, of MNC, against numpy and by hand."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from harness import Rig, check_gradient, close
 from boxpresso.proto.errors import LayerError
 
 POOLING = 'type: "MaskPooling"'
+RESIZE = 'type: "MaskResize" mask_resize_param { output_height: %d output_width: %d }'
 
 
 def inputs(seed: int = 0, shape: tuple = (3, 5, 4, 7)) -> list[np.ndarray]:
@@ -17,7 +18,7 @@ def inputs(seed: int = 0, shape: tuple = (3, 5, 4, 7)) -> list[np.ndarray]:
 
 
 # For tests/test_threaded.py.
-LAUNCHES: list[tuple] = [(POOLING, inputs())]
+LAUNCHES: list[tuple] = [(POOLING, inputs()), (RESIZE % (6, 15), inputs()[:1])]
 
 
 def test_mask_pooling(device):
@@ -63,3 +64,39 @@ def test_mask_pooling_float16(device):
 def test_mask_pooling_errors(shape):
     with pytest.raises(LayerError, match=r"the masks, must be \(3, 1, 4, 7\)"):
         Rig(POOLING, [np.zeros((3, 5, 4, 7)), np.zeros(shape)])
+
+
+def reference(masks: np.ndarray, out: tuple[int, int]) -> np.ndarray:
+    weights = []
+    for size, wanted in zip(masks.shape[2:], out, strict=True):
+        at = np.arange(wanted) * (size / wanted)
+        hats = np.maximum(1 - np.abs(np.minimum(at, size - 1)[:, None] - np.arange(size)), 0)
+        weights.append(hats * (at <= size - 0.5)[:, None])
+    return np.einsum("ph,nchw,qw->ncpq", weights[0], masks, weights[1])
+
+
+@pytest.mark.parametrize("out", [(4, 7), (2, 3), (8, 14), (9, 15), (14, 14), (1, 1), (25, 3)])
+def test_mask_resize(out, device):
+    masks = np.random.default_rng(8).standard_normal((2, 3, 4, 7))
+    r = Rig(RESIZE % out, [masks], device=device, dtype=np.float64)
+    wanted = reference(masks, out)
+    close(r.forward()[0], wanted, rtol=1e-9, atol=1e-9)
+    close(Rig(RESIZE % out, [masks], device=device).forward()[0], wanted)
+    check_gradient(r)
+    for shape in ((1, 1, 5, 5), (0, 3, 4, 7), (2, 3, 1, 1)):
+        masks = np.random.default_rng(9).standard_normal(shape)
+        r.set_bottom(0, masks)
+        close(r.forward()[0], reference(masks, out), rtol=1e-9, atol=1e-9)
+        r.backward([np.ones(r.top[0].shape)])
+    r.set_bottom(0, np.zeros((2, 3, 0, 7)))
+    assert not r.forward()[0].any()
+
+
+def test_mask_resize_by_hand(device):
+    top = Rig(RESIZE % (1, 6), [[[[[1, 3]]]]], device=device).forward()[0]
+    close(top, [[[[1, 5 / 3, 7 / 3, 3, 3, 0]]]])  # at 0, 1/3, 2/3, 1, 4/3; 5/3 is beyond the last pixel
+
+
+def test_mask_resize_errors():
+    with pytest.raises(LayerError, match=r"must be positive, got \(0, 14\)"):
+        Rig('type: "MaskResize" mask_resize_param { output_width: 14 }', [np.zeros((1, 1, 2, 2))])
