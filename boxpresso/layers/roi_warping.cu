@@ -1,0 +1,137 @@
+// roi_warping.cu: one bilinear sample in each bin of regions with whole corners, and its gradients.
+#include "region.h"
+#include "tile.h"
+#include "warp.h"
+
+#define PARTS 256  // bins p, p + PARTS, ... of a region are summed together
+
+// An axis of a region in pixels of the map; axis 0 is y.
+struct Side { Real start, length; };
+
+DEVICE Side side_of(const Real* region, int axis, Real scale) {
+  const Real start = round(region[2 - axis] * scale), stop = round(region[4 - axis] * scale);
+  return {start, max(stop - start, Real(0))};
+}
+
+// One row or column of samples: the pixels below and above (low is -1 outside the map), and the part of the upper one.
+struct Place { int low, high; Real part; };
+
+DEVICE Place place(const int* low, const Real* part, int p, int size) {
+  return {low[p], min(low[p] + 1, size - 1), part[p]};
+}
+
+// A block is a region; low and part: (K, pooled_height + pooled_width), rows before columns.
+KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real* part, int batch, int height, int width,
+                          int pooled_height, int pooled_width, Real scale) {
+  BLOCK_LOOP(k, n) {
+    const Real* region = regions + 5 * (long long)k;
+    const int found = image_of(region, 5, batch), places = pooled_height + pooled_width;
+    THREAD_LOOP(p, places) {
+      if (p == 0) image[k] = found;
+      const int axis = p < pooled_height ? 0 : 1, bin = axis ? p - pooled_height : p;
+      const Side side = side_of(region, axis, scale);
+      const Real at = side.start + bin * (side.length / (axis ? pooled_width : pooled_height));
+      int below = -1, above;
+      Real upper = 0;
+      const bool inside = found >= 0 && neighbours_within(at, axis ? width : height, &below, &above, &upper);
+      low[(long long)k * places + p] = inside ? below : -1;
+      part[(long long)k * places + p] = inside ? upper : Real(0);
+    }
+  }
+}
+
+// A block is a channel of a region.
+KERNEL roi_warping_forward(int n, const Real* features, const int* image, const int* low, const Real* part, Real* top,
+                           int channels, int height, int width, int pooled_height, int pooled_width) {
+  BLOCK_LOOP(b, n) {
+    const int k = b / channels, c = b - k * channels, places = pooled_height + pooled_width;
+    const Real* map = features + ((long long)max(image[k], 0) * channels + c) * height * width;
+    const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
+    const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+    Real* out = top + (long long)b * pooled_height * pooled_width;
+    TILE_LOOP(ph, pw, pooled_height, pooled_width) {
+      const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
+      Real value = 0;
+      if (y.low >= 0 && x.low >= 0) {
+        const Real *above = map + y.low * width, *below = map + y.high * width;
+        value = (1 - y.part) * ((1 - x.part) * above[x.low] + x.part * above[x.high]) +
+                y.part * ((1 - x.part) * below[x.low] + x.part * below[x.high]);
+      }
+      out[ph * pooled_width + pw] = value;
+    }
+  }
+}
+
+// A block owns the plane that it adds to, and takes the regions of its image.
+KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const int* low, const Real* part, Real* diff,
+                            int regions, int channels, int height, int width, int pooled_height, int pooled_width) {
+  BLOCK_LOOP(plane, n) {
+    const int found = plane / channels, c = plane - found * channels, places = pooled_height + pooled_width;
+    Real* map = diff + (long long)plane * height * width;
+    THREAD_LOOP(i, height * width) map[i] = 0;
+    BARRIER();
+    for (int k = 0; k < regions; ++k) {
+      if (image[k] != found) continue;
+      const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
+      const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+      const Real* given = top_diff + ((long long)k * channels + c) * pooled_height * pooled_width;
+      TILE_LOOP(ph, pw, pooled_height, pooled_width) {
+        const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
+        if (y.low >= 0 && x.low >= 0) {
+          const Real g = given[ph * pooled_width + pw];
+          add(map + y.low * width + x.low, (1 - y.part) * (1 - x.part) * g);
+          add(map + y.low * width + x.high, (1 - y.part) * x.part * g);
+          add(map + y.high * width + x.low, y.part * (1 - x.part) * g);
+          add(map + y.high * width + x.high, y.part * x.part * g);
+        }
+      }
+    }
+  }
+}
+
+// A block is a region. A sample moves by 1 - s with where its region starts and by s with where it ends, if it lies at part s
+// of the side; a side that is held at 0 does not end. Where a sample lies beyond the border pixels nothing changes with it.
+KERNEL roi_warping_regions(int n, const Real* features, const Real* top_diff, const Real* regions, const int* image,
+                           const int* low, const Real* part, Real* diff, int channels, int height, int width,
+                           int pooled_height, int pooled_width, Real scale) {
+  BLOCK_LOOP(k, n) {
+    SHARED Real sum[4][PARTS];  // of x1, y1, x2, y2
+    const int places = pooled_height + pooled_width, bins = pooled_height * pooled_width, area = height * width;
+    const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
+    const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+    const Real* map = features + (long long)max(image[k], 0) * channels * area;
+    const Real* given = top_diff + (long long)k * channels * bins;
+    const Side side_y = side_of(regions + 5 * (long long)k, 0, scale), side_x = side_of(regions + 5 * (long long)k, 1, scale);
+    THREAD_LOOP(t, PARTS) {
+      for (int i = 0; i < 4; ++i) sum[i][t] = 0;
+      for (int bin = t; bin < bins; bin += PARTS) {
+        const int ph = bin / pooled_width, pw = bin - ph * pooled_width;
+        const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
+        if (y.low < 0 || x.low < 0) continue;
+        Real down = 0, across = 0;
+        for (int c = 0; c < channels; ++c) {
+          const Real *above = map + (long long)c * area + y.low * width, *below = above + (y.high - y.low) * width;
+          const Real g = given[(long long)c * bins + bin];
+          down += g * ((1 - x.part) * (below[x.low] - above[x.low]) + x.part * (below[x.high] - above[x.high]));
+          across += g * ((1 - y.part) * (above[x.high] - above[x.low]) + y.part * (below[x.high] - below[x.low]));
+        }
+        const Real far_y = Real(ph) / pooled_height, far_x = Real(pw) / pooled_width;
+        if (side_y.start + far_y * side_y.length < 0) down = 0;
+        if (side_x.start + far_x * side_x.length < 0) across = 0;
+        const Real to_y = side_y.length > 0 ? far_y : Real(0), to_x = side_x.length > 0 ? far_x : Real(0);
+        sum[0][t] += (1 - to_x) * across;
+        sum[1][t] += (1 - to_y) * down;
+        sum[2][t] += to_x * across;
+        sum[3][t] += to_y * down;
+      }
+    }
+    BARRIER();
+    THREAD_LOOP(t, 5) {
+      Real total = 0;
+      if (t > 0)
+        for (int p = 0; p < PARTS; ++p) total += sum[t - 1][p];
+      diff[5 * (long long)k + t] = scale * total;
+    }
+    BARRIER();
+  }
+}
