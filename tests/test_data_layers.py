@@ -594,3 +594,49 @@ def test_resuming_leaves_other_layers_alone(tmp_path):
     solver.restore(solver.snapshot()[1])
     for layer, old in zip(solver.net.layers, before):
         assert all(vars(layer)[k] == v for k, v in old.items() if isinstance(v, int))
+
+
+def test_a_small_ssd_learns_from_an_annotated_lmdb(tmp_path):
+    """Red and blue squares on noise, through expansion, samplers, resizing and mirroring, into MultiBoxLoss."""
+    from boxpresso.data.records import make_annotated
+
+    rng, records = np.random.default_rng(0), []
+    for i in range(64):
+        canvas = rng.integers(0, 60, (48, 64, 3)).astype(np.uint8)
+        x, y, side = rng.integers(0, 32), rng.integers(0, 24), rng.integers(14, 24)
+        canvas[y : y + side, x : x + side] = [250, 40, 40] if i % 2 else [40, 40, 250]
+        boxes = np.array([[1 + i % 2, 0, x / 64, y / 48, (x + side) / 64, (y + side) / 48, 0]], np.float32)
+        records.append((f"{i:04d}", make_annotated(make_datum(encode(canvas, "PNG")), boxes).SerializeToString()))
+    write_records(tmp_path / "db", records)
+    head = """layer { name: "NAME" type: "Convolution" bottom: "c3" top: "NAME"
+        convolution_param { num_output: COUNT kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+      layer { name: "NAME_p" type: "Permute" bottom: "NAME" top: "NAME_p" permute_param { order: 0 order: 2 order: 3 order: 1 } }
+      layer { name: "NAME_f" type: "Flatten" bottom: "NAME_p" top: "NAME_f" }"""
+    trunk = "".join(
+        f"""layer {{ name: "{top}" type: "Convolution" bottom: "{bottom}" top: "{top}"
+        convolution_param {{ num_output: 16 kernel_size: 5 stride: 2 pad: 2 weight_filler {{ type: "xavier" }} }} }}
+      layer {{ name: "{top}_relu" type: "ReLU" bottom: "{top}" top: "{top}" }}"""
+        for bottom, top in (("data", "c1"), ("c1", "c2"), ("c2", "c3"))
+    )
+    net = f"""layer {{ name: "data" type: "AnnotatedData" top: "data" top: "label"
+        data_param {{ source: "{tmp_path}/db" batch_size: 8 backend: LMDB }}
+        transform_param {{ mirror: true scale: 0.0078 mean_value: 104 mean_value: 117 mean_value: 123
+          resize_param {{ height: 32 width: 32 }} emit_constraint {{ emit_type: CENTER }}
+          expand_param {{ prob: 0.5 max_expand_ratio: 1.5 }} }}
+        annotated_data_param {{ batch_sampler {{ max_sample: 1 max_trials: 1 }}
+          batch_sampler {{ sampler {{ min_scale: 0.5 max_scale: 1 min_aspect_ratio: 0.5 max_aspect_ratio: 2 }}
+            sample_constraint {{ min_jaccard_overlap: 0.3 }} max_sample: 1 max_trials: 50 }} }} }}
+      {trunk} {head.replace("NAME", "loc").replace("COUNT", "8")} {head.replace("NAME", "conf").replace("COUNT", "6")}""" + """
+      layer { name: "prior" type: "PriorBox" bottom: "c3" bottom: "data" top: "prior"
+        prior_box_param { min_size: 10 max_size: 16 variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2 } }
+      layer { name: "loss" type: "MultiBoxLoss" bottom: "loc_f" bottom: "conf_f" bottom: "prior" bottom: "label" top: "loss"
+        propagate_down: true propagate_down: true propagate_down: false propagate_down: false
+        multibox_loss_param { num_classes: 3 neg_pos_ratio: 3 code_type: CENTER_SIZE mining_type: MAX_NEGATIVE } }"""
+    param = parse_solver('base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" max_iter: 80 random_seed: 3 solver_mode: CPU')
+    param.train_net_param.CopyFrom(parse_net(net))
+    solver = Solver(param, log=lambda line: None)
+    losses = []
+    for _ in range(80):
+        solver.step(1)
+        losses.append(solver.net.loss())
+    assert np.mean(losses[-10:]) < np.mean(losses[:10]) / 2
