@@ -134,6 +134,11 @@ def top_shape(
         "labels": (REGIONS, 1),
         "im_info": (1, 3),
         "gt_boxes": (OBJECTS, 5),
+        "box_labels": (REGIONS, 1),
+        "mask_labels": (REGIONS, 1),
+        "masks": (REGIONS, 1, 14, 14),  # MNC's
+        "mask_targets": (REGIONS, 21 * 21),
+        "mask_weight": (REGIONS, 21 * 21),
         "mask": (batch, 1, SIDE, SIDE),
         "bbox_targets": (REGIONS, 4 * classes),
         "bbox_inside_weights": (REGIONS, 4 * classes),
@@ -170,9 +175,9 @@ def values(name: str, shape: tuple[int, ...], image: tuple[int, ...], rng: np.ra
     if len(shape) == 3 and shape[1:] == (OBJECTS, 5):
         low, high = np.split(np.stack([boxes_of(OBJECTS, rng) for _ in range(count)]), 2, axis=2)
         return np.concatenate([np.zeros((count, OBJECTS, 1)), (low + high) / 2, high - low], 2)
-    if "weights" in name:
+    if "weight" in name:
         return np.ones(shape)
-    if "label" in name or name in ("sim", "cont", "clip"):
+    if "label" in name or name in ("sim", "cont", "clip", "masks", "mask_targets"):
         return rng.integers(0, 2, shape).astype(float)
     return rng.standard_normal(shape)
 
