@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,7 +133,7 @@ class FakeArray:
 @pytest.mark.parametrize("trans_b", [False, True])
 def test_what_cublas_is_asked_for(trans_a, trans_b, dtype, monkeypatch):
     """Row-major on top of a column-major library: transposes, sizes and leading dimensions. No GPU is needed to tell."""
-    device = SimpleNamespace(enter=lambda: None, stream=SimpleNamespace(handle=0))
+    device = SimpleNamespace(enter=lambda: None, among=lambda arrays: nullcontext(), stream=SimpleNamespace(handle=0))
     monkeypatch.setattr(blas, "cublas", FakeCublas)
     monkeypatch.setattr(blas, "handle", lambda device: None)
     m, n, k = 3, 5, 4

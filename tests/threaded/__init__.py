@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from boxpresso.layers.core import blas, cache, convolution, device, host
-from boxpresso.layers.core.kernel import REALS, Kernel, Kernels
+from boxpresso.layers.core.kernel import REALS, Kernel, Kernels, defines
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "boxpresso"
@@ -35,7 +35,7 @@ SANITIZE = ("-fsanitize=thread", "-g", "-DREAL_THREADS")
 ALONE = "-DSHARED_BY_NOBODY"
 THREADS = (1, 7, 32, 128)
 BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
-SCALARS = {"int": "i4x", "unsigned": "I4x", "float": "f4x", "double": "d"}
+SCALARS = {"int": "i4x", "unsigned": "I4x", "float": "f4x", "double": "d", "half": "f4x"}
 SLOT = 8  # bytes of an argument
 
 
@@ -59,7 +59,7 @@ def library(kernels: Kernels, real: str, *flags: str) -> Path:
         passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * i})" for i, type_ in enumerate(types))
         text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
     text.append(f"// {cache.key(cache.sources(kernels.path, host.CORE))}")
-    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, f"-DReal={real}", f"-I{host.CORE}")
+    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, *defines(real), f"-I{host.CORE}")
     return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
 
 
