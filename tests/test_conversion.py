@@ -10,6 +10,12 @@ from boxpresso.__main__ import main
 from boxpresso.data.records import open_records
 from boxpresso.proto.binary import read_mean
 
+
+@pytest.fixture(autouse=True)
+def errors_are_lines(monkeypatch):
+    """Also where the tests run with BOXPRESSO_DEBUG, which lets errors through."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+
 pytest.importorskip("lmdb")
 
 

@@ -17,6 +17,12 @@ from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.curves import read_curves
 
+
+@pytest.fixture(autouse=True)
+def errors_are_lines(monkeypatch):
+    """Also where the tests run with BOXPRESSO_DEBUG, which lets errors through."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+
 NET = """
 name: "line"
 layer { name: "x" type: "DummyData" top: "x" top: "y"
