@@ -78,6 +78,15 @@ def nvcc() -> str:
 
 
 @functools.cache
+def pinned_pool(index: int) -> Any:
+    """The page-locked memory that all lanes of a GPU take from. It lasts as long as the process: every copy is waited for,
+    so no lane can disturb another, and an array of it may be dropped in any thread."""
+    from pycuda.tools import PageLockedMemoryPool
+
+    return PageLockedMemoryPool()
+
+
+@functools.cache
 def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any], threading.Lock]:
     """The loaded modules and functions of a GPU, which its lanes share, and the lock of whoever loads one."""
     return {}, {}, threading.Lock()
@@ -104,7 +113,8 @@ def close(context: Any) -> None:
 
 
 def end_lane(held: dict[str, Any], context: Any, pop: Any) -> None:
-    """Drops a lane's stream and pools where the context is current: PyCUDA aborts the process elsewhere."""
+    """Drops a lane's stream and pool where the context is current, in whichever thread the lane was collected: PyCUDA
+    cannot free them elsewhere. `held` has the only references to them."""
     if Memory.closed:
         return
     context.push()
@@ -177,7 +187,7 @@ class Cuda:
         cuda = driver()
         if index >= cuda.Device.count():
             raise DeviceError(f"there is no device 'cuda:{index}': this machine has {cuda.Device.count()} GPU(s)")
-        from pycuda.tools import DeviceMemoryPool, PageLockedMemoryPool
+        from pycuda.tools import DeviceMemoryPool
 
         self.index, self.name, self.deterministic = index, f"cuda:{index}", deterministic
         self.gpu, has = cuda.Device(index), cuda.device_attribute
@@ -186,15 +196,18 @@ class Cuda:
         self.resident = self.processors * self.gpu.get_attribute(has.MAX_THREADS_PER_MULTIPROCESSOR)
         self.context = primary_context(index)
         self.enter()
-        held = {"pool": DeviceMemoryPool(), "pinned": PageLockedMemoryPool(), "stream": cuda.Stream()}
-        self.pool, self.pinned, self.stream = held["pool"], held["pinned"], held["stream"]
-        ending = weakref.finalize(self, end_lane, held, self.context, cuda.Context.pop)
+        self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream()}
+        self.pinned = pinned_pool(index)
+        ending = weakref.finalize(self, end_lane, self.held, self.context, cuda.Context.pop)
         ending.atexit = False  # at the end of the process `close` sees to it
         self.modules, self.functions, self.lock = code_of(index)
         self.memo: dict[Any, Any] = {}  # what others keep for this lane, such as tables on the GPU
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short = False  # whether memory has run out once: from then on Buffers give back what they do not use
         Cuda.made.add(self)
+
+    pool = property(lambda self: self.held["pool"])
+    stream = property(lambda self: self.held["stream"])
 
     def lane(self) -> Cuda:
         """Another lane of this GPU, for a Net of its own."""
