@@ -1,5 +1,5 @@
-// rotated.h: how much two rotated boxes overlap. A box is (centre x, centre y, width, height, angle in radians); which way
-// the angle turns does not matter, as long as both turn the same way.
+// rotated.h: how much two rotated boxes overlap. A box is (centre x, centre y, width, height, angle in radians). Which way
+// the angle turns matters where centres differ: see corners().
 #pragma once
 #include "kernel.h"
 
