@@ -5,11 +5,20 @@
 
 from __future__ import annotations
 
+import io
+import multiprocessing
+import os
+import shutil
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
+from boxpresso.data.records import make_annotated, make_datum, write_records
+
+TRAINING, HELD_OUT = 1, 2  # scene([seed, TRAINING, i]) is to learn from, scene([seed, HELD_OUT, i]) to judge by
 LABELS = ("background", "circle", "box", "triangle")
 Box = tuple[int, float, float, float, float]  # label, then x1, y1, x2, y2 in 0..1
 
@@ -78,6 +87,30 @@ def scene(seed: int | list[int], size: int = 256) -> tuple[Image.Image, list[Box
     if rng.random() < 0.5:
         image = image.filter(ImageFilter.GaussianBlur(float(rng.uniform(0, 0.004) * size)))
     return image, boxes
+
+
+def record(seed: tuple[int, int, int]) -> bytes:
+    """The scene of a seed as an AnnotatedDatum with a JPEG."""
+    image, boxes = scene(list(seed))
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=90)
+    rows = np.array([(label, 0, *corners, 0) for label, *corners in boxes], np.float32)
+    return make_annotated(make_datum(file.getvalue()), rows).SerializeToString()
+
+
+def records(seed: int, kind: int, count: int) -> Iterator[tuple[str, bytes]]:
+    """The scenes [seed, kind, 0 .. count - 1] as (key, AnnotatedDatum), drawn by as many processes as there are cores."""
+    seeds = [(seed, kind, i) for i in range(count)]
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
+        for i, made in enumerate(pool.imap(record, seeds, chunksize=16)):
+            yield f"{i:08d}", made
+
+
+def draw(to: Path, seed: int, kind: int, count: int) -> Path:
+    """Writes the LMDB `to` of that many scenes, in place of one that is there; returns its path."""
+    shutil.rmtree(to, ignore_errors=True)
+    write_records(to, records(seed, kind, count))
+    return to
 
 
 if __name__ == "__main__":

@@ -1,0 +1,36 @@
+"""What the examples that train share: a log that can be drawn, and sheets of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from boxpresso.net.solver import Log, glog
+
+
+@contextmanager
+def logged(path: Path) -> Iterator[Log]:
+    """A `log` for Solver: each line goes to standard error, as `boxpresso train` writes it, and to a file, for curves."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+
+        def log(line: str) -> None:
+            glog(line)
+            print(line, file=file, flush=True)
+
+        yield log
+
+
+def sheet(pictures: Sequence[Any], columns: int = 4, gap: int = 4) -> Any:
+    """Pillow images of one size, side by side in rows on white."""
+    width, height = pictures[0].size
+    rows = -(-len(pictures) // columns)
+    made = Image.new("RGB", (columns * (width + gap) - gap, rows * (height + gap) - gap), "white")
+    for i, picture in enumerate(pictures):
+        row, column = divmod(i, columns)
+        made.paste(picture, (column * (width + gap), row * (height + gap)))
+    return made
