@@ -12,6 +12,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from ..data.evaluation import METHODS, average_precision, curves_of_rows
 from ..proto import NetParameter, NetState, SolverParameter, read_net, read_solver
 from ..proto.errors import ModelError
 from .net import Net
@@ -189,23 +190,71 @@ class Solver:
         self.stopping, self.snapshot_wanted = True, snapshot
 
     def test(self) -> list[dict[str, np.ndarray]]:
-        """Runs every test net over its test_iter batches and logs the mean of each output; returns the means."""
-        means = []
-        for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
+        """Runs every test net over its test_iter batches, logs and returns the mean of each output.
+
+        With eval_type: "detection" the outputs are DetectionEvaluate's rows; of each the mean average precision is logged
+        and returned, by ap_version, and with show_per_class_result that of each class before it.
+        """
+        p = self.param
+        if p.eval_type not in ("classification", "detection"):
+            raise ModelError(f'solver: eval_type must be "classification" or "detection", got {p.eval_type!r}')
+        if p.eval_type == "detection" and p.ap_version not in METHODS:
+            raise ModelError(f"solver: ap_version must be one of {', '.join(METHODS)}, got {p.ap_version!r}")
+        means: list[dict[str, np.ndarray]] = []
+        stopped = self.stopping
+        for number, (net, batches) in enumerate(zip(self.test_nets, p.test_iter)):
             self.log(f"Iteration {self.iter}, Testing net (#{number})")
-            sums: list[Any] = [0.0] * len(net.outputs)
+            given: dict[str, list[np.ndarray]] = {name: [] for name in net.outputs}
             loss = 0.0
             for _ in range(batches):
+                if self.stopping and not stopped:
+                    self.log("Test interrupted.")
+                    return means
                 self._forward(net)
-                sums = [s + np.asarray(net.blobs[name].data, np.float64) for s, name in zip(sums, net.outputs)]
-                if self.param.test_compute_loss:
+                for name, kept in given.items():
+                    self._keep(kept, name, np.array(net.blobs[name].data, np.float64))
+                if p.test_compute_loss:
                     loss += net.loss()
-            if self.param.test_compute_loss:
+            if p.test_compute_loss:
                 self.log(f"Test loss: {loss / batches:.6g}")
-            values = [s / batches for s in sums]
+            if p.eval_type == "detection":
+                values = [self._precision(np.concatenate(kept)) for kept in given.values()]
+            else:
+                values = [kept[0] / batches for kept in given.values()]
             self._log_outputs("Test", net, values)
-            means.append(dict(zip(net.outputs, values)))
+            means.append(dict(zip(given, values)))
         return means
+
+    def _keep(self, kept: list[np.ndarray], name: str, value: np.ndarray) -> None:
+        """Adds an output of a test net to what it gave before: the sum, or the rows of detections."""
+        if self.param.eval_type == "detection":
+            if not value.ndim or value.shape[-1] != 5:
+                raise ModelError(
+                    f'solver: eval_type "detection" needs outputs of DetectionEvaluate, rows of 5; {name!r} is {value.shape}'
+                )
+            kept.append(value.reshape(-1, 5))
+        elif not kept:
+            kept.append(value)
+        elif value.shape != kept[0].shape:
+            raise ModelError(
+                f"solver: output {name!r} of a test net was {kept[0].shape} and is {value.shape}: there is no mean of it; "
+                'for the rows of DetectionEvaluate say eval_type: "detection"'
+            )
+        else:
+            kept[0] += value
+
+    def _precision(self, rows: np.ndarray) -> np.ndarray:
+        """The mean average precision () of DetectionEvaluate's rows. As in Caffe a class without objects, or of which
+        nothing was found, counts 0, and recalls are compared in float32."""
+        aps = []
+        for label, curve in curves_of_rows(rows).items():
+            if not len(curve.scores):
+                self.log(f"Missing true_pos for label: {label}")
+            single = curve.precision.astype(np.float32), curve.recall.astype(np.float32)
+            aps.append(average_precision(*single, self.param.ap_version) if curve.truths else 0.0)
+            if self.param.show_per_class_result and len(curve.scores):
+                self.log(f"class{label}: {aps[-1]:.6g}")
+        return np.array(np.mean(aps) if aps else 0.0)
 
     def _forward(self, net: Net) -> None:
         if self.feed:
