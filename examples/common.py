@@ -1,7 +1,8 @@
-"""What the examples that train share: a log that can be drawn, and sheets of pictures."""
+"""What the examples that train share: a log and its curves, and sheets of pictures."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from PIL import Image
 
+from boxpresso.curves import plot
 from boxpresso.net.solver import Log, glog
 
 
@@ -23,6 +25,13 @@ def logged(path: Path) -> Iterator[Log]:
             print(line, file=file, flush=True)
 
         yield log
+
+
+def curves(log: Path) -> Path | None:
+    """Draws the curves of a log to curves.png beside it, as `boxpresso plot` does; None where matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return None
+    return plot(str(log), str(log.with_name("curves.png")))
 
 
 def sheet(pictures: Sequence[Any], columns: int = 4, gap: int = 4) -> Any:
