@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import stand_in
 
+from boxpresso.layers.core.kernel import the_cpu
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that asks for `device` runs on the CPU and on the first GPU; without a GPU that half says why it is skipped.
@@ -27,6 +29,12 @@ def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """cuBLAS does not run on the stand-in: there, matrix products are our own kernel's."""
     if stand_in.active():
         monkeypatch.setattr("boxpresso.layers.core.blas.cublas", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small work, which one worker would do alone, is done by all here."""
+    monkeypatch.setattr(the_cpu(), "wake", 0)
 
 
 @pytest.fixture

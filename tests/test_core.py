@@ -191,6 +191,23 @@ def test_results_do_not_depend_on_the_number_of_threads(kernels):
         np.testing.assert_array_equal(seen[0], other)
 
 
+def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
+    cpu, used = open_device("cpu"), []
+    monkeypatch.setattr(cpu, "workers", 2)
+    monkeypatch.setattr(cpu, "wake", 10**6)
+    x, y = np.ones((1000, 100), np.float32), np.zeros(1000, np.float32)
+    kernels.row_sums(1000, x, y, 100)
+    key = kernels.row_sums, np.dtype(np.float32)
+    _, arrays = cpu.functions[key]
+    monkeypatch.setitem(cpu.functions, key, (lambda workers, *rest: used.append(workers), arrays))
+    sizes = kernels.row_sums, (1000).bit_length(), (x.nbytes + y.nbytes).bit_length()
+    for lasted, workers in ((10**5, 1), (10**7, 2)):
+        monkeypatch.setitem(cpu.lasted, sizes, lasted)
+        kernels.row_sums(1000, x, y, 100)
+        assert used.pop() == workers
+    assert cpu.lasted[sizes] < 10**6  # that last one took no time, so one worker may have the next
+
+
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Python code in a fresh process, with further environment variables."""
     return subprocess.run(

@@ -43,9 +43,10 @@ def open_device(name: str | None = None, *, deterministic: bool = False) -> Devi
     same bits on every run; the CPU always does. Raises DeviceError saying which part is missing: the name, PyCUDA, the
     driver or the device.
     """
-    name = name or os.environ.get("BOXPRESSO_DEVICE") or None
-    if name is None:
-        name = "cuda:0" if cuda_devices() else "cpu"
+    if name == "cpu":  # asked for often
+        with _lock:
+            return _cpu()
+    name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda:0" if cuda_devices() else "cpu")
     match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
     if match is None:
         raise DeviceError(f"unknown device {name!r}: it must be 'cpu', 'cuda' or 'cuda:N'")

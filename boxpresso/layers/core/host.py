@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +22,15 @@ import numpy as np
 
 from ...proto.errors import DeviceError, KernelError
 from . import cache
-from .kernel import REALS, Kernel, Kernels, defines
+from .kernel import REALS, Kernel, Kernels, Parameter, defines
 
 CORE = Path(__file__).resolve().parent
 # No fast-math: it breaks NaN, infinity and even the bins of ROIPooling (a division becomes a product before floor).
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-w")
 SCALARS = {np.dtype(np.int32): ctypes.c_int, np.dtype(np.uint32): ctypes.c_uint,
            np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}  # fmt: skip
-SMALL = 4096  # items of a GRID_LOOP below which waking a second worker costs more than it gives
+WAKE = 50_000  # nanoseconds until a worker that sleeps is at work, about
+BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
 
 
 @functools.cache
@@ -78,7 +80,8 @@ def threads() -> int:
 def patient_workers() -> Iterator[None]:
     """OpenMP reads OMP_WAIT_POLICY when its library is first loaded; unless it is set already, workers then sleep while they
     wait. On a machine that others use too, workers that spin keep the core from the one they wait for: measured, a
-    training step took 66 ms so and 1268 ms with spinning."""
+    training step took 66 ms so and 1268 ms with spinning. Nor do they spin for a short while (GOMP_SPINCOUNT): 0.1 ms of it
+    made a step of 25 ms one of 18 on an idle machine, and one of 50 to 140 where one other process was busy."""
     if "OMP_WAIT_POLICY" in os.environ:
         yield
         return
@@ -140,6 +143,13 @@ def compile_shared(kernels: Kernels, real: str) -> Path:
     return path
 
 
+def address(array: np.ndarray) -> int:
+    """Where its first element lies."""
+    if array.flags.writeable and array.size:  # a third of the time of the other way
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    return array.__array_interface__["data"][0]
+
+
 class Cpu:
     """The CPU: an array of it is a numpy array, so nothing is ever copied."""
 
@@ -148,10 +158,12 @@ class Cpu:
 
     def __init__(self) -> None:
         self.libraries: dict[tuple[Kernels, str], ctypes.CDLL] = {}
-        self.functions: dict[tuple[Kernel, np.dtype], Any] = {}
+        self.functions: dict[tuple[Kernel, np.dtype], tuple[Any, list[tuple[int, Parameter, np.dtype]]]] = {}
+        self.lasted: dict[Any, float] = {}  # nanoseconds that one worker takes for a kernel, by sizes
         self.lock = threading.Lock()
         self.memo: dict[Any, Any] = {}  # what others keep for this device, such as tables for kernels
         self.workers = threads()
+        self.wake = WAKE
 
     def lane(self) -> Cpu:
         """The CPU has one lane: a Net works in the thread that calls it."""
@@ -171,40 +183,45 @@ class Cpu:
         return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(kernels, REALS[np.dtype(real)]).exists()
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
-        function = self.functions.get((kernel, real)) or self.function(kernel, real)
-        made: list[Any] = []
-        for parameter, arg in zip(kernel.parameters, args):
-            if not parameter.pointer:
-                made.append(arg)
-                continue
+        """Runs a kernel. Waking workers costs more than they give where one does the work in about that time: so it does,
+        as long as launches of about this size took no longer. Results do not depend on the number of workers."""
+        function, wanted = self.functions.get((kernel, real)) or self.function(kernel, real)
+        made, size = list(args), 0
+        for i, parameter, want in wanted:
+            arg = args[i]
             if arg is None:
-                made.append(None)
                 continue
-            want = parameter.dtype(real)
             if type(arg) is not np.ndarray or arg.dtype != want or not arg.flags.c_contiguous:
                 seen = f"{arg.dtype} of shape {arg.shape}" if isinstance(arg, np.ndarray) else type(arg).__name__
                 raise kernel.reject(parameter, f"a contiguous array of {want} on the CPU", seen)
             if not parameter.const and not arg.flags.writeable:
                 raise kernel.reject(parameter, "writable", "a read-only array")
-            made.append(arg.__array_interface__["data"][0])
+            made[i] = address(arg)
+            size += arg.nbytes
         n = int(args[0])
         if n <= 0:
             return
-        few = n < 2 if kernel.blocks else n < SMALL
+        key = kernel, n.bit_length(), size.bit_length()
+        alone = self.workers == 1 or n == 1 or self.lasted.get(key, size / BYTES) < 2 * self.wake
+        start = time.perf_counter_ns()
         try:
-            function(1 if few else min(self.workers, n), *made)
+            function(1 if alone else min(self.workers, n), *made)
         except (ctypes.ArgumentError, TypeError) as error:
             raise self.explain(kernel, args, error) from None
+        took = time.perf_counter_ns() - start
+        self.lasted[key] = took if alone else (took - self.wake) * min(self.workers, n)
 
-    def function(self, kernel: Kernel, real: np.dtype) -> Any:
+    def function(self, kernel: Kernel, real: np.dtype) -> tuple[Any, list[tuple[int, Parameter, np.dtype]]]:
+        """The compiled function that runs a kernel, and which of its arguments are arrays, and of what dtype."""
         self.build(kernel.file, real)
         function = getattr(self.libraries[kernel.file, REALS[real]], f"run_{kernel.name}")
         function.restype = None
         function.argtypes = [ctypes.c_int] + [
             ctypes.c_void_p if p.pointer else SCALARS[p.dtype(real)] for p in kernel.parameters
         ]
-        self.functions[kernel, real] = function
-        return function
+        wanted = [(i, p, p.dtype(real)) for i, p in enumerate(kernel.parameters) if p.pointer]
+        self.functions[kernel, real] = function, wanted
+        return function, wanted
 
     @staticmethod
     def explain(kernel: Kernel, args: Sequence[Any], error: Exception) -> KernelError:

@@ -7,11 +7,11 @@ the arguments from it. `const Real*` is read, `Real*` is written; that alone dec
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,13 @@ def real_of(dtype: Any) -> np.dtype[Any]:
 def defines(real: str) -> tuple[str, ...]:
     """The compiler options that say what Real and Store are, for one of the names in REALS."""
     return ("-DReal=float", "-DStore=half") if real == "half" else (f"-DReal={real}",)
+
+
+@functools.cache
+def the_cpu() -> Any:
+    from .device import open_device
+
+    return open_device("cpu")
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,7 @@ class Kernel:
             real = np.dtype(np.float32)
         device = getattr(first, "device", "cpu")
         if isinstance(device, str):  # numpy's own arrays say "cpu"
-            from .device import open_device
-
-            device = open_device("cpu")
+            device = the_cpu()
         device.launch(self, real, args)
 
     def reject(self, parameter: Parameter, wanted: str, seen: Any) -> KernelError:
@@ -95,16 +100,16 @@ class Kernels:
         self.options = options  # further compiler options, for both compilers
         self.host_only = self.path.suffix == ".cpp"
 
-    @cached_property
+    @functools.cached_property
     def text(self) -> str:
         return COMMENT.sub(" ", self.path.read_text(encoding="utf-8"))
 
-    @cached_property
+    @functools.cached_property
     def adds(self) -> bool:
         """Whether threads of a block may add to one place: on a GPU their order decides the last bits."""
         return re.search(r"\badd\(", self.text) is not None
 
-    @cached_property
+    @functools.cached_property
     def table(self) -> dict[str, Kernel]:
         found = list(SIGNATURE.finditer(self.text))
         ends = [m.start() for m in found[1:]] + [len(self.text)]
