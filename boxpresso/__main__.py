@@ -69,8 +69,26 @@ standard error. Ctrl-C ends training after the iteration with a snapshot; a
 hang-up signal takes one and goes on.
 """
 TEST = """\
-Run the TEST net over some batches of its own data and print what it gives, as
-`caffe test` does.
+Say how good a net is.
+
+With --voc or --coco: finds objects in every picture of a folder, compares them
+with its annotations, and prints a table by class with the average precision
+(AP) and its mean. Boxes are compared as VOC's development kit does it; with
+--coco the table also has COCO's own numbers, by pycocotools. Pictures are
+prepared as by `boxpresso detect`; what cannot be read is named and left out.
+
+Without: runs the TEST net over some batches of its own data and prints what it
+gives, as `caffe test` does; for a net that ends in DetectionEvaluate the table.
+
+The precision-recall curves are drawn to WEIGHTS.curves.png.
+"""
+TEST_EXAMPLES = """\
+examples:
+  boxpresso test deploy.prototxt ssd300.caffemodel --mean 104,117,123 \\
+      --voc VOCdevkit/VOC2007 --set test --method 11point
+  boxpresso test deploy.prototxt ssd.caffemodel --labels labelmap_coco.prototxt \\
+      --coco coco/val2017 coco/annotations/instances_val2017.json --json
+  boxpresso test --model test.prototxt --weights ssd300.caffemodel --iterations 619
 """
 PLOT = """\
 Draw loss, learning rate and test results of a training log to a PNG picture.
@@ -122,10 +140,7 @@ def make_parser() -> argparse.ArgumentParser:
     model(detect, weights=True)
     detect.add_argument("images", metavar="IMAGE", nargs="+", help="pictures: JPEG, PNG, BMP, WebP, TIFF ..")
     add = detect.add_argument
-    add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
-    add("--scale", metavar="S", type=fraction, default=1.0, help="then multiply by this, such as 0.007843 or 1/255")
-    add("--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)")
-    add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
+    prepared(detect)
     add("--threshold", metavar="T", type=share, default=0.5, help="leave out what scores less, 0 to 1 (default: 0.5)")
     add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
     add("--out", metavar="PATH", help="folder for the drawn copies, or, for one picture, the file (.png, .jpg ..)")
@@ -155,9 +170,26 @@ def make_parser() -> argparse.ArgumentParser:
     python_layers(train)
     device(train)
 
-    test = verb("test", "run a net over batches and print the means of its outputs", TEST)
-    model(test, weights=True)
-    test.add_argument("--iterations", metavar="N", type=positive, default=50, help="how many batches (default: 50)")
+    test = verb("test", "say how good a net is: average precision, or its outputs' means", TEST, TEST_EXAMPLES)
+    for name, what in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
+        test.add_argument(name, metavar=name.upper(), nargs="?", help=what)
+        test.add_argument(f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words")
+    python_layers(test)
+    add = test.add_argument
+    add("--iterations", "-iterations", metavar="N", type=positive, default=50, help="how many batches (default: 50)")
+    add("--voc", metavar="DIR", help="test on this folder, with JPEGImages, Annotations and ImageSets")
+    add("--set", metavar="NAME", default="", help="the pictures in ImageSets/Main/NAME.txt (default: all)")
+    add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
+    add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
+    prepared(test)
+    add("--threshold", metavar="T", type=share, default=0.01, help="leave out what scores less (default: 0.01)")
+    add("--overlap", metavar="T", type=share, default=0.5, help="the overlap from which on it is found (default: 0.5)")
+    text = "how AP is computed (default: MaxIntegral, VOC's since 2010; 11point is that of VOC2007)"
+    add("--method", choices=("MaxIntegral", "11point", "101point", "Integral"), default="MaxIntegral", help=text)
+    add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
+    add("--curves", metavar="FILE", help="draw the precision-recall curves there")
+    add("--no-curves", action="store_true", help="draw no curves")
+    add("--json", action="store_true", help="print JSON in place of the table")
     phase(test)
     device(test)
 
@@ -199,6 +231,14 @@ def model(parser: argparse.ArgumentParser, weights: bool) -> None:
     needed: dict[str, Any] = {} if weights else {"nargs": "?"}
     parser.add_argument("weights", metavar="WEIGHTS", help="its weights, a .caffemodel or .h5", **needed)
     python_layers(parser)
+
+
+def prepared(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
+    add("--scale", metavar="S", type=fraction, default=1.0, help="then multiply by this, such as 0.007843 or 1/255")
+    add("--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)")
+    add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
 
 
 def phase(parser: argparse.ArgumentParser) -> None:
@@ -290,8 +330,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show_warning
-            if args.verb in ("train", "test", "plot"):
+            if args.verb in ("train", "plot"):
                 from . import training as command
+            elif args.verb == "test":
+                from . import testing as command  # type: ignore[no-redef]
             elif args.verb in ("convert", "mean"):
                 from . import conversion as command  # type: ignore[no-redef]
             else:

@@ -13,17 +13,19 @@ NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|nan|inf))"
 LOSS = re.compile(rf"Iteration (\d+)\b.*, loss = {NUMBER}", re.I)
 RATE = re.compile(rf"Iteration (\d+), lr = {NUMBER}", re.I)
 TESTING = re.compile(r"Iteration (\d+), Testing net \(#(\d+)\)")
+CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}\s*$", re.I)  # of a test with show_per_class_result
 OUTPUT = re.compile(rf"Test net output #\d+: (\S+) = {NUMBER}", re.I)
 Points = list[tuple[int, float]]
 
 
 @dataclass
 class Curves:
-    """Points (iteration, value), in the order of the log; the tests' by net and output."""
+    """Points (iteration, value), in the order of the log; the tests' by net and output, or class."""
 
     loss: Points = field(default_factory=list)
     rate: Points = field(default_factory=list)
     tests: dict[str, Points] = field(default_factory=dict)
+    classes: dict[str, Points] = field(default_factory=dict)
 
 
 def read_curves(lines: Iterable[str]) -> Curves:
@@ -36,9 +38,10 @@ def read_curves(lines: Iterable[str]) -> Curves:
             curves.rate.append((int(match[1]), float(match[2])))
         elif match := TESTING.search(line):
             testing = int(match[1]), int(match[2])
-        elif testing and (match := OUTPUT.search(line)):
+        elif testing and (match := OUTPUT.search(line) or CLASS.search(line)):
             name = match[1] if testing[1] == 0 else f"{match[1]} (net {testing[1]})"
-            curves.tests.setdefault(name, []).append((testing[0], float(match[2])))
+            kept = curves.tests if match.re is OUTPUT else curves.classes
+            kept.setdefault(name, []).append((testing[0], float(match[2])))
     return curves
 
 
@@ -68,6 +71,8 @@ def plot(log: str, out: str) -> Path:
     if losses:
         axes[0].legend()
     axes[0].set_ylabel("loss")
+    for i, points in enumerate(curves.classes.values() if scores else ()):
+        axes[1].plot(*columns(points), color="#bbbbbb", linewidth=0.8, label=None if i else "each class")
     for name, points in scores.items():
         axes[1].plot(*columns(points), "o-", label=name, markersize=4)
         axes[1].set_ylabel("test")

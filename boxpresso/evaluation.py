@@ -9,27 +9,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .data.coco import Coco, dataset_of, evaluate_coco
 from .data.errors import DataError, extra
 from .data.evaluation import Curve, average_precision, curves
+from .data.folders import Scene
+from .detection import Detection, detect
 from .drawing import PALETTE
+from .image import read_image
+from .net import Net
 from .proto.errors import BoxpressoError
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """curves: {label: Curve}, with `truths`, `scores`, `right`, `precision`, `recall`; names: {label: name}."""
+    """curves: {label: Curve}, with `truths`, `scores`, `right`, `precision`, `recall`; names: {label: name}.
+
+    overlap, method: see `evaluate`; coco: COCO's own numbers, where they were asked for.
+    """
 
     curves: dict[int, Curve]
     names: Mapping[int, str] = field(default_factory=dict)
     overlap: float = 0.5
     method: str = "MaxIntegral"
+    coco: Coco | None = None
 
     @property
     def aps(self) -> dict[int, float]:
@@ -58,11 +67,41 @@ class Evaluation:
             right = int(curve.right.sum())
             recall = right / curve.truths if curve.truths else math.nan
             counts = map(str, (curve.truths, len(curve.right), right))
-            rows.append((self.name(label), *counts, shown(recall), shown(aps[label])))
+            own = [shown(self.coco.by_class.get(label, math.nan))] if self.coco else []
+            rows.append((self.name(label), *counts, shown(recall), shown(aps[label]), *own))
         total = [str(sum(int(row[i]) for row in rows)) for i in (1, 2, 3)]
-        rows.append(("mean", *total, "", shown(self.mean)))
-        lines = table(("class", "truths", "found", "right", "recall", "AP"), rows, "<>>>>>")
-        return [*lines[:-1], "-" * max(map(len, lines)), lines[-1]]
+        head, own = ["class", "truths", "found", "right", "recall", f"AP@{self.overlap:g}"], []
+        if self.coco:
+            head, own = [*head, "AP@.5:.95"], [shown(self.coco.stats["AP"])]
+        rows.append(("mean", *total, "", shown(self.mean), *own))
+        lines = table(head, rows, "<>>>>>>")
+        lines[-1:] = ["-" * max(map(len, lines)), lines[-1]]
+        if self.coco:
+            parts = [f"{name} {shown(value)}" for name, value in self.coco.stats.items()]
+            lines += ["", "COCO: " + ", ".join(parts[:6]), "      " + ", ".join(parts[6:])]
+        return lines
+
+    def as_json(self) -> dict[str, Any]:
+        """What the table says; null for what there is not."""
+        shown = lambda value: None if math.isnan(value) else round(value, 6)  # noqa: E731
+        aps = self.aps
+        classes = [
+            {
+                "label": label,
+                "name": self.names.get(label),
+                "truths": curve.truths,
+                "found": len(curve.right),
+                "right": int(curve.right.sum()),
+                "skipped": curve.skipped,
+                "ap": shown(aps[label]),
+                **({"coco_ap": shown(self.coco.by_class.get(label, math.nan))} if self.coco else {}),
+            }
+            for label, curve in self.curves.items()
+        ]
+        made = {"mean": shown(self.mean), "overlap": self.overlap, "method": self.method, "classes": classes}
+        if self.coco:
+            made["coco"] = {name: shown(value) for name, value in self.coco.stats.items()}
+        return made
 
     def draw(self, path: str | Path) -> Path:
         """Writes the precision-recall curves to a picture; returns its path.
@@ -107,6 +146,7 @@ def evaluate(
     overlap: float = 0.5,
     method: str = "MaxIntegral",
     last_inside: bool = False,
+    coco: bool | dict[str, list[Any]] = False,
 ) -> Evaluation:
     """Compares what was found in each picture with what is there, by VOC's rules.
 
@@ -114,19 +154,60 @@ def evaluate(
     rows (label, xmin, ymin, xmax, ymax[, difficult]), in the same pixels. labels: names of the classes, for printing.
     overlap: the intersection over union that makes a detection right. method: "MaxIntegral" (VOC from 2010), "11point"
     (VOC2007), "101point" (COCO), "Integral" (SSD's Caffe). last_inside: corners name a box's last pixel, as VOC's files do;
-    by default they are its edges, as `detect` and Scene have them.
+    by default they are its edges, as `detect` and Scene have them. coco: also COCO's own numbers, by pycocotools, where
+    difficult objects are crowds; from these tables (see `data.coco.read_dataset`) where they are given.
 
     A second detection of one object is wrong; an object that is difficult counts neither when found nor when missed. Find
-    with a low threshold (0.01): what is cut off is missing at the end of the curve. Raises DataError for rows of another
-    shape, for numbers that are not finite and for lists of unequal length.
+    with a low threshold (0.01): what is cut off is missing at the end of the curve. Of rotated boxes those around them are
+    compared. Raises DataError for rows of another shape, for numbers that are not finite and for lists of unequal length.
     """
     if len(found) != len(truth):
-        raise DataError(f"detections are of {len(found)} pictures, truth of {len(truth)}; give one of each for each picture")
+        message = f"detections are of {len(found)} pictures, truth of {len(truth)}; give one of each for each picture"
+        raise DataError(message)
     average_precision(np.zeros(0), np.zeros(0), method)  # a wrong name is an error before the work
-    mine = [numbered(i, as_found(rows), (6,), "detections") for i, rows in enumerate(found)]
-    true = [numbered(i, as_truth(rows), (5, 6), "truth") for i, rows in enumerate(truth)]
-    judged = curves(np.concatenate([np.zeros((0, 7)), *mine]), np.concatenate([np.zeros((0, 7)), *true]), overlap, last_inside)
-    return Evaluation(judged, labels or {}, overlap, method)
+    none = np.zeros((0, 7))
+    mine = np.concatenate([none, *(numbered(i, as_found(rows), (6,), "detections") for i, rows in enumerate(found))])
+    true = np.concatenate([none, *(numbered(i, as_truth(rows), (5, 6), "truth") for i, rows in enumerate(truth))])
+    made = Evaluation(curves(mine, true, overlap, last_inside), labels or {}, overlap, method)
+    if coco is False:
+        return made
+    return replace(made, coco=evaluate_coco(mine, dataset_of(true, len(truth)) if coco is True else coco))
+
+
+def find(
+    net: Net,
+    scenes: Sequence[Scene],
+    *,
+    threshold: float = 0.01,
+    strict: bool = False,
+    tell: Callable[[int, int], None] = lambda done, all: None,
+    **inputs: Any,
+) -> tuple[list[list[Detection] | None], list[str]]:
+    """What the net finds in each scene's picture, and what is wrong with those that are left out, which have None.
+
+    inputs: mean, scale, swap_rb and size, as for `detect`. strict: the first that is wrong raises DataError. tell: called
+    with how many are done, and of how many.
+    """
+    found: list[list[Detection] | None] = []
+    wrong = []
+    for i, scene in enumerate(scenes, 1):
+        try:
+            if scene.wrong:
+                raise DataError(scene.wrong)
+            picture = read_image(scene.path)
+            if picture.size != (scene.width, scene.height):
+                raise DataError(
+                    f"{scene.path} is {picture.width}x{picture.height}, its annotation is of {scene.width}x{scene.height}"
+                )
+        except BoxpressoError as error:
+            if strict:
+                raise DataError(str(error)) from error
+            wrong.append(str(error))
+            found.append(None)
+        else:
+            found.append(detect(net, picture, threshold=threshold, **inputs))
+        tell(i, len(scenes))
+    return found, wrong
 
 
 def as_found(rows: Iterable[Any]) -> np.ndarray:

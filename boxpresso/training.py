@@ -1,4 +1,4 @@
-"""The verbs train, test and plot: a solver prototxt in, log lines, snapshots and curves out."""
+"""The verbs train and plot: a solver prototxt in, log lines, snapshots and curves out."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from .layers.core.batches import BatchLayer
-from .net import Net, Solver
+from .net import Solver
 from .net.solver import glog
-from .proto.errors import BoxpressoError, ModelError
+from .proto.errors import BoxpressoError
 
 
 def train(args: Namespace) -> int:
@@ -92,29 +90,6 @@ def progress(solver: Solver) -> Iterator[None]:
 
         solver.add_callback(on_gradients=show)
         yield
-
-
-def test(args: Namespace) -> int:
-    """Runs a net over batches and prints each output and their means, as `caffe test` does."""
-    net = Net(
-        args.model, args.weights, phase="TEST", level=args.level, stages=args.stage, device=args.device,
-        python_layers=args.python_layers,
-    )  # fmt: skip
-    if not net.outputs:
-        raise ModelError(f"net {net.name!r} has no outputs to report")
-    means: dict[str, Any] = {}
-    for batch in range(args.iterations):
-        for name, value in net.forward().items():
-            means[name] = means.get(name, 0) + value.astype(np.float64) / args.iterations
-            print("\n".join(f"Batch {batch}, {name} = {one:.6g}" for one in value.ravel()[:20]))
-    weights = net.blob_loss_weights
-    for name, value in means.items():
-        for one in value.ravel()[:20]:
-            loss = f" (* {weights[name]:.6g} = {weights[name] * one:.6g} loss)" if weights[name] else ""
-            print(f"{name} = {one:.6g}{loss}")
-        if value.size > 20:
-            print(f"{name}: {value.size - 20} more values")
-    return 0
 
 
 def plot(args: Namespace) -> int:

@@ -148,11 +148,14 @@ def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:
     return np.clip(corners, 0, limit)
 
 
-def read_coco(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
+def read_coco(
+    folder: str | Path, split: str = "", pictures_in: str | Path | None = None
+) -> tuple[list[Scene], dict[int, str]]:
     """The scenes of a COCO folder, and the names of labels, which count from 1 in the order of the category ids.
 
     folder: holds annotations/instances_SPLIT.json, and pictures in SPLIT/, images/SPLIT/ or images/; or `folder` is the JSON.
-    Objects of a crowd are difficult. A picture that cannot be used is a Scene with `wrong`.
+    pictures_in: the folder of the pictures, where it is another. Objects of a crowd are difficult. A picture that cannot be
+    used is a Scene with `wrong`.
     """
     root = Path(folder)
     if root.suffix == ".json":
@@ -181,6 +184,8 @@ def read_coco(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     for annotation in annotations:
         by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
     folders = [f for f in (root / split, root / "images" / split, root / "images", root) if f.is_dir()]
+    if pictures_in is not None:
+        folders = [need_folder(Path(pictures_in), "give the folder that holds the pictures")]
     scenes = []
     for picture in pictures:
         name = picture.get("file_name", "")
