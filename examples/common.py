@@ -1,17 +1,19 @@
-"""What the examples that train share: a log and its curves, and sheets of pictures."""
+"""What the examples that train share: progress, a log and its curves, and sheets of pictures."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from PIL import Image
 
 from boxpresso.curves import plot
 from boxpresso.net.solver import Log, glog
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -32,6 +34,17 @@ def curves(log: Path) -> Path | None:
     if importlib.util.find_spec("matplotlib") is None:
         return None
     return plot(str(log), str(log.with_name("curves.png")))
+
+
+def tracked(things: Iterable[T], total: int, what: str) -> Iterator[T]:
+    """The things, with a bar on a terminal where `rich` is installed."""
+    if importlib.util.find_spec("rich") is None:
+        yield from things
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(things, what, total, console=Console(stderr=True), transient=True)
 
 
 def sheet(pictures: Sequence[Any], columns: int = 4, gap: int = 4) -> Any:

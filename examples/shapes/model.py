@@ -1,16 +1,18 @@
-"""Writes train.prototxt and deploy.prototxt: a small SSD over a 128 x 128 image.
+"""Writes train.prototxt, test.prototxt and deploy.prototxt: a small SSD over a 128 x 128 image.
 
 Seven convolutions, each with BatchNorm, Scale and ReLU, and three heads (16 x 16, 8 x 8 and 4 x 4 cells) that look for
 shapes of about 20, 40 and 70 pixels.
 
-    python model.py      # writes both files beside this one
+    python model.py      # writes the files beside this one
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-SIZE, CLASSES, BATCH = 128, 4, 16
+SIZE, CLASSES = 128, 4
+BATCH = {"train": 16, "test": 20, "deploy": 1}
+WORK = "examples/shapes/work"  # where train.py puts records, seen from the repository's root
 TRUNK = [("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 64, 2),
          ("conv7", 64, 2)]  # fmt: skip
 HEADS = {"conv5": (18, 34), "conv6": (34, 60), "conv7": (60, 90)}  # feature: smallest and largest prior in pixels
@@ -67,7 +69,39 @@ def concat(kind: str, axis: int) -> str:
     return f'\nlayer {{ name: "{kind}" type: "Concat" {bottoms} top: "{kind}" concat_param {{ axis: {axis} }} }}'
 
 
-TRAIN_TAIL = f"""
+# What is drawn anew each time that a picture is learned from: the mirror image, other light, and one of the picture and a part.
+AUGMENTATION = """
+    mirror: true
+    distort_param {
+      brightness_prob: 0.5 brightness_delta: 20 contrast_prob: 0.5 contrast_lower: 0.7 contrast_upper: 1.3
+      random_order_prob: 0.5
+    }
+    emit_constraint { emit_type: CENTER }"""
+SAMPLERS = """
+  annotated_data_param {
+    batch_sampler { max_sample: 1 max_trials: 1 }
+    batch_sampler {
+      sampler { min_scale: 0.6 max_scale: 1 min_aspect_ratio: 0.75 max_aspect_ratio: 1.33 }
+      sample_constraint { min_object_coverage: 1 } max_sample: 1 max_trials: 10
+    }
+  }"""
+
+
+def data(kind: str) -> str:
+    """Pictures (N, 3, 128, 128) as they are, 0 to 255, B, G, R, and, unless for deploy, the boxes that are in them."""
+    if kind == "deploy":
+        return f'layer {{ name: "data" type: "Input" top: "data" input_param {{ shape {{ dim: 1 dim: 3 dim: {SIZE} dim: {SIZE} }} }} }}'
+    train = kind == "train"
+    return f"""layer {{
+  name: "data" type: "AnnotatedData" top: "data" top: "label"
+  data_param {{ source: "{WORK}/{kind}_lmdb" backend: LMDB batch_size: {BATCH[kind]}{" shuffle: true" if train else ""} }}
+  transform_param {{
+    resize_param {{ resize_mode: WARP height: {SIZE} width: {SIZE} interp_mode: LINEAR }}{AUGMENTATION if train else ""}
+  }}{SAMPLERS if train else ""}
+}}"""
+
+
+LOSS = f"""
 layer {{
   name: "loss" type: "MultiBoxLoss" bottom: "loc" bottom: "conf" bottom: "prior" bottom: "label" top: "loss"
   propagate_down: true propagate_down: true propagate_down: false propagate_down: false
@@ -78,7 +112,7 @@ layer {{
   }}
 }}
 """
-DEPLOY_TAIL = f"""
+DETECTIONS = f"""
 layer {{
   name: "conf_rows" type: "Reshape" bottom: "conf" top: "conf_rows"
   reshape_param {{ shape {{ dim: 0 dim: -1 dim: {CLASSES} }} }}
@@ -88,35 +122,35 @@ layer {{ name: "conf_flat" type: "Flatten" bottom: "conf_softmax" top: "conf_fla
 layer {{
   name: "detection_out" type: "DetectionOutput" bottom: "loc" bottom: "conf_flat" bottom: "prior" top: "detection_out"
   detection_output_param {{
-    num_classes: {CLASSES} nms_param {{ nms_threshold: 0.45 top_k: 100 }} keep_top_k: 50 confidence_threshold: 0.05
+    num_classes: {CLASSES} nms_param {{ nms_threshold: 0.45 top_k: 100 }} keep_top_k: 50 confidence_threshold: 0.01
     code_type: CENTER_SIZE
   }}
 }}
 """
+EVALUATION = f"""layer {{
+  name: "detection_eval" type: "DetectionEvaluate" bottom: "detection_out" bottom: "label" top: "detection_eval"
+  detection_evaluate_param {{ num_classes: {CLASSES} }}
+}}
+"""
+TAILS = {"train": LOSS, "test": DETECTIONS + EVALUATION, "deploy": DETECTIONS}
 
 
-def net(train: bool) -> str:
-    """The text of the net. The image goes in as it is, 0 to 255, B, G, R; the first layer brings it to -1 to 1."""
-    batch = BATCH if train else 1
+def net(kind: str) -> str:
+    """The text of the net. kind: train, test or deploy."""
     parts = [
-        f'name: "shapes"\nlayer {{ name: "data" type: "Input" top: "data" input_param {{ shape {{ dim: {batch} dim: 3 dim: {SIZE} '
-        f"dim: {SIZE} }} }} }}"
+        f'name: "shapes"\n{data(kind)}',
+        '\nlayer { name: "centred" type: "Power" bottom: "data" top: "centred" power_param { scale: 0.0078125 shift: -1 } }',
     ]
-    if train:
-        parts.append('\nlayer { name: "label" type: "Input" top: "label" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 8 } } }')
-    parts.append(
-        '\nlayer { name: "centred" type: "Power" bottom: "data" top: "centred" power_param { scale: 0.0078125 shift: -1 } }'
-    )
     bottom = "centred"
     for name, outputs, stride in TRUNK:
         parts.append(block(name, bottom, outputs, stride))
         bottom = name
     for feature, sizes in HEADS.items():
         parts += [head(feature, "loc", 4), head(feature, "conf", CLASSES), prior(feature, *sizes)]
-    parts += [concat("loc", 1), concat("conf", 1), concat("prior", 2), TRAIN_TAIL if train else DEPLOY_TAIL]
+    parts += [concat("loc", 1), concat("conf", 1), concat("prior", 2), TAILS[kind]]
     return "".join(parts)
 
 
 if __name__ == "__main__":
-    for name, train in (("train", True), ("deploy", False)):
-        Path(__file__).with_name(f"{name}.prototxt").write_text(net(train))
+    for kind in TAILS:
+        Path(__file__).with_name(f"{kind}.prototxt").write_text(net(kind))

@@ -10,13 +10,14 @@ import multiprocessing
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 
-from boxpresso.data.records import make_annotated, make_datum, write_records
+from boxpresso.data.records import boxes_of, make_annotated, make_datum, open_records, parse, write_records
+from boxpresso.proto import AnnotatedDatum
 
 TRAINING, HELD_OUT = 1, 2  # scene([seed, TRAINING, i]) is to learn from, scene([seed, HELD_OUT, i]) to judge by
 LABELS = ("background", "circle", "box", "triangle")
@@ -99,18 +100,28 @@ def record(seed: tuple[int, int, int]) -> bytes:
 
 
 def records(seed: int, kind: int, count: int) -> Iterator[tuple[str, bytes]]:
-    """The scenes [seed, kind, 0 .. count - 1] as (key, AnnotatedDatum), drawn by as many processes as there are cores."""
+    """The scenes [seed, kind, 0 .. count - 1] as (key, AnnotatedDatum), drawn by a process per core, eight at most."""
     seeds = [(seed, kind, i) for i in range(count)]
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
+    with multiprocessing.get_context("spawn").Pool(min(os.cpu_count() or 1, 8)) as pool:
         for i, made in enumerate(pool.imap(record, seeds, chunksize=16)):
             yield f"{i:08d}", made
 
 
-def draw(to: Path, seed: int, kind: int, count: int) -> Path:
-    """Writes the LMDB `to` of that many scenes, in place of one that is there; returns its path."""
+def draw(to: Path, made: Iterable[tuple[str, bytes]]) -> Path:
+    """Writes records to the LMDB `to`, in place of one that is there; returns its path."""
     shutil.rmtree(to, ignore_errors=True)
-    write_records(to, records(seed, kind, count))
+    write_records(to, made)
     return to
+
+
+def load(path: Path) -> list[tuple[Image.Image, list[Box]]]:
+    """The scenes of an LMDB, in order."""
+    made, found = [], open_records(str(path))
+    for i in range(len(found)):
+        annotated = parse(AnnotatedDatum(), found[i], found.name(i))
+        image = Image.open(io.BytesIO(annotated.datum.data))
+        made.append((image, [(int(row[0]), *row[2:6]) for row in boxes_of(annotated).tolist()]))
+    return made
 
 
 if __name__ == "__main__":

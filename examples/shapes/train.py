@@ -1,88 +1,96 @@
-"""Trains the shapes detector: a plain loop over net.forward and net.backward, on scenes drawn as it goes.
+"""Draws scenes, trains the shapes detector on them, and says how many shapes of 500 held-out scenes it finds.
 
-    python train.py [--iterations 3000] [--out shapes.caffemodel]
+    python examples/shapes/train.py [--iterations 2500] [--out DIR] [--seed 1] [--device cpu] [--scenes 6000]
 
-Adam (Kingma and Ba 2015) with a rate that falls along half a cosine. Scenes are drawn by worker processes, so that the net
-does not wait for them. The seed fixes every scene and every starting weight.
+Writes to DIR (examples/shapes/work): the scenes as train_lmdb and test_lmdb, snapshots, shapes.caffemodel, shapes.log, and, as
+pictures, curves.png, precision.png and found.png, what was found in held-out scenes. The seed fixes every scene, every starting
+weight and the order of batches. Once the scenes are drawn, `boxpresso train --solver examples/shapes/solver.prototxt` trains too.
 """
 
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import importlib.util
+import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from PIL import Image
-from scenes import scene
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
 
-from boxpresso import Net
+from boxpresso import Net, Solver, detect  # noqa: E402
+from boxpresso.drawing import draw_detections  # noqa: E402
+from boxpresso.evaluation import evaluate  # noqa: E402
+from boxpresso.proto import SolverParameter, read_net, read_solver  # noqa: E402
+from boxpresso.training import progress  # noqa: E402
+from examples.common import curves, logged, sheet, tracked  # noqa: E402
+from examples.shapes.scenes import HELD_OUT, LABELS, TRAINING, draw, load, records  # noqa: E402
 
-HERE = Path(__file__).parent
-SIZE, SEED = 128, 1
-
-
-def batch(number: int, count: int = 16) -> tuple[np.ndarray, np.ndarray]:
-    """Images (count, 3, 128, 128), B, G, R, 0..255, and ground truth rows (image, label, 0, x1, y1, x2, y2, difficult)."""
-    images, rows = [], []
-    for i in range(count):
-        image, boxes = scene([SEED, number, i])
-        small = np.asarray(image.resize((SIZE, SIZE), Image.Resampling.BILINEAR), np.float32)
-        images.append(small[..., ::-1].transpose(2, 0, 1))
-        rows += [(i, label, 0, *corners, 0) for label, *corners in boxes]
-    return np.stack(images), np.array(rows, np.float32).reshape(1, 1, -1, 8)
+NAMES = dict(enumerate(LABELS))
 
 
-def batches(iterations: int, workers: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    if workers == 0:
-        yield from map(batch, range(iterations))
-        return
-    with multiprocessing.Pool(workers) as pool:
-        yield from pool.imap(batch, range(iterations), chunksize=4)
+def recipe(out: Path, seed: int, iterations: int | None = None, held_out: int = 500) -> SolverParameter:
+    """solver.prototxt and its nets in one message, with the records and snapshots in `out`."""
+    param = read_solver(HERE / "solver.prototxt")
+    learns, judges = read_net(HERE / "train.prototxt"), read_net(HERE / "test.prototxt")
+    for net, name in ((learns, "train_lmdb"), (judges, "test_lmdb")):
+        net.layer[0].data_param.source = str(out / name)
+    param.ClearField("train_net")
+    param.ClearField("test_net")
+    param.train_net_param.CopyFrom(learns)
+    param.test_net_param.append(judges)
+    param.test_iter[0] = -(-held_out // judges.layer[0].data_param.batch_size)
+    param.random_seed, param.snapshot_prefix = seed, str(out / "shapes")
+    param.max_iter = param.max_iter if iterations is None else iterations
+    return param
 
 
-class Adam:
-    """m and v are running means of the gradient and of its square; a step is rate * m / sqrt(v), corrected for their start."""
+def train(param: SolverParameter, out: Path, device: str | None) -> Path:
+    """Trains by a recipe; returns the path of the weights."""
+    with logged(out / "shapes.log") as log:
+        solver = Solver(param, device=device, log=log)
+        with progress(solver):
+            solver.solve()
+    solver.net.save(out / "shapes.caffemodel")
+    return out / "shapes.caffemodel"
 
-    def __init__(self, net: Net, rate: float, decay: float = 1e-4) -> None:
-        self.rate, self.decay, self.steps = rate, decay, 0
-        self.parameters = [(blob, lr, wd) for blob, lr, wd in net.learnable if lr]
-        self.m = [np.zeros(blob.shape, np.float32) for blob, _, _ in self.parameters]
-        self.v = [np.zeros(blob.shape, np.float32) for blob, _, _ in self.parameters]
 
-    def step(self, share: float) -> None:
-        """One update; `share` of the rate is used."""
-        self.steps += 1
-        first, second = 1 - 0.9**self.steps, 1 - 0.999**self.steps
-        for (blob, lr, decay), m, v in zip(self.parameters, self.m, self.v):
-            data = np.asarray(blob.data)
-            gradient = np.asarray(blob.diff) + self.decay * decay * data
-            m += 0.1 * (gradient - m)
-            v += 0.001 * (gradient**2 - v)
-            blob.data[...] = data - self.rate * lr * share * (m / first) / (np.sqrt(v / second) + 1e-8)
+def judge(net: Net, scenes: list[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
+    """What the net finds in scenes, evaluated, and pictures of the first twelve."""
+    found = [detect(net, image, threshold=0.01) for image, _ in scenes]
+    truth = [[(label, *(c * image.width for c in corners)) for label, *corners in boxes] for image, boxes in scenes]
+    sure = [[d for d in one if d.score >= 0.5] for one in found[:12]]
+    pictures = [draw_detections(image, one, NAMES) for (image, _), one in zip(scenes, sure)]
+    return evaluate(found, truth, {label: NAMES[label] for label in (1, 2, 3)}), pictures
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--iterations", type=int, default=3000)
-    words.add_argument("--out", type=Path, default=HERE / "shapes.caffemodel")
-    words.add_argument("--device", default=None)
-    words.add_argument("--workers", type=int, default=2, help="processes that draw scenes; 0 draws in this one")
+    words.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
+    words.add_argument("--out", type=Path, default=HERE / "work", help="the folder for all that is made")
+    words.add_argument("--seed", type=int, default=1)
+    words.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    words.add_argument("--scenes", type=int, default=6000, help="how many to learn from")
+    words.add_argument("--held-out", type=int, default=500, help="how many to judge by")
     args = words.parse_args()
-    net = Net(HERE / "train.prototxt", phase="TRAIN", device=args.device, seed=SEED)
-    adam, start, smooth = Adam(net, rate=4e-3), time.perf_counter(), 0.0
-    for i, (data, label) in enumerate(batches(args.iterations, args.workers)):
-        loss = float(net.forward(data=data, label=label)["loss"])
-        net.clear_param_diffs()
-        net.backward()
-        adam.step(0.5 + 0.5 * float(np.cos(np.pi * i / args.iterations)))
-        smooth = loss if i == 0 else 0.95 * smooth + 0.05 * loss
-        if i % 50 == 0 or i + 1 == args.iterations:
-            print(f"Iteration {i}, loss = {smooth:.4f} ({time.perf_counter() - start:.0f} s)", flush=True)
-    net.save(args.out)
-    print(f"wrote {args.out}")
+    start = time.perf_counter()
+    for name, kind, count in (("train_lmdb", TRAINING, args.scenes), ("test_lmdb", HELD_OUT, args.held_out)):
+        draw(args.out / name, tracked(records(args.seed, kind, count), count, f"drawing {name}"))
+    drawn = time.perf_counter()
+    print(
+        f"drew {args.scenes} scenes to learn from and {args.held_out} to judge by in {drawn - start:.0f} s", flush=True
+    )
+    weights = train(recipe(args.out, args.seed, args.iterations, args.held_out), args.out, args.device)
+    result, pictures = judge(Net(HERE / "deploy.prototxt", weights, device=args.device), load(args.out / "test_lmdb"))
+    sheet(pictures).save(args.out / "found.png")
+    curves(args.out / "shapes.log")
+    if importlib.util.find_spec("matplotlib"):
+        result.draw(args.out / "precision.png")
+    print(result)
+    print(
+        f"mAP@0.5 {result.mean:.4f} after {time.perf_counter() - start:.0f} s; weights and pictures are in {args.out}"
+    )
 
 
 if __name__ == "__main__":
