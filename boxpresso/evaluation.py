@@ -166,8 +166,8 @@ def evaluate(
         raise DataError(message)
     average_precision(np.zeros(0), np.zeros(0), method)  # a wrong name is an error before the work
     none = np.zeros((0, 7))
-    mine = np.concatenate([none, *(numbered(i, as_found(rows), (6,), "detections") for i, rows in enumerate(found))])
-    true = np.concatenate([none, *(numbered(i, as_truth(rows), (5, 6), "truth") for i, rows in enumerate(truth))])
+    mine = np.concatenate([none, *(numbered(i, as_found(rows), "detections") for i, rows in enumerate(found))])
+    true = np.concatenate([none, *(numbered(i, as_truth(rows), "truth") for i, rows in enumerate(truth))])
     made = Evaluation(curves(mine, true, overlap, last_inside), labels or {}, overlap, method)
     if coco is False:
         return made
@@ -210,22 +210,27 @@ def find(
     return found, wrong
 
 
-def as_found(rows: Iterable[Any]) -> np.ndarray:
-    return np.array([(r.label, r.score, *r.box) if hasattr(r, "box") else r for r in rows], float)
+def as_found(rows: Iterable[Any]) -> list[Any]:
+    return [(row.label, row.score, *row.box) if hasattr(row, "box") else row for row in rows]
 
 
-def as_truth(rows: Any) -> np.ndarray:
+def as_truth(rows: Any) -> list[Any]:
     if hasattr(rows, "corners"):
-        return np.column_stack([rows.labels, rows.corners, rows.difficult])
-    return np.asarray(rows, float)
+        rows = zip(rows.labels, *rows.corners.T, rows.difficult)
+    return [(*row, 0) if len(row) == 5 else row for row in rows]
 
 
-def numbered(picture: int, rows: np.ndarray, columns: tuple[int, ...], what: str) -> np.ndarray:
-    """Rows (N, 7) that begin with the number of their picture; a 0 is put where `difficult` is not said."""
-    if not rows.size:
-        return np.zeros((0, 7))
-    if rows.ndim != 2 or rows.shape[1] not in columns:
-        raise DataError(f"{what} of picture {picture} must be (N, {' or '.join(map(str, columns))}), got shape {rows.shape}")
-    made = np.zeros((len(rows), 7))
-    made[:, 0], made[:, 1 : 1 + rows.shape[1]] = picture, rows
+def numbered(picture: int, rows: list[Any], what: str) -> np.ndarray:
+    """Rows (N, 7) that begin with the number of their picture, from rows of 6."""
+    sizes = {len(row) for row in rows} - {6}
+    if sizes:
+        raise DataError(f"the {what} of picture {picture} must be rows of {WORDS[what]}, one has {sizes.pop()} numbers")
+    made = np.full((len(rows), 7), picture, float)
+    made[:, 1:] = np.array(rows, float).reshape(-1, 6)
     return made
+
+
+WORDS = {
+    "detections": "label, score, xmin, ymin, xmax, ymax",
+    "truth": "label, xmin, ymin, xmax, ymax and perhaps difficult",
+}

@@ -1,0 +1,505 @@
+"""Average precision: by hand, by its definition, against pycocotools; in the solver's tests and from the command line."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from drawn import voc_folder
+from PIL import Image
+from tiny_ssd import TINY, picture, tiny_net, write_tiny
+
+from boxpresso import Detection, Net, Solver
+from boxpresso.__main__ import main
+from boxpresso.curves import plot, read_curves
+from boxpresso.data.coco import STATS
+from boxpresso.data.errors import DataError
+from boxpresso.data.evaluation import METHODS, average_precision, curves_of_rows
+from boxpresso.data.folders import Scene
+from boxpresso.evaluation import evaluate
+from boxpresso.proto import SolverParameter, parse_text
+from boxpresso.proto.errors import BoxpressoError, ModelError
+
+
+@pytest.fixture(autouse=True)
+def errors_are_lines(monkeypatch):
+    """Also where the tests run with BOXPRESSO_DEBUG, which lets errors through."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+
+
+def curve(text, truths):
+    """Precision and recall of detections, best first: R right, W wrong."""
+    right = np.array([letter == "R" for letter in text], bool)
+    return np.cumsum(right) / np.arange(1, len(text) + 1), np.cumsum(right) / truths
+
+
+def by_definition(text, truths):
+    """The methods again, in fractions of whole numbers."""
+    hits = [i for i, letter in enumerate(text) if letter == "R"]
+    precision = [(n + 1) / (at + 1) for n, at in enumerate(hits)]  # at each hit
+    best = [max(precision[n:]) for n in range(len(hits))]  # at the hit or later
+    mean = lambda points: sum(next((best[n] for n in range(len(hits)) if (n + 1) * points >= j * truths), 0) for j in range(points + 1)) / (points + 1)  # noqa: E731
+    return {"11point": mean(10), "101point": mean(100), "MaxIntegral": sum(best) / truths, "Integral": sum(precision) / truths}
+
+
+# Average precision
+
+
+@pytest.mark.parametrize(
+    ("text", "truths", "eleven", "envelope", "natural"),
+    [
+        ("RWRWWR", 4, 6 / 11, 13 / 24, 13 / 24),  # precision 1, 2/3, 1/2 at recalls 1/4, 1/2, 3/4
+        ("WRR", 2, 2 / 3, 2 / 3, 7 / 12),  # the second hit lifts the first
+        ("R", 1, 1, 1, 1),
+        ("R", 10, 2 / 11, 0.1, 0.1),
+        ("R" * 7, 10, 8 / 11, 0.7, 0.7),  # recall 0.7 is reached, in double
+        ("WWW", 3, 0, 0, 0),
+        ("", 3, 0, 0, 0),
+    ],
+)
+def test_by_hand(text, truths, eleven, envelope, natural):
+    values = [average_precision(*curve(text, truths), method) for method in ("11point", "MaxIntegral", "Integral")]
+    np.testing.assert_allclose(values, [eleven, envelope, natural], rtol=1e-12)
+
+
+def test_by_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        text = "".join(rng.choice(["R", "W"], rng.integers(0, 30), p=[0.4, 0.6]))
+        truths = text.count("R") + int(rng.integers(0, 4)) or 1
+        expected = by_definition(text, truths)
+        for method in METHODS:
+            assert average_precision(*curve(text, truths), method) == pytest.approx(expected[method], abs=1e-12), (text, truths)
+
+
+def test_another_method():
+    with pytest.raises(DataError, match="'integral' is not known; take one of 11point"):
+        evaluate([], [], method="integral")
+
+
+# What is right
+
+
+def test_voc_rules():
+    truth = [
+        [(1, 0, 0, 10, 10), (1, 20, 20, 30, 30, 1), (2, 0, 0, 10, 10)],
+        [(1, 0, 0, 10, 10)],
+        [],
+    ]
+    found = [
+        [
+            Detection(1, 0.9, (0, 0, 10, 10)),
+            Detection(1, 0.8, (0, 0, 10, 9)),  # again
+            Detection(1, 0.7, (20, 20, 30, 30)),  # difficult: neither
+            Detection(1, 0.6, (20, 20, 30, 30)),  # and again
+            Detection(2, 0.5, (0, 0, 10, 5)),  # just the threshold
+        ],
+        [Detection(1, 0.85, (0, 0, 10, 4.9))],  # just below
+        [Detection(3, 0.4, (0, 0, 1, 1))],  # a class that is nowhere
+    ]
+    made = evaluate(found, truth, {1: "cat", 2: "dog"})
+    one = made.curves[1]
+    assert (one.truths, one.skipped, one.scores.tolist(), one.right.tolist()) == (2, 2, [0.9, 0.85, 0.8], [True, False, False])
+    np.testing.assert_allclose(one.precision, [1, 1 / 2, 1 / 3])
+    np.testing.assert_allclose(one.recall, [1 / 2, 1 / 2, 1 / 2])
+    assert made.aps[1] == 0.5
+    assert made.aps[2] == 1
+    assert math.isnan(made.aps[3])
+    assert made.mean == 0.75  # of the two that are somewhere
+    lines = str(made).splitlines()
+    assert lines[0].split() == ["class", "truths", "found", "right", "recall", "AP@0.5"]
+    assert lines[1].split() == ["cat", "2", "3", "1", "0.5000", "0.5000"]
+    assert lines[3].split() == ["label", "3", "0", "1", "0", "-", "-"]
+    assert lines[-1].split() == ["mean", "3", "5", "2", "0.7500"]
+    assert made.as_json()["classes"][2] == dict(label=3, name=None, truths=0, found=1, right=0, skipped=0, ap=None)
+
+
+def test_the_box_that_is_overlapped_most_decides():
+    """As in VOC's kit a detection goes to that box alone, though a free one would do; among equals to the first."""
+    truth = [[(1, 0, 0, 10, 10), (1, 2, 0, 12, 10)]]
+    near_first = [(1, 0.9, 0, 0, 10, 10), (1, 0.8, 0.5, 0, 10.5, 10)]
+    assert evaluate([near_first], truth).curves[1].right.tolist() == [True, False]
+    between = [(1, 0.9, 1, 0, 11, 10), (1, 0.8, 2, 0, 12, 10)]
+    assert evaluate([between], truth).curves[1].right.tolist() == [True, True]
+    assert evaluate([between[::-1]], truth).curves[1].right.tolist() == [True, True]
+
+
+def test_equal_scores_keep_their_order():
+    right, wrong = (1, 0.5, 0, 0, 10, 10), (1, 0.5, 50, 50, 60, 60)
+    truth = [[(1, 0, 0, 10, 10)]]
+    assert evaluate([[right, wrong]], truth).mean == 1
+    assert evaluate([[wrong, right]], truth).mean == 0.5
+    assert evaluate([[wrong], [right]], [[], *truth]).mean == 0.5
+
+
+def test_corners_that_name_the_last_pixel():
+    """10 of 20 pixels against 9 of 19: VOC's kit counts xmax - xmin + 1."""
+    found, truth = [[(1, 0.9, 1, 1, 10, 20)]], [[(1, 1, 1, 20, 20)]]
+    assert evaluate(found, truth).mean == 0
+    assert evaluate(found, truth, last_inside=True).mean == 1
+    edges = evaluate([[(1, 0.9, 0, 0, 10, 20)]], [[(1, 0, 0, 20, 20)]])  # the same pixels, by their edges
+    assert edges.mean == 1
+
+
+def test_scenes_and_nothing():
+    scene = Scene("a.jpg", 40, 30, [1, 2], np.array([[0, 0, 10, 10], [5, 5, 9, 9]]), [False, True])
+    made = evaluate([[(1, 0.9, 0, 0, 10, 10)]], [scene])
+    assert (made.curves[1].truths, made.curves[2].truths) == (1, 0)
+    assert made.mean == 1
+    assert evaluate([[]], [Scene("b.jpg", 4, 3)]).curves == {}
+    assert math.isnan(evaluate([], []).mean)
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(DataError, match="of 1 pictures, truth of 2"):
+        evaluate([[]], [[], []])
+    with pytest.raises(DataError, match=r"detections of picture 1 must be rows of label, score, .*, one has 5 numbers"):
+        evaluate([[], [(1, 0.5, 0, 0, 1)]], [[], []])
+    with pytest.raises(DataError, match="truth of picture 0"):
+        evaluate([[]], [[(1, 0, 0, 1)]])
+    with pytest.raises(DataError, match="row 0 of the detections is not finite"):
+        evaluate([[(1, math.nan, 0, 0, 1, 1)]], [[]])
+    with pytest.raises(DataError, match="no curve to draw"):
+        evaluate([[]], [[]]).draw("x.png")
+
+
+def random_scenes(rng, classes=3, truths=43, columns=6):
+    """Pictures of cells with at most one true box each; most are found, near, far, twice, as another class or in empty cells."""
+    labels = rng.permutation(np.repeat(np.arange(1, classes + 1), truths))
+    cells = rng.permutation(columns * columns * 6)[: len(labels)]
+    truth, found = [[] for _ in range(6)], [[] for _ in range(6)]
+    there = dict(zip(cells.tolist(), labels.tolist()))
+    for cell in range(columns * columns * 6):
+        at, (y, x) = cell % 6, np.divmod(cell // 6, columns)
+        corner = np.array([x, y]) * 150 + 20
+        size = rng.choice([20, 50, 110]) * rng.uniform(0.8, 1, 2)
+        box = np.concatenate([corner, corner + size])
+        if cell in there:
+            truth[at].append((there[cell], *box))
+        for _ in range(rng.choice([0, 1, 2], p=[0.3, 0.5, 0.2])):
+            label = there.get(cell, 1) if rng.random() < 0.8 else rng.integers(1, classes + 1)
+            moved = box + rng.normal(0, 0.12 * size.min(), 4)
+            moved[2:] = np.maximum(moved[2:], moved[:2] + 1)
+            found[at].append((label, round(rng.random(), 2), *moved))  # two digits: some are equal
+    return found, truth
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_pycocotools(seed):
+    """Where no detection could go to two boxes, VOC's rules and COCO's agree; 43 truths, for recalls no hundredth equals."""
+    pytest.importorskip("pycocotools")
+    found, truth = random_scenes(np.random.default_rng(seed))
+    for overlap, name in ((0.5, "AP50"), (0.75, "AP75")):
+        made = evaluate(found, truth, overlap=overlap, method="101point", coco=True)
+        assert 0.02 < made.mean < 0.9
+        assert made.coco.stats[name] == pytest.approx(made.mean, abs=1e-9)
+    overlaps = [evaluate(found, truth, overlap=o / 100, method="101point") for o in range(50, 100, 5)]
+    assert made.coco.stats["AP"] == pytest.approx(np.mean([one.mean for one in overlaps]), abs=1e-9)
+    for label in (1, 2, 3):
+        assert made.coco.by_class[label] == pytest.approx(np.mean([one.aps[label] for one in overlaps]), abs=1e-9)
+
+
+def test_coco_by_hand():
+    pytest.importorskip("pycocotools")
+    truth = [[(1, 0, 0, 20, 20), (1, 100, 100, 200, 200), (2, 0, 50, 30, 80, 1)]]
+    found = [[(1, 0.9, 0, 0, 20, 20), (2, 0.8, 0, 50, 20, 70), (1, 0.7, 100, 100, 200, 180)]]
+    coco = evaluate(found, truth, coco=True).coco
+    assert list(coco.stats) == list(STATS)
+    # the large one overlaps by 0.8, which is enough for 7 of the 10 overlaps
+    whole, half = 1, 51 / 101
+    assert coco.stats["AP50"] == pytest.approx(whole)
+    assert coco.stats["AP"] == pytest.approx((7 * whole + 3 * half) / 10)
+    assert coco.stats["AP small"] == pytest.approx(1)
+    assert coco.stats["AP large"] == pytest.approx(0.7)
+    assert math.isnan(coco.stats["AP medium"])
+    assert coco.stats["AR1"] == pytest.approx(0.5)
+    assert math.isnan(coco.by_class[2])  # a crowd alone
+    made = evaluate(found, truth, coco=True)
+    assert str(made).splitlines()[0].split()[-1] == "AP@.5:.95"
+    assert "COCO: AP 0.8515, AP50 1.0000" in str(made)
+    for nothing in ([[]], [[]]), (found, [[]]), ([[]], truth):
+        stats = evaluate(*nothing, coco=True).coco.stats
+        assert stats["AP"] == 0 or math.isnan(stats["AP"])
+
+
+@pytest.mark.parametrize("classes", [1, 3, 30])
+def test_curves_are_drawn(tmp_path, classes):
+    pytest.importorskip("matplotlib")
+    found, truth = random_scenes(np.random.default_rng(1), classes, 90 // classes)
+    path = evaluate(found, truth).draw(tmp_path / "curves.png")
+    pixels = np.asarray(Image.open(path).convert("RGB"))
+    assert (pixels.std(2) > 20).sum() > 300  # lines in colour
+    with pytest.raises(BoxpressoError, match="cannot write the picture"):
+        evaluate(found, truth).draw(tmp_path / "none" / "curves.png")
+
+
+# DetectionEvaluate's rows, and the solver's tests
+
+
+ROWS = np.array([
+    [-1, 1, 10, -1, -1], [-1, 2, 2, -1, -1], [-1, 3, 0, -1, -1],
+    *([0, 1, 0.9 - i / 100, 1, 0] for i in range(7)),
+    [0, 2, 0.5, 0, 1], [0, 2, 0.4, 1, 0], [1, 2, 0.45, 0, 0], [1, 2, 0.3, 1, 0], [1, 3, 0.8, 0, 1],
+])  # fmt: skip
+
+
+def test_curves_of_rows():
+    made = curves_of_rows(np.concatenate([ROWS, ROWS[:3], ROWS[7:]]))
+    assert [made[c].truths for c in (1, 2, 3)] == [20, 4, 0]
+    assert made[2].scores.tolist() == [0.5, 0.5, 0.4, 0.4, 0.3, 0.3]
+    assert made[2].right.tolist() == [False, False, True, True, True, True]
+    assert made[2].skipped == 2
+    assert math.isnan(made[3].ap())
+
+
+SOLVER = """
+base_lr: 0.1 lr_policy: "fixed" max_iter: 1 test_iter: 2 test_interval: 1 solver_mode: CPU snapshot_after_train: false
+train_net_param { layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 2 dim: 3 } } }
+                  layer { name: "loss" type: "EuclideanLoss" bottom: "x" bottom: "y" top: "loss" } }
+test_net_param {
+  layer { name: "in" type: "Input" top: "found" top: "truth" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 7 } shape { dim: 1 dim: 1 dim: 1 dim: 8 } } }
+  layer { name: "judge" type: "DetectionEvaluate" bottom: "found" bottom: "truth" top: "detection_eval"
+          detection_evaluate_param { num_classes: 4 evaluate_difficult_gt: false } } }
+"""
+TRUTH = [[0, 1, i, i, 0, i + 1, 1, 0] for i in range(10)] + [[0, 2, 0, 0, 0, 1, 1, 0], [0, 2, 1, 5, 0, 6, 1, 0]]
+FOUND = [[0, 1, 0.9 - i / 100, i, 0, i + 1, 1] for i in range(7)]
+FOUND += [[0, 2, 0.5, 3, 0, 4, 1], [0, 2, 0.4, 0, 0, 1, 1], [0, 2, 0.3, 5, 0, 6, 1]]
+
+
+def solver_test(extra, batches):
+    """What the solver's test returns and logs of these batches of (found, truth)."""
+    lines, given = [], iter(batches)
+
+    def feed(net):
+        if "found" in net.blobs:
+            for name, rows in zip(("found", "truth"), next(given)):
+                net.blobs[name].reshape(1, 1, *np.shape(rows))
+                net.blobs[name].data[...] = np.array(rows)
+
+    solver = Solver(parse_text(SOLVER + extra, SolverParameter()), feed=feed, log=lines.append)
+    return solver.test(), lines
+
+
+@pytest.mark.parametrize(
+    ("version", "first", "second"),
+    [("11point", 7 / 11, 2 / 3), ("MaxIntegral", 0.7, 2 / 3), ("Integral", 0.7, 7 / 12)],  # 0.7 in float is below 0.7
+)
+def test_solver_logs_what_caffe_logs(version, first, second):
+    """Batches of 12 and 0 detections; the class of which nothing is there counts as in Caffe."""
+    extra = f'eval_type: "detection" ap_version: "{version}" show_per_class_result: true test_compute_loss: true'
+    means, lines = solver_test(extra, [(FOUND, TRUTH), ([[0, -1, -1, -1, -1, -1, -1]], [[-1] * 8])])
+    expected = (first + second) / 3
+    assert means[0]["detection_eval"] == pytest.approx(expected, rel=1e-6)
+    assert lines == [
+        "Iteration 0, Testing net (#0)",
+        "Test loss: 0",
+        f"class1: {first:.6g}",
+        f"class2: {second:.6g}",
+        "Missing true_pos for label: 3",
+        f"    Test net output #0: detection_eval = {expected:.6g}",
+    ]
+
+
+def test_solver_when_nothing_was_found():
+    means, lines = solver_test('eval_type: "detection"', [([[0, -1, -1, -1, -1, -1, -1]], TRUTH)] * 2)
+    assert means[0]["detection_eval"] == 0
+    assert lines[-1] == "    Test net output #0: detection_eval = 0"
+
+
+def test_solver_refuses():
+    batches = [(FOUND, TRUTH), (FOUND[:3], TRUTH)]
+    with pytest.raises(ModelError, match='say eval_type: "detection"'):
+        solver_test("", batches)
+    with pytest.raises(ModelError, match="'segmentation'"):
+        solver_test('eval_type: "segmentation"', batches)
+    with pytest.raises(ModelError, match=r"ap_version must be one of .*'12point'"):
+        solver_test('eval_type: "detection" ap_version: "12point"', batches)
+    text = SOLVER[: SOLVER.index("test_net_param")] + SOLVER[SOLVER.index("train_net_param") : SOLVER.index("test_net_param")].replace("train_net", "test_net")
+    solver = Solver(parse_text(text + 'eval_type: "detection"', SolverParameter()), log=lambda line: None)
+    with pytest.raises(ModelError, match=r"needs outputs of DetectionEvaluate.*'loss'"):
+        solver.test()
+
+
+def test_an_interrupted_test_says_so():
+    solver = None
+    lines = []
+
+    def feed(net):
+        for name, rows in zip(("found", "truth"), (FOUND, TRUTH)):
+            if name in net.blobs:
+                net.blobs[name].reshape(1, 1, *np.shape(rows))
+                net.blobs[name].data[...] = np.array(rows)
+                solver.stop()
+
+    solver = Solver(parse_text(SOLVER + 'eval_type: "detection"', SolverParameter()), feed=feed, log=lines.append)
+    assert solver.test() == []
+    assert lines[-1] == "Test interrupted."
+
+
+def test_plot_draws_the_precision(tmp_path):
+    pytest.importorskip("matplotlib")
+    caffe = "I0101 10:00:00.000000  1234 solver.cpp:540] "
+    log = "\n".join(
+        caffe + line
+        for i in range(4)
+        for line in (
+            f"Iteration {100 * i}, loss = {5 - i}",
+            f"Iteration {100 * i}, Testing net (#0)",
+            f"class1: {0.1 + 0.2 * i}",
+            f"class12: {0.3 + 0.2 * i}",
+            f"    Test net output #0: detection_eval = {0.2 + 0.2 * i}",
+        )
+    )
+    curves = read_curves(log.splitlines())
+    assert curves.tests["detection_eval"][2] == (200, pytest.approx(0.6))
+    assert {name: len(points) for name, points in curves.classes.items()} == {"class1": 4, "class12": 4}
+    (tmp_path / "log").write_text(log)
+    assert plot(str(tmp_path / "log"), str(tmp_path / "log.png")).stat().st_size > 10_000
+
+
+# The command
+
+
+CELLS = {"a": (0, 0), "b": (1, 2), "c": (3, 3)}  # row and column of tiny_ssd's only cell that is blue
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A VOC folder for tiny_ssd: in a and b what it finds is there, in c it is elsewhere, d has a difficult one."""
+    box = lambda row, column: (8 * column + 1, 8 * row + 1, 8 * column + 8, 8 * row + 8)  # noqa: E731
+    objects = {name: [("thing", 0, box(*cell))] for name, cell in CELLS.items()}
+    objects["c"] = [("thing", 0, box(0, 0))]
+    objects["d"] = [("thing", 1, box(2, 2))]
+    root = voc_folder(tmp_path / "VOC", objects)
+    for name, cell in {**CELLS, "d": (2, 2)}.items():
+        Image.fromarray(picture(1, cell)).save(root / "JPEGImages" / f"{name}.jpg", "PNG")
+        path = root / "Annotations" / f"{name}.xml"
+        path.write_text(path.read_text().replace("<width>40", "<width>32").replace("<height>30", "<height>32"))
+    (tmp_path / "labels.txt").write_text("background\nthing\n")
+    return root
+
+
+def run(folder, capsys, *words):
+    files = write_tiny(folder.parent)
+    status = main(["test", *files, "--device", "cpu", "--labels", str(folder.parent / "labels.txt"), *words])
+    return status, capsys.readouterr()
+
+
+def test_on_a_voc_folder(folder, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    status, out = run(folder, capsys, "--voc", str(folder), "--set", "train")
+    lines = out.out.splitlines()
+    assert status == 0
+    assert lines[1].split()[:4] == ["thing", "3", "3", "2"]  # equal scores: a, b right, c wrong
+    assert float(lines[1].split()[-1]) == pytest.approx(2 / 3, abs=1e-4)
+    assert lines[3].split()[0] == "mean"
+    assert "4 pictures" in lines
+    assert lines[-1] == f"curves in {tmp_path / 'tiny.caffemodel'}.curves.png"
+    assert (tmp_path / "tiny.caffemodel.curves.png").stat().st_size > 5_000
+    status, out = run(folder, capsys, "--voc", str(folder), "--json", "--method", "11point", "--curves", str(tmp_path / "here.png"))
+    made = json.loads(out.out)
+    assert made["classes"] == [dict(label=1, name="thing", truths=3, found=3, right=2, skipped=1, ap=pytest.approx(7 / 11, abs=1e-6))]
+    assert (made["pictures"], made["skipped"], made["curves"]) == (4, [], str(tmp_path / "here.png"))
+
+
+def test_broken_pictures_and_annotations_are_named(folder, capsys):
+    (folder / "JPEGImages/a.jpg").write_bytes(b"no picture")
+    (folder / "Annotations/b.xml").write_text("<annotation>")
+    Image.fromarray(picture(2)).save(folder / "JPEGImages/d.jpg", "PNG")
+    words = ("--voc", str(folder), "--no-curves")
+    status, out = run(folder, capsys, *words)
+    assert status == 0
+    assert "1 pictures; 3 skipped" in out.out
+    for what in ("a.jpg is no picture", "b.xml is no XML", "d.jpg is 64x64, its annotation is of 32x32"):
+        assert f"{what}" in out.err
+    assert out.err.count("skipped:") == 3
+    status, out = run(folder, capsys, *words, "--strict")
+    assert status == 1
+    assert "error: " in out.err
+    assert "a.jpg is no picture" in out.err
+    (folder / "JPEGImages/c.jpg").unlink()
+    status, out = run(folder, capsys, *words)
+    assert status == 1
+    assert "none of the 4 pictures" in out.err
+
+
+def test_on_a_coco_file(folder, tmp_path, capsys):
+    pytest.importorskip("pycocotools")
+    things = [("a", (0, 0), 0), ("b", (1, 2), 0), ("c", (0, 0), 0), ("d", (2, 2), 1)]
+    tables = {
+        "images": [{"id": 90 - i, "file_name": f"{name}.jpg", "width": 32, "height": 32} for i, (name, _, _) in enumerate(things)],
+        "categories": [{"id": 18, "name": "thing"}],
+        "annotations": [
+            {"image_id": 90 - i, "category_id": 18, "bbox": [8 * x, 8 * y, 8, 8], "iscrowd": crowd, "area": 50}
+            for i, (_, (y, x), crowd) in enumerate(things)
+        ],
+    }
+    path = tmp_path / "things.json"
+    path.write_text(json.dumps(tables))
+    words = ("--coco", str(folder / "JPEGImages"), str(path), "--no-curves")
+    status, out = run(folder, capsys, *words, "--json")
+    made = json.loads(out.out)
+    assert status == 0
+    assert made["classes"][0]["ap"] == pytest.approx(2 / 3, abs=1e-6)
+    assert made["classes"][0]["coco_ap"] == pytest.approx(67 / 101, abs=1e-6)  # recalls to 0.66
+    assert made["coco"]["AP small"] == made["coco"]["AP"]
+    assert made["coco"]["AP large"] is None
+    (folder / "JPEGImages/a.jpg").unlink()
+    status, out = run(folder, capsys, *words)
+    assert "3 pictures; 1 skipped" in out.out
+    assert out.out.splitlines()[1].split() == ["thing", "2", "2", "1", "0.5000", "0.5000", "0.5050"]
+    (tmp_path / "labels.txt").write_text("background\nother\n")
+    status, out = run(folder, capsys, *words)
+    assert status == 1
+    assert "does not name the classes thing" in out.err
+
+
+def test_on_its_own_data(tmp_path, capsys):
+    """HDF5 keeps two batches, of which the second has no detections; in Caffe's words."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "rows.h5", "w") as file:
+        none = np.full((10, 7), -1.0)
+        none[:, 0] = 0
+        file["found"] = np.array([FOUND, none], np.float32)[:, None]
+        file["truth"] = np.array([TRUTH, np.full((12, 8), -1)], np.float32)[:, None]
+    (tmp_path / "list.txt").write_text(str(tmp_path / "rows.h5"))
+    data = f'layer {{ name: "in" type: "HDF5Data" top: "found" top: "truth" hdf5_data_param {{ source: "{tmp_path / "list.txt"}" batch_size: 1 }} }}'
+    judge = SOLVER[SOLVER.index('layer { name: "judge"') : SOLVER.rindex("}")]
+    (tmp_path / "test.prototxt").write_text(data + judge)
+    (tmp_path / "labels.txt").write_text("background\ncat\ndog\ncow\n")
+    Net(tmp_path / "test.prototxt", device="cpu").save(tmp_path / "none.caffemodel")
+    files = ["-model", str(tmp_path / "test.prototxt"), "-weights", str(tmp_path / "none.caffemodel"), "-iterations", "2"]
+    words = ["--labels", str(tmp_path / "labels.txt"), "--no-curves"]
+    assert main(["test", *files, *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["cat", "10", "7", "7", "0.7000", "0.7000"],
+        ["dog", "2", "3", "2", "1.0000", "0.6667"],
+        ["cow", "0", "0", "0", "-", "-"],
+    ]
+    assert main(["test", *files, *words, "--json", "--method", "Integral"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["output"] == "detection_eval"
+    assert made["mean"] == pytest.approx((0.7 + 7 / 12) / 2, abs=1e-6)
+
+
+def test_wrong_use(folder, tmp_path, capsys):
+    status, out = run(folder, capsys, "--voc", "x", "--coco", "x", "y")
+    assert status == 1
+    assert "exclude each other" in out.err
+    model, weights = write_tiny(tmp_path)
+    assert main(["test", model]) == 1
+    assert "give the weights" in capsys.readouterr().err
+    assert main(["test", model, weights, "--model", model]) == 1
+    assert "name only once the model" in capsys.readouterr().err
+    assert main(["test", model, weights, "--voc", str(folder)]) == 1
+    assert "the net has 2 classes with the background, the annotations are of 20" in capsys.readouterr().err
+    assert main(["test", model, weights, "--json"]) == 1
+    assert "no such output" in capsys.readouterr().err
+    headless = tmp_path / "headless.prototxt"
+    headless.write_text(TINY[: TINY.index('layer { name: "found"')])
+    tiny_net().save(weights)
+    assert main(["test", str(headless), weights, "--voc", str(folder)]) == 1
+    assert "leave out --voc" in capsys.readouterr().err
