@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from harness import Rig
 
 from boxpresso.data.picture import encode
 from boxpresso.data.records import make_annotated, make_datum, write_records
@@ -30,6 +32,12 @@ def datum_lmdb(path: Path, count: int = 6, encoded: bool = False, **size: int) -
         ),
     )
     return path
+
+
+def data(source: Path | str, batch: int = 4, more: str = "", param: str = "", **options: Any) -> Rig:
+    """A Data layer over an LMDB."""
+    text = f'type: "Data" data_param {{ source: "{source}" backend: LMDB batch_size: {batch} {param} }} {more}'
+    return Rig(text, [], tops=2, **{"phase": "TRAIN", **options})
 
 
 def boxes_of(i: int) -> np.ndarray:

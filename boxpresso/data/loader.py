@@ -1,24 +1,44 @@
-"""Batches made ahead by worker threads: what a batch holds depends on the seed and its number alone, not on the workers."""
+"""Batches made ahead of time: what a batch holds depends on the seed and its number alone, not on who makes it."""
 
 from __future__ import annotations
 
-import threading
+import os
+import sys
 import time
 import warnings
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..proto.errors import BoxpressoError, BoxpressoWarning
+from ..proto.errors import BoxpressoWarning
 from .errors import BrokenRecord, DataError
+from .workers import Here, Processes, Threads
 
 Sample = Any  # what `load` returns for one record
-Load = Callable[[int, np.random.Generator], Sample]  # (number of the record, its own generator)
-Collate = Callable[[Sequence[Sample]], list[np.ndarray]]
+
+
+class Source:
+    """Where the samples of batches come from: records by number. Worker processes get it pickled."""
+
+    def load(self, index: int, rng: np.random.Generator) -> Sample:
+        """The sample of a record. Raises BrokenRecord where it cannot be read. rng: of the seed and the record's place."""
+        raise NotImplementedError
+
+    def collate(self, samples: Sequence[Sample]) -> list[np.ndarray]:
+        """The arrays of a batch."""
+        raise NotImplementedError
+
+    def name(self, index: int) -> str:
+        """What to call a record in a message."""
+        return f"record {index}"
+
+
+@lru_cache(8)
+def permutation(seed: int, turn: int, count: int) -> np.ndarray:
+    return np.random.default_rng([seed, 1, turn]).permutation(count)
 
 
 class Order:
@@ -26,74 +46,91 @@ class Order:
 
     def __init__(self, count: int, shuffle: bool, seed: int, skip: int = 0) -> None:
         self.count, self.shuffle, self.seed, self.skip = count, shuffle, seed, skip
-        self._rounds: dict[int, np.ndarray] = {}
-        self._lock = threading.Lock()
 
     def __getitem__(self, place: int) -> int:
         turn, at = divmod(place + self.skip, self.count)
-        if not self.shuffle:
-            return at
-        with self._lock:
-            if turn not in self._rounds:
-                for old in [t for t in self._rounds if t < turn - 1]:
-                    del self._rounds[old]
-                self._rounds[turn] = np.random.default_rng([self.seed, 1, turn]).permutation(self.count)
-            return int(self._rounds[turn][at])
+        return int(permutation(self.seed, turn, self.count)[at]) if self.shuffle else at
 
 
 class Maker:
     """Makes the batch of a number. A record that cannot be read is an error, or its follower takes its place."""
 
-    def __init__(
-        self, load: Load, collate: Collate, order: Order, batch: int, seed: int, refuse: bool, name: Callable[[int], str]
-    ) -> None:
-        self.load, self.collate, self.order, self.name = load, collate, order, name
-        self.batch, self.seed, self.refuse = batch, seed, refuse
+    def __init__(self, source: Source, order: Order, batch: int, seed: int, refuse: bool) -> None:
+        self.source, self.order, self.batch, self.seed, self.refuse = source, order, batch, seed, refuse
         self.share = (0, 1)  # this rank, and how many ranks: each takes its own part of a larger batch
 
-    def __call__(self, number: int) -> tuple[list[np.ndarray], dict[int, str]]:
+    def __call__(
+        self, number: int, at_hand: Callable[[int], None] = lambda index: None
+    ) -> tuple[list[np.ndarray], dict[int, str]]:
+        """The arrays, and {record left out: why}. at_hand: told each record before it is read."""
         rank, ranks = self.share
         start = (number * ranks + rank) * self.batch
         broken: dict[int, str] = {}
-        samples = [self.sample(place, broken) for place in range(start, start + self.batch)]
-        return self.collate(samples), broken
+        samples = [self.sample(place, broken, at_hand) for place in range(start, start + self.batch)]
+        return self.source.collate(samples), broken
 
-    def sample(self, place: int, broken: dict[int, str]) -> Sample:
+    def sample(self, place: int, broken: dict[int, str], at_hand: Callable[[int], None]) -> Sample:
         record = self.order[place]
         for step in range(self.order.count):
             index = (record + step) % self.order.count
+            at_hand(index)
             try:
-                return self.load(index, np.random.default_rng([self.seed, 0, place]))
+                return self.source.load(index, np.random.default_rng([self.seed, 0, place]))
             except BrokenRecord as error:
                 if self.refuse:
                     raise
                 broken[index] = str(error)
             except DataError as error:
-                raise DataError(f"{self.name(index)}: {error}") from error
+                raise DataError(f"{self.source.name(index)}: {error}") from error
+            except Exception as error:
+                raise DataError(f"{self.source.name(index)}: {type(error).__name__}: {error}") from error
         raise DataError(f"none of the {self.order.count} records can be read; the last one: {list(broken.values())[-1]}")
 
 
-class Loader:
-    """`next()` gives one batch after another, made `ahead` of time by `workers` threads.
+KINDS = ("auto", "threads", "processes")
+HEAVY = 0.02  # seconds of a core for a batch, from which on "auto" takes processes: threads would keep the net from its Python
 
-    load: gives the sample of a record from its number and a generator that depends on the seed and the record's place.
-    collate: makes arrays of a batch's samples. name: what to call a record. refuse: whether a record that cannot be read is
-    an error; otherwise the one after it takes its place, it is counted in `broken` (number: what was wrong) and named in one
-    warning. `batch` is the number of the next batch and may be set, to resume. `waited` is the share of the time since the
-    first batch that `next` has spent waiting.
+
+def chosen(workers: int | str) -> tuple[str, int | None]:
+    """Kind and number of workers: of "processes:2", "threads", "auto" or 4; 0 is none. BOXPRESSO_WORKERS goes before it."""
+    kind, count = "auto", None
+    for given in (str(workers), os.environ.get("BOXPRESSO_WORKERS", "")):
+        for word in filter(None, given.split(":")):
+            if word in KINDS:
+                kind = word
+            elif word.isdecimal():
+                count = int(word)
+            else:
+                raise DataError(f"workers (and BOXPRESSO_WORKERS) must be like processes:2, threads, auto or 4, got {given!r}")
+    return kind, count
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Loader:
+    """`next()` gives one batch after another, made `ahead` of time by `workers`; who they are changes nothing but the speed.
+
+    workers: as `chosen` reads them. "auto" makes the first batch in this thread, and looks at what it cost: cheap ones are
+    made by threads, others by processes. refuse: whether a record that cannot be read is an error; otherwise the one after
+    it takes its place, it is counted in `broken` (number: what was wrong) and named in one warning. `batch` is the number
+    of the next batch and may be set, to resume. `waited` is the share of the time since the first batch that `next` has
+    spent waiting.
     """
 
     def __init__(
-        self, load: Load, collate: Collate, order: Order, batch: int, *, seed: int, ahead: int = 4, workers: int = 2,
-        refuse: bool = True, name: Callable[[int], str] = "record {}".format,
+        self, source: Source, order: Order, batch: int, *, seed: int, ahead: int = 4, workers: int | str = "auto",
+        refuse: bool = True,
     ) -> None:  # fmt: skip
-        self.maker = Maker(load, collate, order, batch, seed, refuse, name)
-        self.ahead, self.workers = max(ahead, 1), max(workers, 1)
+        self.maker = Maker(source, order, batch, seed, refuse)
+        self.kind, self.count = chosen(workers)
+        self.ahead = max(ahead, 1)
         self.broken: dict[int, str] = {}
         self.waiting, self._started = 0.0, 0.0
-        self._number = 0
-        self._futures: deque[Future] = deque()
-        self._pool: ThreadPoolExecutor | None = None
+        self._number = self._asked = 0  # of the next batch that is given, and of the next one that is asked for
+        self._pool: Here | Threads | Processes | None = None
         self._end: Any = None
 
     @property
@@ -102,17 +139,22 @@ class Loader:
 
     @batch.setter
     def batch(self, number: int) -> None:
-        self._forget()
+        self.close()
         self._number = number
 
     def set_share(self, rank: int, ranks: int) -> None:
         """From the next batch on, this is one of several ranks, and takes every `ranks`-th part of their common batch."""
-        self._forget()
+        self.close()
         self.maker.share = (rank, ranks)
+
+    def set_workers(self, workers: int | str) -> None:
+        """Others make the batches from the next one on; they are the same ones."""
+        self.close()
+        self.kind, self.count = chosen(workers)
 
     def set_refuse(self, refuse: bool) -> None:
         """Whether, from the next batch on, a record that cannot be read is an error."""
-        self._forget()
+        self.close()
         self.maker.refuse = refuse
 
     @property
@@ -121,21 +163,20 @@ class Loader:
         return self.waiting / lapse if self._started and lapse > 0 else 0.0
 
     def next(self) -> list[np.ndarray]:
-        begin = time.perf_counter()
+        """The arrays of the next batch. They are the loader's: the next call may overwrite them."""
+        begin, used = time.perf_counter(), time.thread_time()
         self._started = self._started or begin
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="boxpresso-data")
-            self._end = weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        while len(self._futures) < self.ahead:
-            self._futures.append(self._pool.submit(self.maker, self._number + len(self._futures)))
-        future = self._futures.popleft()
         try:
-            arrays, broken = future.result()
-        except BoxpressoError:
-            self._forget()
+            arrays, broken = self._ahead().give()
+            self._number += 1
+            if self.kind == "auto":
+                heavy = time.thread_time() - used > HEAVY
+                self.kind = "processes" if heavy and portable(self.maker.source) else "threads"
+                self.close()
+            self._ahead()
+        except BaseException:  # an interrupt, too, may leave a batch half received
+            self.close()
             raise
-        self._number += 1
-        self._futures.append(self._pool.submit(self.maker, self._number + len(self._futures)))
         self.waiting += time.perf_counter() - begin
         for index, what in broken.items():
             if index not in self.broken:
@@ -143,14 +184,31 @@ class Loader:
                 warnings.warn(f"skipped {what} ({len(self.broken)} skipped so far)", BoxpressoWarning, stacklevel=3)
         return arrays
 
-    def _forget(self) -> None:
-        for future in self._futures:
-            future.cancel()
-        self._futures.clear()
+    def _ahead(self) -> Here | Threads | Processes:
+        """The workers, asked for all batches that they may make by now."""
+        if self._pool is None:
+            self._asked = self._number
+            self._pool = self._workers()
+            self._end = weakref.finalize(self, self._pool.close)
+        while self._asked < self._number + self._pool.ahead:
+            self._pool.ask(self._asked)
+            self._asked += 1
+        return self._pool
+
+    def _workers(self) -> Here | Threads | Processes:
+        if self.count == 0 or self.kind == "auto":
+            return Here(self.maker)
+        if self.kind == "threads":
+            return Threads(self.maker, self.count or 2, self.ahead)
+        return Processes(self.maker, self.count or min(max(cores() // 2, 2), 8), self.ahead, self.maker.source.name)
 
     def close(self) -> None:
-        """Ends the threads once they have made what they are at."""
-        self._forget()
+        """Ends the workers; the next batch that is asked for starts new ones."""
         if self._end is not None:
             self._end()
         self._pool = self._end = None
+
+
+def portable(source: Source) -> bool:
+    """Whether a process could load it: not from a program's main file, which workers do not import."""
+    return type(source).__module__ != "__main__" and os.name == "posix" and bool(sys.executable)

@@ -46,6 +46,10 @@ class Records:
             raise DataError(f"the LMDB {path!r} is empty")
         weakref.finalize(self, self.env.close).atexit = False  # a thread may still be reading
 
+    def __reduce__(self) -> Any:
+        """To another process goes the path; it opens the LMDB itself."""
+        return open_records, (self.path,)
+
     def __len__(self) -> int:
         return len(self.keys)
 

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from ..data.boxes import CORNERS
 from ..data.errors import BrokenRecord, DataError
-from ..data.loader import Loader
-from ..data.records import boxes_of, open_records, parse, picture_of
+from ..data.loader import Loader, Source
+from ..data.records import Records, boxes_of, open_records, parse, picture_of
 from ..data.sampler import check_samplers, crops
+from ..data.transform import Transform
 from ..proto import AnnotatedDatum
 from .core.batches import BatchLayer, stack
 
 BBOX = AnnotatedDatum.BBOX
+
+
+@dataclass
+class AnnotatedSource(Source):
+    """Pictures and boxes of an LMDB of AnnotatedDatum records."""
+
+    records: Records
+    transform: Transform
+    samplers: list[Any]  # BatchSamplers
+    kind: int | None  # of annotations, where the prototxt says it
+    layer: str
+    tops: int
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None, int]:
+        what, transform = self.name(index), self.transform
+        record = parse(AnnotatedDatum(), self.records[index], what)
+        if not record.HasField("datum"):
+            raise BrokenRecord(f"{what} is no AnnotatedDatum: it has no datum; a Datum is for the layer Data")
+        kind = self.kind if self.kind is not None else record.type if record.HasField("type") else None
+        if kind not in (None, BBOX):
+            raise DataError(f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX")
+        picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
+        if not np.isfinite(boxes).all():
+            raise BrokenRecord(f"{what} has a box that is not finite")
+        picture, boxes = transform.distort_expand(picture, boxes, rng)
+        found = crops(self.samplers, boxes[:, CORNERS], rng)
+        if len(found):
+            picture, boxes = transform.cut(picture, boxes, found[rng.integers(len(found))])
+        values, boxes = transform(picture, rng, boxes)
+        return values, None if kind is None else boxes, record.datum.label
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _, _ in samples], self.layer)
+        given = {boxes is not None for _, boxes, _ in samples}
+        if len(given) > 1:
+            raise DataError(f"some records of {self.records.path!r} have an annotation type and some have none")
+        if given == {False}:
+            return [pictures, np.array([label for _, _, label in samples], np.float32)][: self.tops]
+        return [pictures, label_rows([boxes for _, boxes, _ in samples])][: self.tops]
+
+    def name(self, index: int) -> str:
+        return self.records.name(index)
 
 
 class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
@@ -39,8 +85,7 @@ class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
         self.count = len(top)
         shape, labels = self.transform.shape(), None
         if shape is None:
-            self.loader  # noqa: B018 its records tell
-            picture, boxes, _ = self.first(self.load)
+            picture, boxes, _ = self.first()  # its records tell
             shape, labels = picture.shape, None if boxes is not None else (param.batch_size,)
         top[0].reshape(param.batch_size, *shape)
         if len(top) > 1:
@@ -50,38 +95,10 @@ class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
         param = self.param.data_param
         own = self.param.annotated_data_param
         records = open_records(param.source)
-        transform, samplers, layer, tops = self.transform, self.samplers, str(self), self.count
-
-        def load(index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None, int]:
-            what = records.name(index)
-            record = parse(AnnotatedDatum(), records[index], what)
-            if not record.HasField("datum"):
-                raise BrokenRecord(f"{what} is no AnnotatedDatum: it has no datum; a Datum is for the layer Data")
-            kind = own.anno_type if own.HasField("anno_type") else record.type if record.HasField("type") else None
-            if kind not in (None, BBOX):
-                raise DataError(f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX")
-            picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
-            if not np.isfinite(boxes).all():
-                raise BrokenRecord(f"{what} has a box that is not finite")
-            picture, boxes = transform.distort_expand(picture, boxes, rng)
-            found = crops(samplers, boxes[:, CORNERS], rng)
-            if len(found):
-                picture, boxes = transform.cut(picture, boxes, found[rng.integers(len(found))])
-            values, boxes = transform(picture, rng, boxes)
-            return values, None if kind is None else boxes, record.datum.label
-
-        def collate(samples) -> list[np.ndarray]:
-            pictures = stack([picture for picture, _, _ in samples], layer)
-            given = {boxes is not None for _, boxes, _ in samples}
-            if len(given) > 1:
-                raise DataError(f"some records of {param.source!r} have an annotation type and some have none")
-            if given == {False}:
-                return [pictures, np.array([label for _, _, label in samples], np.float32)][:tops]
-            return [pictures, label_rows([boxes for _, boxes, _ in samples])][:tops]
-
-        self.load = load
+        kind = own.anno_type if own.HasField("anno_type") else None
+        source = AnnotatedSource(records, self.transform, self.samplers, kind, str(self), self.count)
         order = self.make_order(len(records), param.shuffle, param.rand_skip)
-        return self.make_loader(load, collate, order, param.batch_size, records.name, param.prefetch)
+        return self.make_loader(source, order, param.batch_size, param.prefetch)
 
 
 def label_rows(boxes: list[np.ndarray]) -> np.ndarray:

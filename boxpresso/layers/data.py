@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..data.loader import Loader
-from ..data.records import open_records, parse, picture_of
+from ..data.loader import Loader, Source
+from ..data.records import Records, open_records, parse, picture_of
+from ..data.transform import Transform
 from ..proto import Datum
 from .core.batches import BatchLayer, stack
+
+
+@dataclass
+class DatumSource(Source):
+    """Pictures and labels of an LMDB of Datum records."""
+
+    records: Records
+    transform: Transform
+    layer: str
+    tops: int
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        what = self.name(index)
+        datum = parse(Datum(), self.records[index], what)
+        return self.transform(picture_of(datum, self.transform.color, what), rng)[0], datum.label
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _ in samples], self.layer)
+        return [pictures, np.array([label for _, label in samples], np.float32)][: self.tops]
+
+    def name(self, index: int) -> str:
+        return self.records.name(index)
 
 
 class Data(BatchLayer, type="Data", bottoms=0, tops=(1, 2)):
@@ -27,8 +52,7 @@ class Data(BatchLayer, type="Data", bottoms=0, tops=(1, 2)):
         self.count = len(top)
         shape = self.transform.shape()
         if shape is None:
-            self.loader  # noqa: B018 its records tell
-            shape = self.first(self.load)[0].shape
+            shape = self.first()[0].shape  # its records tell
         top[0].reshape(param.batch_size, *shape)
         if len(top) > 1:
             top[1].reshape(param.batch_size)
@@ -36,17 +60,6 @@ class Data(BatchLayer, type="Data", bottoms=0, tops=(1, 2)):
     def open(self) -> Loader:
         param = self.param.data_param
         records = open_records(param.source)
-        transform, name, tops = self.transform, str(self), self.count
-
-        def load(index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-            what = records.name(index)
-            datum = parse(Datum(), records[index], what)
-            return transform(picture_of(datum, transform.color, what), rng)[0], datum.label
-
-        def collate(samples) -> list[np.ndarray]:
-            pictures = stack([picture for picture, _ in samples], name)
-            return [pictures, np.array([label for _, label in samples], np.float32)][:tops]
-
-        self.load = load
+        source = DatumSource(records, self.transform, str(self), self.count)
         order = self.make_order(len(records), param.shuffle, param.rand_skip)
-        return self.make_loader(load, collate, order, param.batch_size, records.name, param.prefetch)
+        return self.make_loader(source, order, param.batch_size, param.prefetch)

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..data.folders import read_list
-from ..data.loader import Loader
+from ..data.loader import Loader, Source
 from ..data.picture import decode, resize
+from ..data.transform import Transform
 from .core.batches import BatchLayer, stack
+
+
+@dataclass
+class FileSource(Source):
+    """Pictures and labels of a list of files."""
+
+    lines: list[tuple[str, int]]
+    param: Any  # an ImageDataParameter
+    transform: Transform
+    layer: str
+    tops: int
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+        path, label = self.lines[index]
+        picture = decode(Path(self.param.root_folder + path), self.param.is_color)
+        if self.param.new_height:
+            picture = resize(picture, self.param.new_width, self.param.new_height)
+        return self.transform(picture, rng)[0], label
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _ in samples], self.layer)
+        return [pictures, np.array([label for _, label in samples], np.float32)][: self.tops]
+
+    def name(self, index: int) -> str:
+        return self.lines[index][0]
 
 
 class ImageData(BatchLayer, type="ImageData", bottoms=0, tops=(1, 2)):
@@ -32,27 +60,14 @@ class ImageData(BatchLayer, type="ImageData", bottoms=0, tops=(1, 2)):
         if shape is None and param.new_height and self.transform.resize is None:
             shape = (channels, param.new_height, param.new_width)
         if shape is None:
-            self.loader  # noqa: B018 its pictures tell
-            shape = self.first(self.load)[0].shape
+            shape = self.first()[0].shape  # its pictures tell
         top[0].reshape(param.batch_size, *shape)
         if len(top) > 1:
             top[1].reshape(param.batch_size)
 
     def open(self) -> Loader:
-        param, transform, name, tops = self.param.image_data_param, self.transform, str(self), self.count
+        param = self.param.image_data_param
         lines = read_list(param.source)
-
-        def load(index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-            path, label = lines[index]
-            picture = decode(Path(param.root_folder + path), param.is_color)
-            if param.new_height:
-                picture = resize(picture, param.new_width, param.new_height)
-            return transform(picture, rng)[0], label
-
-        def collate(samples) -> list[np.ndarray]:
-            pictures = stack([picture for picture, _ in samples], name)
-            return [pictures, np.array([label for _, label in samples], np.float32)][:tops]
-
-        self.load = load
+        source = FileSource(lines, param, self.transform, str(self), self.count)
         order = self.make_order(len(lines), param.shuffle, param.rand_skip)
-        return self.make_loader(load, collate, order, param.batch_size, lambda i: lines[i][0])
+        return self.make_loader(source, order, param.batch_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..data.errors import BrokenRecord, DataError
 from ..data.folders import VOC_CLASSES, Scene, read_coco, read_voc
-from ..data.loader import Loader
+from ..data.loader import Loader, Source
 from ..data.picture import decode, resize, short_side
 from .core.batches import BatchLayer
 from .core.param_str import settings
@@ -27,6 +28,42 @@ DEFAULTS: dict[str, Any] = {
     "shuffle": True,
     "num_classes": 0,  # with the background; only checked
 }
+
+
+@dataclass
+class SceneSource(Source):
+    """Pictures and boxes of annotated scenes."""
+
+    scenes: list[Scene]
+    sides: int  # 2 where each picture also comes flipped
+    settings: dict[str, Any]  # as in DEFAULTS
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        given, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
+        if scene.wrong:
+            raise BrokenRecord(scene.wrong)
+        picture = decode(scene.path, True)
+        height, width = picture.shape[:2]
+        if (width, height) != (scene.width, scene.height):
+            raise BrokenRecord(f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}")
+        scale = short_side(width, height, given["scales"][rng.integers(len(given["scales"]))], given["max_size"])
+        made = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        chosen = keep(scene, given["difficult"])
+        boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
+        if flip:
+            made, boxes = made[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
+            boxes = boxes[:, [2, 1, 0, 3]]
+        rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
+        info = np.array([made.shape[0], made.shape[1], scale], np.float32)
+        means = np.array(given["means"], np.float32)[:, None, None]
+        return made.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
+
+    def collate(self, samples) -> list[np.ndarray]:
+        picture, info, boxes = samples[0]
+        return [picture[None], info[None], boxes]
+
+    def name(self, index: int) -> str:
+        return str(self.scenes[index // self.sides].path)
 
 
 class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 3)):
@@ -74,35 +111,8 @@ class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 
         if given["num_classes"] and highest >= given["num_classes"]:
             raise DataError(f"{given['source']!r} has the label {highest}, but num_classes is {given['num_classes']}")
         sides = 2 if train and given["flipped"] else 1
-        means = np.array(given["means"], np.float32)[:, None, None]
-
-        def load(index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            scene, flip = scenes[index // sides], index % sides == 1
-            if scene.wrong:
-                raise BrokenRecord(scene.wrong)
-            picture = decode(scene.path, True)
-            height, width = picture.shape[:2]
-            if (width, height) != (scene.width, scene.height):
-                raise BrokenRecord(
-                    f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}"
-                )
-            scale = short_side(width, height, given["scales"][rng.integers(len(given["scales"]))], given["max_size"])
-            made = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
-            chosen = keep(scene, given["difficult"])
-            boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
-            if flip:
-                made, boxes = made[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
-                boxes = boxes[:, [2, 1, 0, 3]]
-            rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
-            info = np.array([made.shape[0], made.shape[1], scale], np.float32)
-            return made.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
-
-        def collate(samples) -> list[np.ndarray]:
-            picture, info, boxes = samples[0]
-            return [picture[None], info[None], boxes]
-
         order = self.make_order(len(scenes) * sides, bool(given["shuffle"]) and train)
-        return self.make_loader(load, collate, order, 1, lambda i: str(scenes[i // sides].path))
+        return self.make_loader(SceneSource(scenes, sides, given), order, 1)
 
 
 def keep(scene: Scene, difficult: bool) -> np.ndarray:

@@ -2,16 +2,63 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..data.errors import DataError
-from ..data.loader import Loader, Order
+from ..data.loader import Loader, Order, Source
 from ..data.picture import decode
-from ..data.windows import cut_window, read_windows
+from ..data.windows import Windows, cut_window, read_windows
 from .core.batches import BatchLayer, stack
+
+
+@dataclass
+class WindowSource(Source):
+    """A record is a place in the batch: windows of objects come last, and which ones is drawn."""
+
+    windows: Windows
+    objects: np.ndarray  # rows of the windows
+    rest: np.ndarray
+    wanted: int  # how many of the rest there are in a batch
+    mean: np.ndarray | None
+    param: Any  # a WindowDataParameter
+    transform: Any  # a TransformationParameter
+    layer: str
+    pictures: dict[str, np.ndarray] = field(default_factory=dict)  # with cache_images, those that were read
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+        transform, param, mean = self.transform, self.param, self.mean
+        background = index < self.wanted
+        rows = self.rest if background else self.objects
+        row = rows[rng.integers(len(rows))]
+        flip = bool(transform.mirror and rng.integers(2))
+        path = self.windows.paths[int(row[0])]
+        picture = self.pictures.get(path)
+        if picture is None:
+            picture = decode(Path(param.root_folder + path), True)
+            if param.cache_images:
+                self.pictures[path] = picture
+        size = transform.crop_size
+        try:
+            crop, y, x = cut_window(picture, row[3:], size, param.context_pad, param.crop_mode == "square", flip)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+        where = (slice(None), slice(y, y + crop.shape[0]), slice(x, x + crop.shape[1]))
+        made = np.zeros((3, size, size), np.float32)
+        made[where] = crop.transpose(2, 0, 1)
+        if mean is not None:
+            made[where] -= mean[where] if mean.shape[1] > 1 else mean
+        return made * np.float32(transform.scale), 0 if background else float(row[1])
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _ in samples], self.layer)
+        return [pictures, np.array([label for _, label in samples], np.float32)]
+
+    def name(self, index: int) -> str:
+        return f"window {index} of the batch"
 
 
 class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
@@ -39,7 +86,7 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
 
     def open(self) -> Loader:
         param, transform = self.param.window_data_param, self.param.transform_param
-        windows, layer, size = read_windows(param.source), str(self), transform.crop_size
+        windows, size = read_windows(param.source), transform.crop_size
         overlap = windows.rows[:, 2]
         objects, rest = windows.rows[overlap >= param.fg_threshold], windows.rows[overlap < param.bg_threshold]
         count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
@@ -54,29 +101,7 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
             if min(room) < 0:
                 raise DataError(f"the mean {transform.mean_file} is smaller than crop_size {size}")
             mean = mean[:, room[0] : room[0] + size, room[1] : room[1] + size]
-        read = lru_cache(maxsize=None if param.cache_images else 8)(decode)
-
-        def load(index: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-            background = index < param.batch_size - count
-            rows = rest if background else objects
-            row = rows[rng.integers(len(rows))]
-            flip = bool(transform.mirror and rng.integers(2))
-            path = windows.paths[int(row[0])]
-            picture = read(Path(param.root_folder + path), True)
-            try:
-                crop, y, x = cut_window(picture, row[3:], size, param.context_pad, param.crop_mode == "square", flip)
-            except DataError as error:
-                raise DataError(f"{path}: {error}") from error
-            where = (slice(None), slice(y, y + crop.shape[0]), slice(x, x + crop.shape[1]))
-            made = np.zeros((3, size, size), np.float32)
-            made[where] = crop.transpose(2, 0, 1)
-            if mean is not None:
-                made[where] -= mean[where] if mean.shape[1] > 1 else mean
-            return made * np.float32(transform.scale), 0 if background else float(row[1])
-
-        def collate(samples) -> list[np.ndarray]:
-            pictures = stack([picture for picture, _ in samples], layer)
-            return [pictures, np.array([label for _, label in samples], np.float32)]
-
+        wanted = param.batch_size - count
+        source = WindowSource(windows, objects, rest, wanted, mean, param, transform, str(self))
         order = Order(param.batch_size, False, 0)  # the place in the batch says what to draw
-        return self.make_loader(load, collate, order, param.batch_size, "window {} of the batch".format)
+        return self.make_loader(source, order, param.batch_size)

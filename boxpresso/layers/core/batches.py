@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.loader import Collate, Load, Loader, Order
+from ...data.loader import Loader, Order, Source
 from ...data.transform import Transform
 from .blob import Blob
 from .layer import Layer
@@ -20,11 +19,13 @@ class BatchLayer(Layer):
     The data are opened when the first batch, or a shape that only they know, is asked for, so that a net can be looked at
     without them. `waited`: the share of time since the first batch that was spent waiting for one. `broken`: what records
     were skipped, {number: what was wrong}. `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks)
-    where several processes train together. `workers`: threads that make batches; they change nothing but the speed.
-    `refuse_broken`: whether a broken record is an error; else the one after it takes its place, with a warning.
+    where several processes train together. `workers`: who makes batches, as "processes:2", "threads", or 0 for this thread;
+    it changes nothing but the speed. "auto" takes threads where a batch costs little, and processes where it costs more. The
+    environment variable BOXPRESSO_WORKERS goes before it. `refuse_broken`: whether a broken record is an error; else the
+    one after it takes its place, with a warning.
     """
 
-    workers = 2
+    _workers: int | str = "auto"
     _refuse_broken = False
     _share = (0, 1)
     _loader: Loader | None = None
@@ -44,13 +45,11 @@ class BatchLayer(Layer):
         return self._loader
 
     def make_loader(
-        self, load: Load, collate: Collate, order: Order, batch: int, name: Callable[[int], str], ahead: int = 4
+        self, source: Source, order: Order, batch: int, ahead: int = 4
     ) -> Loader:
         self.need(order.count > 0, "there is no record to read")
         seed = int(self.rng.integers(2**31))
-        made = Loader(
-            load, collate, order, batch, seed=seed, ahead=ahead, workers=self.workers, refuse=self._refuse_broken, name=name
-        )
+        made = Loader(source, order, batch, seed=seed, ahead=ahead, workers=self._workers, refuse=self._refuse_broken)
         made.set_share(*self._share)
         return made
 
@@ -66,17 +65,17 @@ class BatchLayer(Layer):
             self.need(False, str(error))
             raise
 
-    def first(self, load: Load) -> Any:
-        """The first record that can be read, for the shapes of what follows."""
-        order, last = self.loader.maker.order, ""
+    def first(self) -> Any:
+        """The sample of the first record that can be read, for the shapes of what follows."""
+        order, source, last = self.loader.maker.order, self.loader.maker.source, ""
         for place in range(order.count):
             try:
-                return load(order[place], np.random.default_rng(0))
+                return source.load(order[place], np.random.default_rng(0))
             except BrokenRecord as error:
                 last = str(error)
                 self.need(not self.refuse_broken, last)
             except DataError as error:
-                self.need(False, f"{self.loader.maker.name(order[place])}: {error}")
+                self.need(False, f"{source.name(order[place])}: {error}")
         self.need(False, f"none of the {order.count} records can be read; the last one: {last}")
 
     @property
@@ -107,6 +106,16 @@ class BatchLayer(Layer):
             self._loader.set_share(rank, ranks)
 
     @property
+    def workers(self) -> int | str:
+        return self._workers
+
+    @workers.setter
+    def workers(self, workers: int | str) -> None:
+        self._workers = workers
+        if self._loader is not None:
+            self._loader.set_workers(workers)
+
+    @property
     def refuse_broken(self) -> bool:
         return self._refuse_broken
 
@@ -132,7 +141,7 @@ class BatchLayer(Layer):
         """There is no bottom."""
 
     def close(self) -> None:
-        """Ends the worker threads."""
+        """Ends the workers."""
         if self._loader is not None:
             self._loader.close()
 
