@@ -80,7 +80,8 @@ prepared as by `boxpresso detect`; what cannot be read is named and left out.
 Without: runs the TEST net over some batches of its own data and prints what it
 gives, as `caffe test` does; for a net that ends in DetectionEvaluate the table.
 
-The precision-recall curves are drawn to WEIGHTS.curves.png.
+The precision-recall curves are drawn to WEIGHTS.curves.png, or with the name of
+the output before .curves.
 """
 TEST_EXAMPLES = """\
 examples:

@@ -120,7 +120,8 @@ class Evaluation:
             curve, at = self.curves[label], named.index(label) if label in named else None
             style: dict[str, Any] = {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
             if at is not None:
-                style = {"color": PALETTE[at % len(PALETTE)], "linewidth": 1.6, "linestyle": "-" if at < len(PALETTE) else "--"}
+                style = {"color": PALETTE[at % len(PALETTE)], "linestyle": "-" if at < len(PALETTE) else "--"}
+                style["linewidth"] = 1.6 + (len(named) - 1 - at if len(named) <= 5 else 0)  # few may hide each other
                 style["label"] = f"{aps[label]:.3f}  {self.name(label)}"
             precision = curve.precision
             axes.plot([0, *curve.recall], [*precision[:1], *precision] or [0], **style)

@@ -36,14 +36,16 @@ def test(args: Namespace) -> int:
 def test_on_own_data(args: Namespace) -> int:
     """Prints each output of some batches and their means, as `caffe test` does; a table of what DetectionEvaluate says."""
     net = Net(
-        args.model, args.weights, phase="TEST", level=args.level, stages=args.stage, device=args.device,
+        args.model, args.weights, phase=args.phase, level=args.level, stages=args.stage, device=args.device,
         python_layers=args.python_layers,
     )  # fmt: skip
     if not net.outputs:
         raise ModelError(f"net {net.name!r} has no outputs to report")
     judges = {tops[0]: layer for layer, (_, tops) in zip(net.layers, net.names) if layer.type == "DetectionEvaluate"}
-    if args.json and not judges.keys() & set(net.outputs):
-        raise ModelError(f"--json writes what DetectionEvaluate says; net {net.name!r} has no such output")
+    count = len(judges.keys() & set(net.outputs))
+    if (args.json or args.curves) and count != 1:
+        message = f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
+        raise ModelError(message)
     rows: dict[str, list[np.ndarray]] = {}
     means: dict[str, Any] = {}
     for batch in range(args.iterations):
@@ -65,8 +67,8 @@ def test_on_own_data(args: Namespace) -> int:
     for name, kept in rows.items():
         param = judges[name].param.detection_evaluate_param
         names = read_labels(args.labels, param.num_classes) if args.labels else {}
-        judged = curves_of_rows(np.concatenate(kept))
-        status |= report(args, Evaluation(judged, names, round(param.overlap_threshold, 6), args.method), {"output": name})
+        made = Evaluation(curves_of_rows(np.concatenate(kept)), names, round(param.overlap_threshold, 6), args.method)
+        status |= report(args, made, {"output": name})
     return status
 
 
@@ -118,7 +120,8 @@ def report(args: Namespace, made: Evaluation, about: dict[str, Any]) -> int:
     drawn: dict[str, str] = {}
     if not args.no_curves and not np.isnan(made.mean):
         try:
-            drawn = {"curves": str(made.draw(args.curves or f"{args.weights}.curves.png"))}
+            part = f".{about['output']}" if "output" in about else ""
+            drawn = {"curves": str(made.draw(args.curves or f"{args.weights}{part}.curves.png"))}
         except BoxpressoError as error:
             complain(error)
             status = 1

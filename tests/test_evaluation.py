@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from drawn import voc_folder
+from harness import Rig
 from PIL import Image
 from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
@@ -254,6 +255,36 @@ def test_curves_of_rows():
     assert math.isnan(made[3].ap())
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_evaluate_and_the_layer_agree(seed):
+    """In units of 1/64, exact in float32; boxes in heaps, with difficult ones."""
+    rng = np.random.default_rng(seed)
+
+    def boxes(count):
+        corner, size = rng.integers(0, 24, (count, 2)), rng.integers(4, 20, (count, 2))
+        return np.concatenate([corner, corner + size], 1) / 64
+
+    truth = [np.column_stack([rng.integers(1, 4, n), boxes(n), rng.random(n) < 0.2]) for n in rng.integers(0, 9, 12)]
+    found = []
+    for true in truth:
+        moved = np.concatenate([true[:, 1:5] + rng.integers(-1, 2, (len(true), 4)) / 64, boxes(6)])
+        labels = np.concatenate([true[:, 0], rng.integers(1, 4, 6)])
+        found.append(np.column_stack([labels, rng.integers(0, 50, len(moved)) / 64, moved]))
+    row = lambda i, rows, *more: np.concatenate([np.full((len(rows), 1), i), rows[:, :1], *more], 1)  # noqa: E731
+    rows = np.concatenate([row(i, f, f[:, 1:]) for i, f in enumerate(found)])
+    true = np.concatenate([row(i, t, t[:, :1] * 0, t[:, 1:]) for i, t in enumerate(truth)])
+    text = 'type: "DetectionEvaluate" detection_evaluate_param { num_classes: 4 evaluate_difficult_gt: false }'
+    made = curves_of_rows(Rig(text, [rows[None, None], true[None, None]]).forward()[0][0, 0])
+    expected = evaluate(found, truth).curves
+    assert made.keys() == expected.keys()
+    for label, one in made.items():
+        other = expected[label]
+        assert (one.truths, one.skipped, one.right.tolist()) == (other.truths, other.skipped, other.right.tolist())
+        assert one.scores.tolist() == other.scores.tolist()
+        assert 0.1 < one.ap() < 0.9
+    assert sum(one.skipped for one in made.values()) > 3
+
+
 SOLVER = """
 base_lr: 0.1 lr_policy: "fixed" max_iter: 1 test_iter: 2 test_interval: 1 solver_mode: CPU snapshot_after_train: false
 train_net_param { layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 2 dim: 3 } } }
@@ -497,7 +528,7 @@ def test_wrong_use(folder, tmp_path, capsys):
     assert main(["test", model, weights, "--voc", str(folder)]) == 1
     assert "the net has 2 classes with the background, the annotations are of 20" in capsys.readouterr().err
     assert main(["test", model, weights, "--json"]) == 1
-    assert "no such output" in capsys.readouterr().err
+    assert "has 0 such outputs" in capsys.readouterr().err
     headless = tmp_path / "headless.prototxt"
     headless.write_text(TINY[: TINY.index('layer { name: "found"')])
     tiny_net().save(weights)
