@@ -32,20 +32,33 @@ def inputs(w: Writer, height: int = 600, width: int = 800) -> None:
     )
 
 
-def propose(w: Writer, feature: Any, channels: int, objects: str = "'num_classes': 21") -> Any:
-    """A region proposal network over a feature map: the regions, and in training its two losses and the regions' targets."""
+def propose(
+    w: Writer,
+    feature: Any,
+    channels: int,
+    objects: str = "'num_classes': 21",
+    offsets: str = "'bbox_normalize_targets_precomputed': True",
+    anchors: str = f"'feat_stride': {STRIDE}",
+    drawn: str = "",
+    kept: str = "",
+    filler: dict[str, Any] | None = None,
+) -> Any:
+    """A region proposal network over a feature map: the regions, and in training its two losses and the regions' targets.
+
+    What the layers are told. ProposalTarget: objects, and how offsets are measured. AnchorTarget and Proposal: anchors; the
+    former which are drawn besides, the latter which are kept. filler: of the first convolution.
+    """
     n = w.n
     small: dict[str, Any] = dict(filler=dict(type="gaussian", std=0.01))
-    top = w.conv("rpn_conv/3x3", feature, w.wide(channels), relu="rpn_relu/3x3", **small)
+    top = w.conv("rpn_conv/3x3", feature, w.wide(channels), relu="rpn_relu/3x3", filler=filler or small["filler"])
     w.conv("rpn_cls_score", top, 2 * ANCHORS, 1, **small)
     w.conv("rpn_bbox_pred", top, 4 * ANCHORS, 1, **small)
     # Two channels, background and object, so that a softmax runs over them.
     n.rpn_cls_score_reshape = L.Reshape(n.rpn_cls_score, shape=dict(dim=[0, 2, -1, 0]))
-    anchors = dict(param_str=f"'feat_stride': {STRIDE}")
     if w.train:
         tops = ("rpn_labels", "rpn_bbox_targets", "rpn_bbox_inside_weights", "rpn_bbox_outside_weights")
         made = L.AnchorTarget(
-            n.rpn_cls_score, n.gt_boxes, n.im_info, n.data, name="rpn-data", ntop=4, python_param=anchors
+            n.rpn_cls_score, n.gt_boxes, n.im_info, n.data, name="rpn-data", ntop=4, python_param=said(anchors, drawn)
         )
         for name, top in zip(tops, made):
             n[name] = top
@@ -55,12 +68,14 @@ def propose(w: Writer, feature: Any, channels: int, objects: str = "'num_classes
         n.rpn_loss_bbox = L.SmoothL1Loss(n.rpn_bbox_pred, *(n[name] for name in tops[1:]), sigma=3)
     n.rpn_cls_prob = L.Softmax(n.rpn_cls_score_reshape)
     n.rpn_cls_prob_reshape = L.Reshape(n.rpn_cls_prob, shape=dict(dim=[0, 2 * ANCHORS, -1, 0]))
-    regions = L.Proposal(n.rpn_cls_prob_reshape, n.rpn_bbox_pred, n.im_info, name="proposal", python_param=anchors)
+    regions = L.Proposal(
+        n.rpn_cls_prob_reshape, n.rpn_bbox_pred, n.im_info, name="proposal", python_param=said(anchors, kept)
+    )
     if not w.train:
         n.rois = regions
         return n.rois
     n.rpn_rois = regions
-    settings = f"{{{objects}, 'bg_thresh_lo': 0.0, 'bbox_normalize_targets_precomputed': True}}"
+    settings = f"{{{objects}, 'bg_thresh_lo': 0.0, {offsets}}}"
     tops = ("rois", "labels", "bbox_targets", "bbox_inside_weights", "bbox_outside_weights")
     made = L.ProposalTarget(n.rpn_rois, n.gt_boxes, name="roi-data", ntop=5, python_param=dict(param_str=settings))
     for name, top in zip(tops, made):
@@ -68,11 +83,16 @@ def propose(w: Writer, feature: Any, channels: int, objects: str = "'num_classes
     return n.rois
 
 
-def finish(w: Writer, top: Any) -> NetSpec:
+def said(*settings: str) -> dict[str, str]:
+    """python_param of these settings; those that are empty say nothing."""
+    return dict(param_str=", ".join(filter(None, settings)))
+
+
+def finish(w: Writer, top: Any, classes: int = CLASSES) -> NetSpec:
     """Scores and offsets of each region; their losses, or the probabilities."""
     n = w.n
-    w.dense("cls_score", top, CLASSES)
-    w.dense("bbox_pred", top, 4 * CLASSES, std=0.001)
+    w.dense("cls_score", top, classes)
+    w.dense("bbox_pred", top, 4 * classes, std=0.001)
     if not w.train:
         n.cls_prob = L.Softmax(n.cls_score)
         return n
