@@ -5,6 +5,7 @@
     out = net.forward(data=image)
 
 Net runs a model, Layer and Blob are what it is made of, devices() says where it can run. NetSpec, with L and P, writes one.
+ops has the region operators as functions of arrays.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import ops
     from .detection import Detection, detect
     from .layers.core import Blob, Layer, devices
     from .net import Net, Solver
@@ -23,6 +25,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Net": ".net", "Solver": ".net", "Layer": ".layers.core", "Blob": ".layers.core", "devices": ".layers.core",
     "Detection": ".detection", "detect": ".detection",
+    "ops": ".ops",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
     "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
@@ -43,6 +46,7 @@ __all__ = [
     "Solver",
     "detect",
     "devices",
+    "ops",
 ]  # fmt: skip
 
 
@@ -52,8 +56,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'boxpresso' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOMES[name], __name__), name)
-    globals()[name] = value
+    home = import_module(_HOMES[name], __name__)
+    value = globals()[name] = home if name == "ops" else getattr(home, name)
     return value
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from harness import Rig, close
 
+import boxpresso
 from boxpresso import ops
 from boxpresso.layers.core import REGISTRY, Array, discover, open_device
 from boxpresso.ops import arrays
@@ -301,6 +302,28 @@ def test_errors(call, message):
         call()
 
 
+def test_permute_that_changes_nothing_is_a_copy():
+    made = ops.permute(X, (0, 1, 2, 3))
+    assert np.array_equal(made, X)
+    assert not np.shares_memory(made, X)
+    assert np.array_equal(ops.permute_backward(made, X, (0, 1, 2, 3))["x"], X)
+
+
+def test_arguments_are_bound_as_python_does():
+    one = ops.roi_align(X, ROIS, 2, 0.5)
+    assert np.array_equal(ops.roi_align(rois=ROIS, output_size=[2, 2], spatial_scale=0.5, x=X), one)
+    assert np.array_equal(ops.roi_align(X, ROIS, np.array([2, 2]), 0.5), one)  # what cannot be a key is right as well
+    for wrong in (dict(), dict(output_size=2, x=X), dict(output_size=2, size=3)):
+        with pytest.raises(TypeError, match="argument"):
+            ops.roi_align(X, ROIS, **wrong)
+    with pytest.raises(TypeError, match="too many"):
+        ops.roi_align(X, ROIS, 2, 0.5, 0, True, "avg", "NHWC")
+
+
+def test_ops_are_reached_from_the_package():
+    assert boxpresso.ops.roi_align is ops.roi_align
+
+
 # Suppression
 
 
@@ -382,6 +405,21 @@ def test_torch_autograd(torch, name, given, options, text):
     (result * torch.tensor(grad)).sum().backward()
     for key, value in getattr(ops, name).backward(grad, **given, **options).items():
         assert np.array_equal(tensors[key].grad.numpy(), value), key
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
+def test_torch_channels_last(torch, name, given, options, text):
+    """torch's memory format of an image is that of the result and of the gradient."""
+    from boxpresso.ops import torch as differentiable
+
+    given = {n: torch.tensor(a) for n, a in given.items()}
+    x = given["x"].contiguous(memory_format=torch.channels_last).requires_grad_()
+    result = getattr(differentiable, name)(**{**given, "x": x}, **options)
+    assert result.is_contiguous(memory_format=torch.channels_last)
+    wanted = getattr(ops, name)(**given, **options)
+    assert torch.equal(result, wanted)
+    result.backward(wanted)
+    assert torch.equal(x.grad, getattr(ops, name).backward(wanted, **given, **options)["x"])
 
 
 def test_torch_gradcheck(torch):

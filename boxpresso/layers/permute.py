@@ -13,13 +13,14 @@ class Permute(Layer, type="Permute", bottoms=1, tops=1):
     """
 
     kernels = strided.kernels
+    sharing = True  # whether an order that changes nothing shares
 
     def setup(self, bottom, top) -> None:
         order, axes = list(self.param.permute_param.order), len(bottom[0].shape)
         self.need(all(axis < axes for axis in order), f"order {order} does not fit a bottom of {axes} axes")
         self.need(len(set(order)) == len(order), f"order {order} names an axis twice")
         self.order = order + [axis for axis in range(axes) if axis not in order]
-        self.identity = self.order == sorted(self.order)
+        self.identity = self.sharing and self.order == sorted(self.order)
 
     def reshape(self, bottom, top) -> None:
         shape = self.axes(bottom[0], len(self.order))

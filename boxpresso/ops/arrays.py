@@ -29,6 +29,8 @@ def place(x: Any) -> tuple[int, int]:
 
 def device_of(x: Any) -> Any:
     """The device that works on an array of the caller's. Raises BoxpressoError for one that we do not have."""
+    if type(x) is np.ndarray:
+        return open_device("cpu")
     kind, index = place(x)
     if kind not in (CPU, CUDA):
         raise BoxpressoError(f"an array on DLPack's device {kind} cannot be taken; the CPU's and CUDA's can")
@@ -44,8 +46,22 @@ def package(x: Any) -> str:
     return type(x).__module__.partition(".")[0]
 
 
+def channels_last(x: Any) -> bool:
+    """Whether an array is a torch tensor (B, C, H, W) whose channels lie last in memory."""
+    if package(x) != "torch" or x.dim() != 4 or x.is_contiguous():
+        return False
+    return bool(x.is_contiguous(memory_format=import_module("torch").channels_last))
+
+
+def turned(x: Any, order: Sequence[int]) -> Any:
+    """A view whose axis k is axis order[k] of an array of 4 axes."""
+    return x.permute(*order) if package(x) == "torch" else np.asarray(x).transpose(order)
+
+
 def take(x: Any, device: Any, dtype: Any = None) -> Any:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
+    if type(x) is np.ndarray and device.kind == "cpu":
+        return np.ascontiguousarray(x, dtype)
     if getattr(x, "requires_grad", False):
         raise BoxpressoError("this array asks for a gradient: use boxpresso.ops.torch, or give its .detach()")
     if device_of(x).name != device.name:

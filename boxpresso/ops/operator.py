@@ -7,18 +7,21 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec
 
 import numpy as np
 
 from ..layers.core import Blob, Layer, check_arity, make_layer, strided, strides
+from ..layers.core.kernel import real_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError
 from . import arrays
 
 P = ParamSpec("P")
 KEPT = 8  # layers that a thread keeps, with their scratch memory
+KNOWN = 512  # calls that a thread knows the layer's parameter of
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 local = threading.local()
 
@@ -32,6 +35,15 @@ class Plan:
     attributes: dict[str, Any] = field(default_factory=dict)
     blobs: tuple[int, ...] = ()  # which of the inputs are learned blobs of the layer; the others are its bottoms
     remembers: bool = True  # whether its backward needs what its forward left
+    half: bool = False  # whether the layer takes float16 images itself, with regions in float32
+    last: bool = False  # whether it takes images with the channels last, once its attribute `last` is set
+
+
+@dataclass
+class Shaped:
+    """What a description sees of an array: its shape, an image's as (B, C, H, W)."""
+
+    shape: tuple[int, ...]
 
 
 @dataclass
@@ -39,6 +51,8 @@ class Kept:
     """A layer between its calls: which of them it is shaped for, and whether it has run forward for that one."""
 
     layer: Layer
+    shapes: object = None
+    top: tuple[int, ...] = ()
     user: object = None
     ran: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)  # autograd may go backward in a thread of its own
@@ -50,6 +64,10 @@ class Operator(Generic[P]):
     def __init__(self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str]) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
         self.signature = inspect.signature(describe)
+        parameters = self.signature.parameters.values()
+        self.names = [p.name for p in parameters]
+        self.positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         functools.update_wrapper(self, describe)
         self.__signature__ = self.signature.replace(return_annotation=Any)  # what help() shows
 
@@ -71,11 +89,12 @@ class Operator(Generic[P]):
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
-        bound = self.signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return [bound.arguments[name] for name in self.inputs], {
-            name: value for name, value in bound.arguments.items() if name not in self.inputs
-        }
+        values = {**self.defaults, **dict(zip(self.names, args)), **kwargs}
+        twice = any(name in kwargs for name in self.names[: len(args)])
+        if len(args) > self.positional or twice or len(values) != len(self.names) or not values.keys() >= set(self.names):
+            self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
+        inputs = [values.pop(name) for name in self.inputs]
+        return inputs, values
 
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
@@ -94,34 +113,64 @@ class Call:
     runs forward, again when another call has used it in between.
     """
 
-    def __init__(self, op: Operator, inputs: Sequence[Any], options: dict[str, Any]) -> None:
+    def __init__(self, op: Operator, inputs: Sequence[Any], options: dict[str, Any], *, halves: bool = True) -> None:
+        """halves: whether a layer that takes float16 images is given them."""
         self.op, layout = op, options.get("layout", "NCHW")
         if layout not in ("NCHW", "NHWC"):
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
-        self.last = layout == "NHWC"
-        first = inputs[0]
+        self.inputs, self.options, first = inputs, options, inputs[0]
         self.device = arrays.device_of(first)
         self.results = arrays.Results(first, self.device)
-        x = arrays.take(first, self.device)
+        # An image in torch's memory format of that name is taken as it lies in memory.
+        self.turned = layout == "NCHW" and "layout" in op.names and arrays.channels_last(first)
+        self.last = self.turned or layout == "NHWC"
+        x = arrays.take(arrays.turned(first, TO_NHWC) if self.turned else first, self.device)
         if x.dtype not in arrays.FLOATS:
             raise BoxpressoError(f"{op.inputs[0]} must be of float16, float32 or float64, got {x.dtype}")
-        self.outer = x.dtype
-        self.dtype = np.dtype(np.float32) if x.dtype == np.float16 else x.dtype
-        self.arrays = [None if a is None else arrays.take(a, self.device, self.dtype) for a in inputs]
-        if self.last:
-            self.arrays[0] = self.permuted(self.arrays[0], TO_NCHW)
-        self.plan = op.describe(**dict(zip(op.inputs, self.arrays)), **options)
+        if self.last and x.ndim != 4:
+            raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(x.shape)}")
+        self.outer, self.dtype = x.dtype, real_of(x.dtype)
+        self.arrays = [None if a is None else arrays.take(a, self.device, self.dtype) for a in inputs[1:]]
+        self.arrays.insert(0, x)
+        self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
+        self.plan, self.key = self.describe()
+        self.half = halves and self.plan.half and self.outer != self.dtype
+        self.inner = self.outer if self.half else self.dtype  # the dtype of the layer's image and result
+        if not self.half:
+            self.arrays[0] = x = arrays.take(x, self.device, self.dtype)
+        self.turns = self.last and not self.plan.last  # whether the layer needs a copy with the channels first
+        if self.turns:
+            self.arrays[0] = self.permuted(x, TO_NCHW)
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
-        self.top = [Blob((), self.dtype, self.device)]
+        self.top = [Blob((), self.inner, self.device)]
         self.token = object()
         self.kept = self.find()
         self.layer = self.kept.layer
         self.bind()
 
+    def describe(self) -> tuple[Plan, Any]:
+        """The operator's Plan for these shapes and options, and what tells its layer from others."""
+        known: dict[Any, Any] = local.__dict__.setdefault("known", {})
+        options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in self.options.items())
+        try:
+            return known[self.op, options, self.last, self.shapes]
+        except (KeyError, TypeError):  # TypeError: an option that cannot be part of a key
+            pass
+        seen = [None if shape is None else Shaped(tuple(shape)) for shape in self.shapes]
+        if self.last:
+            seen[0] = Shaped(tuple(self.arrays[0].shape[axis] for axis in TO_NCHW))
+        plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **self.options)
+        param = LayerParameter(name=self.op.__name__, type=plan.type, **plan.parameter)  # type: ignore[attr-defined]
+        channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
+        key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
+        if len(known) >= KNOWN:
+            known.clear()
+        with suppress(TypeError):
+            known[self.op, options, self.last, self.shapes] = plan, key
+        return plan, key
+
     def permuted(self, array: Any, order: Sequence[int], to: Any = None) -> Any:
         """Axis k of the result is axis order[k] of the array."""
-        if array.ndim != 4:
-            raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(array.shape)}")
         shape = [array.shape[axis] for axis in order]
         steps = strides(array.shape)
         made = self.device.empty(shape, array.dtype) if to is None else to
@@ -130,17 +179,14 @@ class Call:
 
     def find(self) -> Kept:
         """The layer of these parameters, from an earlier call or made now."""
-        plan = self.plan
-        param = LayerParameter(name=self.op.__name__, type=plan.type, **plan.parameter)  # type: ignore[attr-defined]
-        key = (
-            param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), self.device, self.dtype,
-            len(self.bottoms), self.bottoms[0].shape[1:2],
-        )  # fmt: skip
+        plan, last = self.plan, self.last and not self.turns
+        key = self.key, self.device, self.inner, last, len(self.bottoms)
         all_kept: OrderedDict[Any, Kept] = local.__dict__.setdefault("layers", OrderedDict())
         kept = all_kept.pop(key, None)
         if kept is None:
-            layer = make_layer(param, device=self.device, dtype=self.dtype)
-            for name, value in plan.attributes.items():
+            layer = make_layer(LayerParameter.FromString(self.key[0]), device=self.device, dtype=self.inner)
+            attributes = {**plan.attributes, **({"last": last} if plan.last else {})}
+            for name, value in attributes.items():
                 setattr(layer, name, value)
             check_arity(layer, len(self.bottoms), 1)
             layer.setup(self.bottoms, self.top)
@@ -152,9 +198,15 @@ class Call:
 
     def bind(self) -> None:
         """Shapes the layer for this call, and gives it the learned blobs."""
-        with self.kept.lock:
-            self.kept.user, self.kept.ran = self.token, False
-            self.layer.reshape(self.bottoms, self.top)
+        kept = self.kept
+        with kept.lock:
+            kept.user, kept.ran = self.token, False
+            if kept.shapes == self.shapes:
+                self.top[0].reshape(*kept.top)
+            else:
+                kept.shapes = None  # until it is done
+                self.layer.reshape(self.bottoms, self.top)
+                kept.shapes, kept.top = self.shapes, self.top[0].shape
             learned: list[Any] = [self.arrays[i] for i in self.plan.blobs if self.arrays[i] is not None]
             for blob, array in zip(self.layer.blobs, learned, strict=True):
                 if blob.shape != tuple(array.shape):
@@ -169,39 +221,46 @@ class Call:
         self.kept.ran = True
 
     def blob(self, array: Any) -> Blob:
-        made = Blob((), self.dtype, self.device)
+        made = Blob((), array.dtype, self.device)
         made.borrow(array)
         return made
 
     def forward(self) -> Any:
         top = self.top[0]
-        image = self.last and len(top.shape) == 4
-        shape = [top.shape[axis] for axis in TO_NHWC] if image else top.shape
-        result, ours = self.results.empty(shape, self.outer)
-        direct = not image and self.outer == self.dtype
+        image = len(top.shape) == 4
+        result, ours, direct = self.room(top.shape, self.turns and image)
         if direct and top.count:
             top.borrow(ours)
         with self.kept.lock:
             self.run()
         if not direct and top.count:
-            self.hand_over(top.data, ours, image)
+            self.hand_over(top.data, ours, self.turns and image)
         self.device.synchronize()
-        return result
+        return arrays.turned(result, TO_NCHW) if self.turned and image else result
 
-    def hand_over(self, made: Any, ours: Any, image: bool) -> None:
+    def room(self, shape: Sequence[int], turn: bool) -> tuple[Any, Any, bool]:
+        """A new array for the caller, the same as ours, and whether the layer may write straight into it; `shape`: the
+        layer's, `turn`: the caller has the channels last there, the layer not."""
+        shape = [shape[axis] for axis in TO_NHWC] if turn else shape
+        return *self.results.empty(shape, self.outer), not turn and self.outer == self.inner
+
+    def hand_over(self, made: Any, ours: Any, turn: bool) -> None:
         """Writes what the layer made into the result, in its layout and dtype."""
-        if image:
-            made = self.permuted(made, TO_NHWC, ours if self.outer == self.dtype else None)
+        if turn:
+            made = self.permuted(made, TO_NHWC, ours if self.outer == self.inner else None)
         if made is not ours:
             ours[...] = np.asarray(made)
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
+        if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
+            return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
         top = self.top[0]
-        given = arrays.take(grad, self.device, self.dtype)
-        given = self.permuted(given, TO_NCHW) if self.last and len(top.shape) == 4 else given
+        image = len(top.shape) == 4
+        given = arrays.take(arrays.turned(grad, TO_NHWC) if self.turned and image else grad, self.device, self.inner)
+        given = self.permuted(given, TO_NCHW) if self.turns and image and given.ndim == 4 else given
         if tuple(given.shape) != top.shape:
-            raise BoxpressoError(f"{self.layer}: grad must be of the result's shape {top.shape} (NCHW), got {given.shape}")
+            raise BoxpressoError(f"{self.layer}: grad must be of the result's shape {top.shape}, got {given.shape}")
         with self.kept.lock:
             if self.kept.user is not self.token:
                 self.bind()
@@ -227,21 +286,20 @@ class Call:
             if not wanted[i]:
                 made.append(None)
                 continue
-            image = self.last and i == 0
-            shape = [array.shape[axis] for axis in TO_NHWC] if image else array.shape
-            result, ours = self.results.empty(shape, self.outer)
-            made.append(result)
-            if image or self.outer != self.dtype:
-                after.append((blob, ours, image))
+            turn = self.turns and i == 0
+            result, ours, direct = self.room(array.shape, turn)
+            made.append(arrays.turned(result, TO_NCHW) if self.turned and i == 0 else result)
+            if not direct:
+                after.append((blob, ours, turn))
             elif blob.count:
                 blob.borrow(ours, diff=True)
             if learned:
                 blob.diff.fill(0)  # a layer adds to these
         self.layer.param_propagate_down = learn
         self.layer.backward(self.top, down, self.bottoms)
-        for blob, ours, image in after:
+        for blob, ours, turn in after:
             if blob.count:
-                self.hand_over(blob.diff, ours, image)
+                self.hand_over(blob.diff, ours, turn)
         self.device.synchronize()
         return made
 
@@ -249,3 +307,4 @@ class Call:
 def forget() -> None:
     """Gives back the memory of the layers that this thread has kept."""
     local.__dict__.pop("layers", None)
+    local.__dict__.pop("known", None)

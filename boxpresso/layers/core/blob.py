@@ -185,6 +185,8 @@ class Blob:
 
     def reshape(self, *shape: int) -> None:
         """Gives another shape; memory is kept while it is large enough. Raises LayerError for a size that cannot be."""
+        if shape == self.shape:
+            return
         if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             shape = tuple(shape[0])
         shape = tuple(int(s) for s in shape)
