@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,28 +12,49 @@ from typing import Any
 
 from .layers.core.batches import BatchLayer
 from .net import Solver
+from .net.ranks import open_ranks
 from .net.solver import glog
 from .proto.errors import BoxpressoError
 
 
 def train(args: Namespace) -> int:
-    """Trains to max_iter. SIGINT ends it after the iteration with a snapshot, a second one at once; SIGHUP snapshots."""
+    """Trains to max_iter. SIGINT ends it after the iteration with a snapshot, a second one at once; SIGHUP snapshots.
+
+    Under mpirun this process is one rank of several: a signal to any of them counts for all, and the first one writes.
+    """
     if args.weights and args.snapshot:
         raise BoxpressoError("--weights and --snapshot exclude each other: a snapshot names its own weights")
-    weights = args.weights.split(",") if args.weights else ()
-    solver = Solver(
-        args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
-        python_layers=args.python_layers,
-    )  # fmt: skip
-    glog(f"Training on {solver.net.device.name}: {solver.net!r}")
-    for report in solver.net.copied:
-        glog(f"Copied {len(report.matched)} layers from {report.path}")
-    with signals(solver), progress(solver):
-        solver.solve(args.snapshot)
-    for layer in solver.net.layers:
-        if isinstance(layer, BatchLayer):
-            glog(f"{layer} kept the net waiting {layer.waited:.1%} of the time; {len(layer.broken)} broken records skipped")
+    ranks = open_ranks()
+    with ranks.together():
+        weights = args.weights.split(",") if args.weights else ()
+        solver = Solver(
+            args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
+            python_layers=args.python_layers, ranks=ranks,
+        )  # fmt: skip
+        with signals(solver), progress(solver):
+            run(solver, args.snapshot)
     return 0
+
+
+def run(solver: Solver, snapshot: str | None) -> None:
+    """Trains, with lines in the log about the device before and about the waiting after."""
+    net, ranks = solver.net, solver.ranks
+    log = glog if ranks.rank == 0 else lambda line: None
+    log(f"Training on {net.device.name}: {net!r}")
+    if ranks.size > 1:
+        for line in ranks.describe(net.device.name):
+            log(line)
+    for report in net.copied:
+        log(f"Copied {len(report.matched)} layers from {report.path}")
+    begun = time.perf_counter()
+    solver.solve(snapshot)
+    lapse = time.perf_counter() - begun
+    for layer in net.layers:
+        if isinstance(layer, BatchLayer):
+            log(f"{layer} kept the net waiting {layer.waited:.1%} of the time; {len(layer.broken)} broken records skipped")
+    if solver.reduction:
+        sent, share = solver.reduction.bytes / 1e6, solver.reduction.waited / lapse
+        log(f"{sent:.1f} MB of gradients an iteration kept rank 0 waiting for the other ranks {share:.1%} of the time")
 
 
 @contextmanager
@@ -69,10 +91,10 @@ def progress(solver: Solver) -> Iterator[None]:
         yield
         return
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if solver.ranks.rank or not console.is_terminal:
         yield
         return
-    images = solver.param.iter_size * next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
+    images = solver.ranks.size * solver.param.iter_size * next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
     bar = Progress(
         BarColumn(),
         MofNCompleteColumn(),

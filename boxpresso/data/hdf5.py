@@ -65,8 +65,13 @@ class Rows:
         """Goes on with a row, counted from the first one of all rounds."""
         self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
         self._load()
-        while self.taken < row:
-            self._advance(min(row - self.taken, len(self.arrays[0]) - self.row))
+        self.skip(row)
+
+    def skip(self, rows: int) -> None:
+        """Passes over so many rows."""
+        end = self.taken + rows
+        while self.taken < end:
+            self._advance(min(end - self.taken, len(self.arrays[0]) - self.row))
 
     def _advance(self, rows: int) -> None:
         self.row, self.taken = self.row + rows, self.taken + rows

@@ -14,7 +14,11 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
 
     hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }: source lists HDF5 files, one per line; shuffle
     draws another order of files, and of the rows in each, for each round. There is no transform_param. Source: Caffe.
+    `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks) where several processes train together: each
+    takes every ranks-th batch.
     """
+
+    _share = (0, 1)
 
     def setup(self, bottom, top) -> None:
         param = self.param.hdf5_data_param
@@ -31,19 +35,30 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
 
     @property
     def batch_number(self) -> int:
-        """The number of the next batch; set it to resume."""
-        return self.rows.taken // self.param.hdf5_data_param.batch_size
+        return self.rows.taken // (self.param.hdf5_data_param.batch_size * self._share[1])
 
     @batch_number.setter
     def batch_number(self, number: int) -> None:
-        self.rows.seek(number * self.param.hdf5_data_param.batch_size)
+        rank, ranks = self._share
+        self.rows.seek((number * ranks + rank) * self.param.hdf5_data_param.batch_size)
+
+    @property
+    def share(self) -> tuple[int, int]:
+        return self._share
+
+    @share.setter
+    def share(self, share: tuple[int, int]) -> None:
+        number, self._share = self.batch_number, share
+        self.batch_number = number
 
     def reshape(self, bottom, top) -> None:
         """The tops keep the shapes of the files."""
 
     def forward(self, bottom, top) -> None:
+        batch, ranks = self.param.hdf5_data_param.batch_size, self._share[1]
         try:
-            arrays = self.rows.take(self.param.hdf5_data_param.batch_size)
+            arrays = self.rows.take(batch)
+            self.rows.skip((ranks - 1) * batch)
         except DataError as error:
             self.need(False, str(error))
         for blob, array in zip(top, arrays):

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Union
@@ -76,6 +76,7 @@ class Net:
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[tuple[Any, ...]] = []
         self.copied: list[Any] = []  # what copy_from reported, file by file
+        self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer that backward left
         self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
@@ -218,6 +219,8 @@ class Net:
             first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
+                for left in self.after_backward:
+                    left(i)
             wanted = list(self.inputs) if end is None else self.names[last][0]
             return {name: np.array(self._blob(name).diff) for name in [*wanted, *(diffs or ())]}
 

@@ -16,6 +16,7 @@ from ..data.evaluation import METHODS, average_precision, curves_of_rows
 from ..proto import NetParameter, NetState, SolverParameter, read_net, read_solver
 from ..proto.errors import ModelError
 from .net import Net
+from .ranks import Ranks, Reduction
 from .rates import Rates
 from .state import read_state, write_state
 from .updates import Step, kernels, method, square_sum
@@ -37,6 +38,7 @@ class Solver:
     then beside it. weights: files to start from, beside those that it names. device, deterministic: as for Net; None
     takes solver_mode: CPU as "cpu". feed: called with a net before each of its forward passes, for nets whose data come
     from Python. log: takes each log line; by default they go to standard error in Caffe's form. python_layers: as for Net.
+    ranks: of `open_ranks`, to train together with other processes; each makes the same Solver and the same calls.
 
     `net`, `test_nets`, `iter`, `rate` (of the last update), `smoothed_loss`. Raises ModelError for what the prototxt says
     wrong.
@@ -53,12 +55,15 @@ class Solver:
         feed: Callable[[Net], None] | None = None,
         log: Log = glog,
         python_layers: Sequence[Any] = (),
+        ranks: Ranks | None = None,
     ) -> None:
+        self.ranks = ranks or Ranks()
+        first = self.ranks.rank == 0
         if isinstance(source, SolverParameter):
             self.param, self.folder = source, Path()
         else:
             self.param, self.folder = read_solver(source), Path(source).parent
-        self.feed, self.log = feed, log
+        self.feed, self.log = feed, log if first else lambda line: None
         self.method, self.rates = method(self.param), Rates(self.param)
         if self.param.iter_size < 1 or self.param.average_loss < 1:
             raise ModelError(
@@ -66,14 +71,17 @@ class Solver:
             )
         if device is None and self.param.HasField("solver_mode") and self.param.solver_mode == SolverParameter.CPU:
             device = "cpu"
+        seed = self.param.random_seed if self.param.random_seed >= 0 else None
+        if seed is None and self.ranks.size > 1:
+            seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options = {
-            "device": device, "deterministic": deterministic, "dtype": dtype, "python_layers": python_layers,
-            "seed": self.param.random_seed if self.param.random_seed >= 0 else None,
+            "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
+            "python_layers": python_layers, "seed": seed,
         }  # fmt: skip
         files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
         files = [self._find(path) for path in self.param.weights] + files
-        self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files)
-        self.test_nets = self._test_nets()
+        self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files if first else ())
+        self.test_nets = self._test_nets() if first else []  # as in Caffe one rank tests, and the others wait
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
         self.losses: list[float] = []
         self.history = [
@@ -81,7 +89,12 @@ class Solver:
             for blob, _, _ in self.net.learnable
         ]
         self.net.device.build(kernels, self.net.dtype)
-        self.stopping = self.snapshot_wanted = False
+        self.stopping = self.snapshot_wanted = False  # what this process was asked to do
+        self.stopped = False  # what it does, with all other ranks
+        self.started, self.ranks.rescue = 0, self._rescue
+        self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
+        self.ranks.settle(self.net)
+        self.ranks.spread(self._weights())
         self.callbacks: list[tuple[Callable[[], None] | None, Callable[[], None] | None]] = []
 
     # The nets
@@ -127,7 +140,8 @@ class Solver:
     def add_callback(
         self, on_start: Callable[[], None] | None = None, on_gradients: Callable[[], None] | None = None
     ) -> None:
-        """on_start runs before each iteration, on_gradients when its gradients are there and not yet used."""
+        """on_start runs before each iteration, on_gradients when its gradients are there and not yet used: the sums over
+        iter_size passes and over all ranks."""
         self.callbacks.append((on_start, on_gradients))
 
     def step(self, iterations: int) -> None:
@@ -135,7 +149,8 @@ class Solver:
         p, stop = self.param, self.iter + iterations
         self.losses, self.smoothed_loss, first = [], 0.0, self.iter
         shown, clock = self.iter, time.perf_counter()
-        while self.iter < stop and not self.stopping:
+        self.stopped = self.stopping and self.reduction is None
+        while self.iter < stop and not self.stopped:
             self.net.clear_param_diffs()
             if p.test_interval and self.iter % p.test_interval == 0 and (self.iter or p.test_initialization):
                 self.test()
@@ -144,7 +159,8 @@ class Solver:
                     start()
             display = p.display > 0 and self.iter % p.display == 0
             self.net.debug_info = bool(display and p.debug_info)
-            self._smooth(sum(self._pass() for _ in range(p.iter_size)) / p.iter_size, first)
+            loss, agreed = self._passes()
+            self._smooth(loss, first)
             if display:
                 lapse = time.perf_counter() - clock
                 speed = (self.iter - shown) / lapse if lapse else 0.0
@@ -157,10 +173,14 @@ class Solver:
             for _, gradients in self.callbacks:
                 if gradients:
                     gradients()
+            self.ranks.updating = True
             self._update(display)
             self.iter += 1
-            if self.snapshot_wanted or (p.snapshot > 0 and self.iter % p.snapshot == 0):
-                self.snapshot_wanted = False
+            self.ranks.updated()
+            self.stopped, wanted = agreed or (self.stopping, self.snapshot_wanted)
+            if wanted or (p.snapshot > 0 and self.iter % p.snapshot == 0):
+                self.snapshot_wanted = self.snapshot_wanted and not wanted
+                self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
                 self.snapshot()
 
     def solve(self, resume: Source | None = None) -> None:
@@ -172,21 +192,23 @@ class Solver:
             self.restore(resume)
         self.stopping, first = False, self.iter
         self.step(p.max_iter - self.iter)
+        self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
         if p.snapshot_after_train and p.HasField("snapshot_prefix") and not (p.snapshot and self.iter % p.snapshot == 0):
             self.snapshot()
-        if self.stopping:
+        if self.stopped:
             self.log("Optimization stopped early.")
             return
         if p.display and self.iter % p.display == 0:
             self._forward(self.net)
-            self._smooth(self.net.loss(), first)
+            self._smooth(self.ranks.mean(self.net.loss()), first)
             self.log(f"Iteration {self.iter}, loss = {self.smoothed_loss:.6g}")
         if p.test_interval and self.iter % p.test_interval == 0:
             self.test()
         self.log("Optimization Done.")
 
     def stop(self, snapshot: bool = False) -> None:
-        """Ends `step` and `solve` after the iteration that is running; safe to call from a signal handler."""
+        """Ends `step` and `solve` after the iteration that is running, or with several ranks, of which one is enough, after
+        the next; safe to call from a signal handler."""
         self.stopping, self.snapshot_wanted = True, snapshot
 
     def test(self) -> list[dict[str, np.ndarray]]:
@@ -261,11 +283,20 @@ class Solver:
             self.feed(net)
         net.forward(end=net.layer_names[-1])
 
-    def _pass(self) -> float:
-        self._forward(self.net)
-        loss = self.net.loss()
-        self.net.backward()
-        return loss
+    def _passes(self) -> tuple[float, tuple[bool, bool] | None]:
+        """iter_size forward and backward passes. Returns the mean loss, over all ranks, and where there are others whether
+        any was asked to stop and to write a snapshot."""
+        p, loss = self.param, 0.0
+        for turn in range(p.iter_size):
+            self._forward(self.net)
+            loss += self.net.loss()
+            if self.reduction and turn == p.iter_size - 1:
+                self.reduction.begin(loss, self.stopping, self.snapshot_wanted)
+            self.net.backward()
+        if self.reduction is None:
+            return loss / p.iter_size, None
+        loss, *agreed = self.reduction.finish()
+        return loss / p.iter_size, (agreed[0], agreed[1])
 
     def _smooth(self, loss: float, first: int) -> None:
         """The mean of the last average_loss losses of this call of `step`."""
@@ -284,9 +315,9 @@ class Solver:
         self.rate = self.rates.at(self.iter, self.smoothed_loss)
         if display:
             self.log(f"Iteration {self.iter}, lr = {self.rate:.6g}")
-        scale = 1 / p.iter_size
+        scale = 1 / p.iter_size / self.ranks.size  # the mean over ranks, as in Caffe
         if p.clip_gradients >= 0:
-            norm = sum(square_sum(blob) for blob, _, _ in self.net.learnable) ** 0.5
+            norm = sum(square_sum(blob) for blob, _, _ in self.net.learnable) ** 0.5 / self.ranks.size
             if norm > p.clip_gradients:
                 self.log(
                     f"Gradient clipping: scaling down gradients (L2 norm {norm:.6g} > {p.clip_gradients:.6g}) "
@@ -314,7 +345,7 @@ class Solver:
     def snapshot(self) -> tuple[Path, Path]:
         """Writes the weights and the solver's state, named after snapshot_prefix and the iteration; all of each or nothing.
 
-        snapshot_format: HDF5 adds ".h5" to both names. Returns the two paths.
+        snapshot_format: HDF5 adds ".h5" to both names. Returns the two paths. Of several ranks number 0 writes.
         """
         if not self.param.HasField("snapshot_prefix"):
             raise ModelError("solver: a snapshot needs snapshot_prefix, the start of its file names")
@@ -322,6 +353,8 @@ class Solver:
         suffix = ".h5" if hdf5 else ""
         model = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.caffemodel{suffix}")
         state = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.solverstate{suffix}")
+        if self.ranks.rank:
+            return model, state
         self.log(f"Snapshotting to {'HDF5' if hdf5 else 'binary proto'} file {model}")
         self.net.save(model)
         self.log(f"Snapshotting solver state to {'HDF5' if hdf5 else 'binary proto'} file {state}")
@@ -330,7 +363,22 @@ class Solver:
         return model, state
 
     def restore(self, path: Source) -> None:
-        """Continues from a .solverstate (or .solverstate.h5) and the weights that it names, or that lie beside it."""
+        """Continues from a .solverstate (or .solverstate.h5) and the weights that it names, or that lie beside it.
+
+        Of several ranks number 0 reads. How many there are may be another number than before.
+        """
+        if self.ranks.rank == 0:
+            self._read(path)
+        rates = self.rates
+        state = self.ranks.common((self.iter, rates.step, rates.lowest, rates.last_event))
+        self.iter, rates.step, rates.lowest, rates.last_event = state
+        self.started = self.iter
+        self.ranks.spread([*self._weights(), *(array for kept in self.history for array in kept)])
+        for layer in self.net.layers:
+            if hasattr(layer, "batch_number"):  # a layer that makes batches goes on with the one that would have come next
+                layer.batch_number = self.iter * self.param.iter_size
+
+    def _read(self, path: Source) -> None:
         state = read_state(path)
         count = len(self.history)
         wanted = [np.shape(kept[k]) for k in range(self.method.arrays) for kept in self.history]
@@ -347,7 +395,25 @@ class Solver:
             target = self.history[i % count][i // count]
             target[...] = array.reshape(target.shape)
         self.iter = state.iter
-        for layer in self.net.layers:
-            if hasattr(layer, "batch_number"):  # a layer that makes batches goes on with the one that would have come next
-                layer.batch_number = self.iter * self.param.iter_size
         self.rates.step, self.rates.lowest, self.rates.last_event = state.step, state.lowest, state.last_event
+
+    # Several ranks
+
+    def _weights(self) -> list[Any]:
+        """The data of every parameter, running statistics included."""
+        return [blob.data for layer in self.net.layers for blob in layer.blobs]
+
+    def _learned(self) -> list[Any]:
+        """What all ranks have alike, to the bit: what is learned, and the history. Statistics of BatchNorm are a rank's own."""
+        rows = zip(self.net.learnable, self.history)
+        return [array for (blob, lr_mult, _), kept in rows if lr_mult for array in (blob.data, *kept)]
+
+    def _rescue(self) -> str:
+        """Where the job ends before its time: saves the last finished iteration. Returns what there is to resume from."""
+        if self.ranks.updating:
+            return f"it ended amid the update of iteration {self.iter}, of which no snapshot is written"
+        if self.iter == self.started:
+            return "nothing was learned that could be saved"
+        if not self.param.HasField("snapshot_prefix"):
+            return f"what {self.iter} iterations learned is lost: the solver has no snapshot_prefix"
+        return f"{self.snapshot()[1]} resumes after iteration {self.iter}"
