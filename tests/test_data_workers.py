@@ -295,8 +295,7 @@ def test_a_dead_worker_is_an_error_of_its_layer(tmp_path):
     rig.forward()
     os.kill(pids(rig)[0], signal.SIGTERM)
     with pytest.raises(LayerError, match=r"Data layer 'layer': worker process \d+ was ended by SIGTERM"):
-        for _ in range(9):
-            rig.forward()
+        [rig.forward() for _ in range(9)]
     rig.forward()
     rig.layer.close()
 
