@@ -121,6 +121,31 @@ def test_resuming_gives_the_same_bits(type, format, tmp_path):
     assert whole.rate == other.rate
 
 
+def test_resuming_draws_what_would_have_been_drawn(tmp_path):
+    """DummyData, stochastic pooling and both dropouts go on as if there had been no end, in another Solver too."""
+    net = """layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param {
+        shape { dim: 2 dim: 3 dim: 6 dim: 6 } shape { dim: 2 dim: 4 } data_filler { type: "gaussian" } } }
+      layer { name: "channels" type: "SpatialDropout" bottom: "x" top: "channels" spatial_dropout_param { dropout_ratio: 0.5 } }
+      layer { name: "positive" type: "AbsVal" bottom: "channels" top: "positive" }
+      layer { name: "pool" type: "Pooling" bottom: "positive" top: "pool" pooling_param { pool: STOCHASTIC kernel_size: 2 stride: 2 } }
+      layer { name: "drop" type: "Python" bottom: "pool" top: "drop"
+        python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" param_str: "{p: 0.5, phase: TRAIN}" } }
+      layer { name: "half" type: "Dropout" bottom: "drop" top: "half" }
+      layer { name: "fc" type: "InnerProduct" bottom: "half" top: "fc" inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+      layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
+    param = parse_solver(f'base_lr: 0.1 lr_policy: "fixed" iter_size: 2 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU')
+    param.train_net_param.CopyFrom(parse_net(net))
+    whole, other = (Solver(param, log=lambda line: None) for _ in range(2))
+    whole.step(4)
+    _, state = whole.snapshot()
+    whole.step(4)
+    for resumed in (other, whole):
+        expected = np.array(whole.net.params["fc"][0].data)
+        resumed.restore(state)
+        resumed.step(4)
+        np.testing.assert_array_equal(resumed.net.params["fc"][0].data, expected)
+
+
 def test_caffes_own_snapshots_are_read(tmp_path):
     for name in ("adam_iter_size2", "sgd_plateau", "adadelta_wd"):
         case = recorded(need(f"golden/solver/{name}.npz"))

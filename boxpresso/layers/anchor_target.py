@@ -64,6 +64,7 @@ class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
 
     def forward(self, bottom, top) -> None:
         height, width = bottom[0].shape[2:]
+        self.drawn = self.draws()
         truth = np.asarray(bottom[1].data).astype(np.float64)
         info = np.asarray(bottom[2].data).reshape(-1)
         every = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
@@ -109,7 +110,7 @@ class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
         """Makes all but `most` of that label -1, at random."""
         mine = np.flatnonzero(labels == label)
         if len(mine) > most:
-            labels[self.rng.choice(mine, size=len(mine) - most, replace=False)] = -1
+            labels[self.drawn.choice(mine, size=len(mine) - most, replace=False)] = -1
 
     def weights(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Inside and outside weights (A, columns) for these labels."""

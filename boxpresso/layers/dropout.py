@@ -29,7 +29,6 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
         self.identity = not self.drops and self.scale == 1
         self.threshold = min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
-        self.iteration = 0  # counts the forwards
 
     def reshape(self, bottom, top) -> None:
         if top[0] is bottom[0]:
@@ -40,7 +39,7 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
             top[0].reshape(*bottom[0].shape)
 
     def forward(self, bottom, top) -> None:
-        self.iteration = (self.iteration + 1) % 2**32
+        self.pass_number = (self.pass_number + 1) % 2**32
         self.pass_on(bottom[0].data, top[0].data)
 
     def backward(self, top, propagate_down, bottom) -> None:
@@ -50,6 +49,6 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
     def pass_on(self, source, target) -> None:
         """Data upwards or gradients downwards: the same elements pass, at the same scale."""
         if self.drops:
-            self.kernels.dropout(source.size, source, target, self.key, self.iteration, self.threshold, self.scale)
+            self.kernels.dropout(source.size, source, target, self.key, self.pass_number, self.threshold, self.scale)
         elif not self.identity:
             self.kernels.dropout_scale(source.size, source, target, self.scale)

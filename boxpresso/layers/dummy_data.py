@@ -42,9 +42,10 @@ class DummyData(Layer, type="DummyData", bottoms=0, tops=(1, None)):
         """The tops keep the shapes that setup gave them."""
 
     def forward(self, bottom, top) -> None:
+        draws = self.draws()
         for blob, filler in zip(top, self.fillers, strict=True):
             if filler is not None and filler.type != "constant":
-                blob.data[...] = fill(blob.shape, filler, self.rng, self.dtype)
+                blob.data[...] = fill(blob.shape, filler, draws, self.dtype)
 
     def backward(self, top, propagate_down, bottom) -> None:
         """There is no bottom."""

@@ -61,7 +61,6 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
             self.need(fits, f"the padding must be smaller than the kernel, got {self.pad} and {self.kernel}")
         self.down = not p.ceil_mode or p.round_mode == p.FLOOR
         self.key = int(self.rng.integers(2**32))
-        self.iteration = 0  # counts the forwards of STOCHASTIC
 
     def pair(self, name: str, both: str = "") -> tuple[int, int]:
         """A size for height and width, given once or for each."""
@@ -98,9 +97,9 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
     def forward(self, bottom, top) -> None:
         x, y, kernels = bottom[0].data, top[0].data, self.kernels
         if self.method == "STOCHASTIC":
-            self.iteration = (self.iteration + 1) % 2**32
+            self.pass_number = (self.pass_number + 1) % 2**32
             train = int(self.phase == "TRAIN")
-            kernels.stochastic(self.out_rows, x, y, self.places(top), self.shape, train, self.key, self.iteration)
+            kernels.stochastic(self.out_rows, x, y, self.places(top), self.shape, train, self.key, self.pass_number)
         elif self.wide:
             (kernels.max_wide if self.method == "MAX" else kernels.mean_wide)(top[0].count, x, y, self.shape)
         else:

@@ -110,7 +110,7 @@ class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
-        s = self.settings
+        s, draws = self.settings, self.draws()
         if len(truth):
             shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
             matched, most = shared.argmax(1), shared.max(1)
@@ -123,9 +123,9 @@ class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
         whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
         count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
         if len(objects):
-            objects = self.rng.choice(objects, size=count, replace=False)
+            objects = draws.choice(objects, size=count, replace=False)
         if len(others):
-            others = self.rng.choice(others, size=int(min(whole - count, len(others))), replace=False)
+            others = draws.choice(others, size=int(min(whole - count, len(others))), replace=False)
         chosen = np.append(objects, others)
         return chosen, matched[chosen], count
 

@@ -165,7 +165,9 @@ class Python(Layer, type="Python"):
 
     def forward(self, bottom, top) -> None:
         if self.inner:
+            self.inner.pass_number = self.pass_number
             self.inner.forward(bottom, top)
+            self.pass_number = self.inner.pass_number
         else:
             self.user.forward(views(bottom), views(top))
 

@@ -32,7 +32,6 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
         self.drops = ratio > 0 and s["phase"] == "TRAIN"
         self.scale, self.threshold = 1 / (1 - ratio), min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32))
-        self.iteration = 0  # counts the forwards
 
     def reshape(self, bottom, top) -> None:
         self.need(len(bottom[0].shape) >= 2, f"bottom must have 2 axes or more, got {bottom[0].shape}")
@@ -41,7 +40,7 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
         self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
 
     def forward(self, bottom, top) -> None:
-        self.iteration = (self.iteration + 1) % 2**32
+        self.pass_number = (self.pass_number + 1) % 2**32
         self.pass_on(bottom[0].data, top[0].data)
 
     def backward(self, top, propagate_down, bottom) -> None:
@@ -52,5 +51,5 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
         """Data upwards or gradients downwards: the same channels pass, at the same scale."""
         if self.drops and self.inner:
             self.kernels.spatial_dropout(
-                self.planes, source, target, self.inner, self.key, self.iteration, self.threshold, self.scale
+                self.planes, source, target, self.inner, self.key, self.pass_number, self.threshold, self.scale
             )

@@ -12,7 +12,7 @@ import importlib
 import pkgutil
 import threading
 from collections.abc import Sequence
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, Union, cast
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Layer:
     in_place: ClassVar[bool]
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
+    pass_number = 0  # how many forwards there were, of a layer that draws in each; Solver.restore sets it
 
     def __init_subclass__(
         cls,
@@ -126,6 +127,14 @@ class Layer:
             "bottom that parameters depend on cannot change after setup",
         )
         return blob
+
+    def draws(self) -> np.random.Generator:
+        """Random numbers for this forward. They depend on the seed and on how many forwards there were, so that a training that
+        resumes draws what it would have drawn. A RandomState in place of `rng`, as old programs have, just goes on."""
+        self.pass_number += 1
+        if not isinstance(self.rng, np.random.Generator):
+            return self.rng
+        return np.random.Generator(cast(np.random.PCG64, self.rng.bit_generator).jumped(self.pass_number))
 
     def axes(self, blob: Blob, count: int, what: str = "bottom") -> tuple[int, ...]:
         """The shape of a blob that must have `count` axes."""
