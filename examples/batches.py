@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from itertools import count
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def ahead(draw: Callable[[int], T], workers: int = 2, depth: int = 8) -> Iterator[T]:
+def ahead(draw: Callable[[int], T], workers: int = 2, depth: int = 8) -> Generator[T, None, None]:
     """draw(0), draw(1) and so on without end, in order; at most `depth` are waiting. With 0 workers they are drawn here."""
     if workers == 0:
         yield from map(draw, count())

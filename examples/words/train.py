@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +52,9 @@ def batch(stream: int, seed: int, number: int) -> Batch:
     return {"data": data, "rois": rois.astype(np.float32), "text": np.array(text, np.float32)}
 
 
-def feeder(seed: int, workers: int) -> Callable[[Net], None]:
-    """What Solver calls before each pass: scenes to learn from for the train net, others for the test net."""
-    batches = {
-        "TRAIN": ahead(partial(batch, LEARN, seed), workers),
-        "TEST": ahead(partial(batch, CHECK, seed), 0),
-    }
+def feeder(learn: Iterator[Batch], seed: int) -> Callable[[Net], None]:
+    """What Solver calls before each pass: these batches for the train net, others to look at for the test net."""
+    batches = {"TRAIN": learn, "TEST": map(partial(batch, CHECK, seed), count())}
 
     def feed(net: Net) -> None:
         for name, values in next(batches[net.phase]).items():
@@ -127,8 +126,9 @@ def main() -> None:
     param = read_solver(HERE / "solver.prototxt")
     param.net, param.random_seed = str(HERE / "train.prototxt"), args.seed
     param.max_iter = param.max_iter if args.iterations is None else args.iterations
-    with logged(args.out / "words.log") as log:
-        solver = Solver(param, device=args.device, feed=feeder(args.seed, args.workers), log=log)
+    learn = ahead(partial(batch, LEARN, args.seed), args.workers)
+    with logged(args.out / "words.log") as log, closing(learn):
+        solver = Solver(param, device=args.device, feed=feeder(learn, args.seed), log=log)
         with progress(solver):
             solver.solve()
     solver.net.save(args.out / "words.caffemodel")
