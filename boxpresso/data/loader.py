@@ -113,11 +113,11 @@ def cores() -> int:
 class Loader:
     """`next()` gives one batch after another, made `ahead` of time by `workers`; who they are changes nothing but the speed.
 
-    workers: as `chosen` reads them. "auto" makes the first batch in this thread, and looks at what it cost: cheap ones are
-    made by threads, others by processes. refuse: whether a record that cannot be read is an error; otherwise the one after
-    it takes its place, it is counted in `broken` (number: what was wrong) and named in one warning. `batch` is the number
-    of the next batch and may be set, to resume. `waited` is the share of the time since the first batch that `next` has
-    spent waiting.
+    workers: as `chosen` reads them. "auto" makes the first two batches in this thread, and looks at what they cost: cheap
+    ones are made by threads, others by processes. refuse: whether a record that cannot be read is an error; otherwise the
+    one after it takes its place, it is counted in `broken` (number: what was wrong) and named in one warning. `batch` is the
+    number of the next batch and may be set, to resume. `waited` is the share of the time since the first batch that `next`
+    has spent waiting.
     """
 
     def __init__(
@@ -129,6 +129,7 @@ class Loader:
         self.ahead = max(ahead, 1)
         self.broken: dict[int, str] = {}
         self.waiting, self._started = 0.0, 0.0
+        self._costs: list[float] = []  # seconds of a core for the batches that "auto" looks at
         self._number = self._asked = 0  # of the next batch that is given, and of the next one that is asked for
         self._pool: Here | Threads | Processes | None = None
         self._end: Any = None
@@ -170,9 +171,11 @@ class Loader:
             arrays, broken = self._ahead().give()
             self._number += 1
             if self.kind == "auto":
-                heavy = time.thread_time() - used > HEAVY
-                self.kind = "processes" if heavy and portable(self.maker.source) else "threads"
+                self._costs.append(time.thread_time() - used)
+            if self.kind == "auto" and len(self._costs) == 2:  # the first one also loads code
+                heavy = min(self._costs) > HEAVY and portable(self.maker.source)
                 self.close()
+                self.kind = "processes" if heavy else "threads"
             self._ahead()
         except BaseException:  # an interrupt, too, may leave a batch half received
             self.close()
