@@ -3,9 +3,14 @@
     python benchmarks/regions.py            # a few minutes
     python benchmarks/regions.py roi_align  # only rows with this word
 
-Peers are used where they import (pip install onnx onnxruntime openvino torch torchvision). float32, NCHW in and out, so
-the transposition to channels last is counted; all programs on the same number of threads; medians of interleaved calls,
-each of which allocates its result as its callers would. On a shared machine only the ratios mean something.
+Peers are used where they import (pip install onnx onnxruntime openvino torch torchvision), and said to be missing where not.
+mmcv's and detectron2's operators too: as `mmcv` and `detectron2`, or as extensions `mmcv_cpu` and `detectron2_cpu` on
+PYTHONPATH that bind their CPU kernels alone (roi_align_forward, roi_align_rotated_forward and so on, with their arguments).
+
+float32, NCHW in and out, so the transposition to channels last is counted; all programs on the same number of threads, each
+with its own settings else; medians of interleaved calls, each of which allocates its result as its callers would. Some
+programs' threads spin for some milliseconds after a call. That is charged to nobody: each call waits until the process is
+idle. On a shared machine only the ratios mean something.
 
 The shapes are those of the mlu-ops design note (pooled 7 x 7). Few regions are bound by the bytes of the pixels that they
 touch, many regions by arithmetic: 4 products a sample and channel, or less where the average is taken separably.
@@ -40,6 +45,8 @@ def peer(name: str) -> Any:
 
 
 torch, torchvision, onnx, ort, ov = (peer(n) for n in ("torch", "torchvision", "onnx", "onnxruntime", "openvino"))
+mmcv = torch and (peer("mmcv._ext") or peer("mmcv_cpu"))
+detectron2 = torch and (peer("detectron2._C") or peer("detectron2_cpu"))
 
 
 def regions(shape: tuple[int, ...], count: int, scale: float) -> np.ndarray:
@@ -75,6 +82,15 @@ def align(shape: tuple[int, ...], count: int, scale: float, ratio: int) -> dict[
         )  # fmt: skip
         feed = {"x": x, "r": rois[:, 1:].copy(), "b": rois[:, 0].astype(np.int64)}
         calls["onnxruntime"] = lambda: session.run(None, feed)
+    if mmcv:
+        none = torch.empty(0)
+
+        def theirs() -> Any:
+            out = torch.zeros(count, shape[1], 7, 7)
+            mmcv.roi_align_forward(tx, tr, out, none, none, 7, 7, scale, ratio, 1, True)
+            return out
+
+        calls["mmcv"] = theirs
     return calls
 
 
@@ -86,18 +102,57 @@ def align_backward(shape: tuple[int, ...], count: int, scale: float, ratio: int)
         tr, tg = torch.from_numpy(rois), torch.from_numpy(grad)
         back = torch.ops.torchvision._roi_align_backward
         calls["torchvision"] = lambda: back(tg, tr, scale, 7, 7, *shape, ratio or -1, True)
+    if mmcv:
+        none = torch.empty(0)
+
+        def theirs() -> Any:
+            diff = torch.zeros(shape)
+            mmcv.roi_align_backward(tg, tr, none, none, diff, 7, 7, scale, ratio, 1, True)
+            return diff
+
+        calls["mmcv"] = theirs
     return calls
 
 
 def rotated(shape: tuple[int, ...], count: int, scale: float, ratio: int) -> dict[str, Call]:
     x, rois = np.random.default_rng(1).standard_normal(shape, dtype=np.float32), turned(shape, count, scale)
-    return {"boxpresso": lambda: ops.roi_align_rotated(x, rois, 7, scale, ratio, True)}
+    calls: dict[str, Call] = {"boxpresso": lambda: ops.roi_align_rotated(x, rois, 7, scale, ratio, True)}
+    if mmcv:
+        tx, tr = torch.from_numpy(x), torch.from_numpy(rois)
+
+        def theirs() -> Any:
+            out = torch.zeros(count, shape[1], 7, 7)
+            mmcv.roi_align_rotated_forward(tx, tr, out, 7, 7, scale, ratio, True, False)
+            return out
+
+        calls["mmcv"] = theirs
+    if detectron2:
+        tx, td = torch.from_numpy(x), torch.from_numpy(in_degrees(rois))
+        calls["detectron2"] = lambda: detectron2.roi_align_rotated_forward(tx, td, scale, 7, 7, ratio)
+    return calls
 
 
 def rotated_backward(shape: tuple[int, ...], count: int, scale: float, ratio: int) -> dict[str, Call]:
     x, rois = np.random.default_rng(1).standard_normal(shape, dtype=np.float32), turned(shape, count, scale)
     grad = np.random.default_rng(2).standard_normal((count, shape[1], 7, 7), dtype=np.float32)
-    return {"boxpresso": lambda: ops.roi_align_rotated_backward(grad, x, rois, 7, scale, ratio, True)}
+    calls: dict[str, Call] = {"boxpresso": lambda: ops.roi_align_rotated_backward(grad, x, rois, 7, scale, ratio, True)}
+    if mmcv:
+        tg, tr = torch.from_numpy(grad), torch.from_numpy(rois)
+
+        def theirs() -> Any:
+            diff = torch.zeros(shape)
+            mmcv.roi_align_rotated_backward(tg, tr, diff, 7, 7, scale, ratio, True, False)
+            return diff
+
+        calls["mmcv"] = theirs
+    if detectron2:
+        tg, td = torch.from_numpy(grad), torch.from_numpy(in_degrees(rois))
+        calls["detectron2"] = lambda: detectron2.roi_align_rotated_backward(tg, td, scale, 7, 7, *shape, ratio)
+    return calls
+
+
+def in_degrees(rois: np.ndarray) -> np.ndarray:
+    return np.c_[rois[:, :5], np.degrees(rois[:, 5:])].astype(np.float32)
 
 
 def turned(shape: tuple[int, ...], count: int, scale: float) -> np.ndarray:
@@ -197,6 +252,15 @@ def rows() -> list[tuple[str, Call]]:
     return made
 
 
+def settle() -> None:
+    """Waits until no thread of this process runs: those of a call before may spin."""
+    for _ in range(100):
+        start = time.process_time()
+        time.sleep(0.005)
+        if time.process_time() - start < 0.0005:
+            return
+
+
 def main(words: list[str]) -> None:
     if torch:
         torch.set_num_threads(threads())
@@ -210,6 +274,7 @@ def main(words: list[str]) -> None:
         while turns < 2 or (turns < 15 and time.perf_counter() < end):
             turns += 1
             for name, call in calls.items():
+                settle()
                 start = time.perf_counter()
                 call()
                 times[name].append(time.perf_counter() - start)

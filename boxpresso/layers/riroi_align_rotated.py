@@ -40,11 +40,15 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=
             mixed.size, values, rows, mixed, self.channels, bins, self.orientations, self.batch, int(back)
         )
 
+    def unmixed(self, features, rows, shape):
+        """The averages before the orientations are shifted."""
+        pooled = self.scratch("pooled", *shape, dtype=self.dtype)
+        self.pool(features, rows, pooled)
+        return pooled
+
     def forward(self, bottom, top) -> None:
-        pooled = self.scratch("pooled", *top[0].shape, dtype=self.dtype)
         rows = widened(self, bottom[1].data, self.real)
-        self.pool(bottom[0].data, rows, pooled)
-        self.mix(pooled, rows, top[0].data, False)
+        self.mix(self.unmixed(bottom[0].data, rows, top[0].shape), rows, top[0].data, False)
 
     def backward(self, top, propagate_down, bottom) -> None:
         rows, diff = widened(self, bottom[1].data, self.real), self.scratch("diff", *top[0].shape, dtype=self.dtype)
@@ -52,8 +56,9 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=
         if propagate_down[0]:
             self.to_features(diff, rows, bottom[0].diff)
         if propagate_down[1]:
-            self.to_regions(diff, rows, bottom[1].diff)
+            self.to_regions(bottom[0].data, diff, rows, bottom[1].diff)
+            pooled = self.unmixed(bottom[0].data, rows, top[0].shape)
             self.kernels.riroi_align_rotated_angle(
-                self.regions, self.scratch("pooled", *top[0].shape, dtype=self.dtype), top[0].diff, rows, bottom[1].diff,
-                self.channels, self.pooled[0] * self.pooled[1], self.orientations, self.batch,
+                self.regions, pooled, top[0].diff, rows, bottom[1].diff, self.channels, self.pooled[0] * self.pooled[1],
+                self.orientations, self.batch,
             )  # fmt: skip

@@ -241,79 +241,80 @@ KERNEL roi_align_backward(int n, const Store* top_diff, const int* image, const 
   }
 }
 
-KERNEL roi_align_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
-}
-
-KERNEL roi_align_unpack(int n, const Real* slabs, Store* maps, int channels, int area) {
-  BLOCK_LOOP(slab, n) unpack(slab, slabs, maps, channels, area);
-}
-
-// A block owns a region in a slab; top: (K, C, pooled_height, pooled_width).
-KERNEL roi_align_forward_slabs(int n, const Real* slabs, const int* image, const Real* inverse, const int* head,
-                               const int* start, const int* at, const Real* weight, Store* top, int regions, int channels,
-                               int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
+// A block takes one slab after another into its room (n, area + bins, SLAB), and there the regions of that image in `order`:
+// a slab stays in the cache of a core, and so do the pixels of one region for the next.
+// top: (K, C, pooled_height, pooled_width).
+KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, const int* image, const Real* inverse,
+                               const int* head, const int* start, const int* at, const Real* weight, Real* room, Store* top,
+                               int regions, int batch, int channels, int height, int width, int pooled_height,
+                               int pooled_width, int room_y, int room_x) {
   BLOCK_LOOP(b, n) {
-    const int s = b / regions, k = b - s * regions, bins = pooled_height * pooled_width;
-    const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-    const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * height * width * SLAB;
-    TILE_LOOP(bin, group, bins, GROUPS) {
-      const int ph = bin / pooled_width, pw = bin - ph * pooled_width;
-      Lanes sum = {};
-      for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
-        Lanes across = {};
-        for (int f = x.start[pw]; f < x.start[pw + 1]; ++f)
-          across += x.weight[f] * lanes(slab, y.at[e] * width + x.at[f], group);
-        sum += y.weight[e] * across;
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *made = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int found = i / slabs, channel = (i - found * slabs) * SLAB;
+      fill_slab(i, features, slab, channels, area);
+      BARRIER();
+      for (int j = 0; j < regions; ++j) {
+        const int k = order[j];
+        if (max(image[k], 0) != found) continue;  // what lies in no image has empty lists and becomes 0
+        const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+        const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+        TILE_LOOP(ph, u, pooled_height, pooled_width * GROUPS) {
+          const int pw = u / GROUPS, group = u % GROUPS;
+          Lanes sum = {};
+          for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
+            const Real* row = slab + (long long)y.at[e] * width * SLAB;
+            Lanes across = {};
+            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * lanes(row, x.at[f], group);
+            sum += y.weight[e] * across;
+          }
+          lanes(made, ph * pooled_width + pw, group) = sum * inverse[k];
+        }
+        BARRIER();
+        turn(made, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
+        BARRIER();
       }
-      scatter(top + (long long)k * channels * bins, s * SLAB, channels, bins, bin, group, Lanes(sum * inverse[k]));
     }
   }
 }
 
-// How far apart bins of an axis are, at least, that share no pixel. Their pixels go up or down with the bin.
-DEVICE int apart(const int* start, const int* at, int bins) {
-  int step = 1;
-  for (int p = 0; p + step < bins;) {
-    const int a = start[p], a_end = start[p + 1], b = start[p + step], b_end = start[p + step + 1];
-    const bool share = a < a_end && b < b_end && at[a] <= at[b_end - 1] && at[b] <= at[a_end - 1];
-    share ? ++step : ++p;
-  }
-  return step;
-}
-
-// A block owns a slab of an image in sums and takes the regions of that image in order, of each together the bins that share
-// no pixel.
-KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* image, const Real* inverse, const int* head,
-                                const int* start, const int* at, const Real* weight, Real* sums, int regions, int channels,
-                                int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
-  BLOCK_LOOP(slab, n) {
-    const int found = slab / slabs_of(channels), s = slab - found * slabs_of(channels), bins = pooled_height * pooled_width;
-    Real* map = sums + (long long)slab * height * width * SLAB;
-    for (int row = 0; row < height; ++row)
-      THREAD_LOOP(i, width * SLAB) map[(long long)row * width * SLAB + i] = 0;
-    BARRIER();
-    for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
-      const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-      const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-      const int step_y = apart(y.start, y.at, pooled_height), step_x = apart(x.start, x.at, pooled_width);
-      const Store* given = top_diff + (long long)k * channels * bins;
-      for (int set = 0; set < step_y * step_x; ++set) {
-        const int first_y = set / step_x, first_x = set - first_y * step_x;
-        TILE_LOOP(v, u, (pooled_height - first_y + step_y - 1) / step_y,
-                  (pooled_width - first_x + step_x - 1) / step_x * GROUPS) {
-          const int ph = first_y + v * step_y, pw = first_x + u / GROUPS * step_x, group = u % GROUPS;
-          const Lanes gradient = gather(given, s * SLAB, channels, bins, ph * pooled_width + pw, group) * inverse[k];
-          for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
-            const Lanes share = y.weight[e] * gradient;
-            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f)
-              lanes(map, y.at[e] * width + x.at[f], group) += x.weight[f] * share;
+// And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
+KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, const int* image, const Real* inverse,
+                                const int* head, const int* start, const int* at, const Real* weight,
+                                const int* pixel_start, const int* bin, const Real* pixel_weight, Real* room, Store* diff,
+                                int regions, int batch, int channels, int height, int width, int pooled_height,
+                                int pooled_width, int room_y, int room_x) {
+  BLOCK_LOOP(b, n) {
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int found = i / slabs, channel = (i - found * slabs) * SLAB;
+      TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
+      for (int j = 0; j < regions; ++j) {
+        const int k = order[j];
+        if (image[k] != found) continue;
+        const Axis y = axis_of(k, 0, head, pixel_start, bin, pixel_weight, height + 1, width + 1, room_y, room_x);
+        const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
+        turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
+        BARRIER();
+        TILE_LOOP(row, group, y.length, GROUPS) {
+          if (y.start[row] == y.start[row + 1]) continue;
+          Real* out = slab + (long long)(y.first + row) * width * SLAB;
+          for (int pw = 0; pw < pooled_width; ++pw) {
+            Lanes share = {};
+            for (int e = y.start[row]; e < y.start[row + 1]; ++e)
+              share += y.weight[e] * lanes(given, y.at[e] * pooled_width + pw, group);
+            share *= inverse[k];
+            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(out, x.at[f], group) += x.weight[f] * share;
           }
         }
         BARRIER();
       }
+      BARRIER();
+      empty_slab(i, slab, diff, channels, area);
+      BARRIER();
     }
   }
 }

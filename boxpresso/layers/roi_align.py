@@ -9,7 +9,7 @@ import numpy as np
 from ..proto.errors import BoxpressoWarning
 from .core import Kernels, Layer
 from .core.kernel import real_of
-from .core.regions import KERNELS, MOST, check_grids, check_regions, widened
+from .core.regions import KERNELS, MOST, by_place, check_grids, check_regions, widened
 
 SLAB, PART = 16, 16  # as in slab.h and roi_align.cu
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
@@ -97,7 +97,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         self.pooled = p.pooled_h + 1, p.pooled_w + 1
         self.aligned, self.max, self.ratio, self.pad_ratio = 1, False, 1, p.pad_ratio
 
-    def room(self, size: int, bins: int) -> int:
+    def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
         by_pixel = 2 * (size + 1 + 3 * bins)
         return by_pixel if self.ratio <= 0 else min(by_pixel, 2 * self.ratio * bins)
@@ -107,7 +107,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         self.regions = check_regions(self, bottom[1], 5)
         for blob in top:
             blob.reshape(self.regions, self.channels, *self.pooled)
-        self.rooms = [self.room(size, bins) for size, bins in zip(self.size, self.pooled)]
+        self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
         key = bottom[0].shape, self.regions
         if self.key != key:
             self.key = key
@@ -137,10 +137,12 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         blocks for the backward pass."""
         return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
 
-    def slabs(self, name: str):
-        """Room for features or their gradient in slabs."""
-        count, area = -(-self.channels // SLAB), self.size[0] * self.size[1]
-        return self.scratch(f"slabs of {name}", ((self.batch, count, area, SLAB), self.real))[0]
+    def room(self):
+        """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
+        slabs = self.batch * -(-self.channels // SLAB)
+        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+        pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
+        return self.scratch("room", ((at_once, pixels, SLAB), self.real))[0]
 
     def make_lists(self, rows, slopes=None) -> None:
         start, at, weight = self.lists
@@ -151,10 +153,21 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             int(self.corners), self.pad_ratio,
         )  # fmt: skip
 
-    def forward(self, bottom, top) -> None:
-        features, rows = bottom[0].data, widened(self, bottom[1].data, self.real)
+    def turn_lists(self) -> tuple:
+        """start, bin and weight of the lists by pixel."""
+        pixels, entries = (self.regions, sum(self.size) + 2), (self.regions, sum(self.rooms))
+        turned = self.scratch("turned", (pixels, np.int32), (entries, np.int32), (entries, self.real))
+        head = self.heads[-1]
+        self.kernels.roi_align_turn(self.regions, head, *self.lists, *turned, *self.size, *self.pooled, *self.rooms)
+        return turned
+
+    def check(self, rows) -> None:
         if self.ratio <= 0:
             check_grids(self, np.asarray(rows), self.batch, self.scale, self.pooled, not self.aligned)
+
+    def forward(self, bottom, top) -> None:
+        features, rows = bottom[0].data, widened(self, bottom[1].data, self.real)
+        self.check(rows)
         if self.batch == 0:
             for blob in top:
                 blob.data.fill(0 if blob is top[0] else -1)
@@ -162,10 +175,9 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             self.forward_max(features, rows, top)
         elif self.in_slabs:
             self.make_lists(rows)
-            area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
-            self.kernels.roi_align_pack(self.batch * slabs, features, self.slabs("features"), self.channels, area)
+            room, order = self.room(), by_place(self, rows, self.scale)
             self.kernels.roi_align_forward_slabs(
-                slabs * self.regions, self.slabs("features"), *self.heads, *self.lists, top[0].data, self.regions,
+                room.shape[0], features, order, *self.heads, *self.lists, room, top[0].data, self.regions, self.batch,
                 self.channels, *self.size, *self.pooled, *self.rooms,
             )  # fmt: skip
         else:
@@ -178,7 +190,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
 
     def forward_max(self, features, rows, top) -> None:
         area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
-        packed = self.slabs("features")
+        (packed,) = self.scratch("slabs", ((self.batch, slabs, area, SLAB), self.real))
         places = self.scratch("places", *[(top[0].shape, self.real)] * 2)
         self.largest.roi_align_max_pack(self.batch * slabs, features, packed, self.channels, area)
         self.largest.roi_align_max_forward(
@@ -200,13 +212,16 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
     def backward_features(self, top_diff, rows, diff) -> None:
         if self.batch == 0:
             return
+        if not self.max:
+            self.check(rows)
+            self.make_lists(rows)
+            turned = self.turn_lists()
         if self.in_slabs and not self.max:
-            slabs, sums = self.batch * -(-self.channels // SLAB), self.slabs("gradient")
+            room, order = self.room(), by_place(self, rows, self.scale)
             self.kernels.roi_align_backward_slabs(
-                slabs, top_diff, *self.heads, *self.lists, sums, self.regions, self.channels, *self.size, *self.pooled,
-                *self.rooms,
+                room.shape[0], top_diff, order, *self.heads, *self.lists, *turned, room, diff, self.regions, self.batch,
+                self.channels, *self.size, *self.pooled, *self.rooms,
             )  # fmt: skip
-            self.kernels.roi_align_unpack(slabs, sums, diff, self.channels, self.size[0] * self.size[1])
             return
         planes = self.batch * self.channels
         sums = diff if self.real == self.dtype else self.scratch("sums", (diff.shape, self.real))[0]
@@ -217,10 +232,6 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
                 self.scale, self.ratio, self.aligned,
             )  # fmt: skip
         else:
-            pixels, entries = (self.regions, sum(self.size) + 2), (self.regions, sum(self.rooms))
-            turned = self.scratch("turned", (pixels, np.int32), (entries, np.int32), (entries, self.real))
-            head = self.heads[-1]
-            self.kernels.roi_align_turn(self.regions, head, *self.lists, *turned, *self.size, *self.pooled, *self.rooms)
             self.kernels.roi_align_backward(
                 planes, top_diff, *self.heads, *turned, sums, self.regions, self.channels, *self.size, *self.pooled,
                 *self.rooms,
@@ -236,6 +247,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         if self.batch == 0:
             diff.fill(0)
             return
+        self.check(rows)
         self.make_lists(rows, slopes)
         self.kernels.roi_align_moves(
             parts * self.regions, features, top_diff, *self.heads, *self.lists, *slopes, sums, self.regions, self.channels,

@@ -34,4 +34,4 @@ class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", bottoms=2, tops=1):
         if propagate_down[0]:
             self.to_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
-            self.to_regions(top[0].diff, rows, bottom[1].diff)
+            self.to_regions(bottom[0].data, top[0].diff, rows, bottom[1].diff)

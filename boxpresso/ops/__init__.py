@@ -63,7 +63,8 @@ def roi_align(
     if pool_mode not in ("avg", "max"):
         raise BoxpressoError(f"pool_mode must be 'avg' or 'max', got {pool_mode!r}")
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "aligned": aligned}
-    return Plan("ROIAlign", {"roi_align_param": {**fields, "pool_mode": pool_mode.upper()}})
+    fields["pool_mode"] = pool_mode.upper()
+    return Plan("ROIAlign", {"roi_align_param": fields}, remembers=pool_mode == "max")
 
 
 @operator("x", "rois")
@@ -84,7 +85,8 @@ def roi_align_rotated(
 ) -> Plan:  # fmt: skip
     """RoIAlign of rotated regions (K, 6): batch index, centre x and y, width, height, angle in radians. Source: mmcv."""
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio}
-    return Plan("ROIAlignRotated", {"roi_align_rotated_param": {**fields, "aligned": aligned, "clockwise": clockwise}})
+    fields.update(aligned=aligned, clockwise=clockwise)
+    return Plan("ROIAlignRotated", {"roi_align_rotated_param": fields}, remembers=False)
 
 
 @operator("x", "rois")
@@ -98,7 +100,7 @@ def riroi_align_rotated(
     """
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": num_samples}
     fields.update(num_orientations=num_orientations, clockwise=clockwise)
-    return Plan("RiROIAlignRotated", {"riroi_align_rotated_param": fields})
+    return Plan("RiROIAlignRotated", {"riroi_align_rotated_param": fields}, remembers=False)
 
 
 @operator("x", "rois", "image_info", constant=("rois", "image_info"))

@@ -43,75 +43,173 @@ DEVICE void walk(const Turned& t, int ph, int pw, int height, int width, Visit v
   }
 }
 
-KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
-}
+#define SAMPLES 256  // whose pixels and weights a block keeps
+#define BINS 64      // that they belong to, at most
 
-// A block owns a region in a slab; top: (K, C, pooled_height, pooled_width).
-KERNEL align_rotated_forward(int n, const Real* slabs, const Real* rows, Store* top, int regions, int batch, int channels,
-                             int height, int width, int pooled_height, int pooled_width, Real scale, int sampling_ratio,
-                             int aligned, int clockwise) {
-  BLOCK_LOOP(b, n) {
-    const int s = b / regions, k = b - s * regions, bins = pooled_height * pooled_width;
-    const int image = image_of(rows + 6 * (long long)k, 6, batch);
-    const Turned t = turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
-    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * height * width * SLAB;
-    const Real count = max(Real(t.grid.rows) * Real(t.grid.columns), Real(1));
-    TILE_LOOP(bin, group, bins, GROUPS) {
-      Lanes sum = {};
-      if (image >= 0)
-        walk(t, bin / pooled_width, bin % pooled_width, height, width,
-             [&](Real, Real, Real, Real, const int* at, const Real* weight) {
-               for (int i = 0; i < 4; ++i) sum += weight[i] * lanes(slab, at[i], group);
-             });
-      scatter(top + (long long)k * channels * bins, s * SLAB, channels, bins, bin, group, Lanes(sum / count));
-    }
+// Samples one after another, by bin, row and column: where they lie and what their pixels weigh. One outside the map has the
+// pixel `area`, which the features' slabs have as zeros, with weights of 0.
+struct Samples {
+  int at[4][SAMPLES];
+  Real weight[4][SAMPLES];
+};
+
+// What is in a Samples: `bins` bins from (ph, pw) on, `count` samples of each, from number `first` of a bin on.
+struct Some {
+  int ph, pw, bins, first, count;
+};
+
+// Without branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
+DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Samples& found) {
+  const Grid g = t.grid;
+  const Real count = some.count, columns = g.columns, bins = pooled_width, half = Real(0.5);
+  THREAD_LOOP(i, some.bins * some.count) {
+    const int b = int((i + half) / count), sample = some.first + i - b * some.count, row = int((sample + half) / columns);
+    const int down_bins = int((some.pw + b + half) / bins), ph = some.ph + down_bins;
+    const int pw = some.pw + b - down_bins * pooled_width, column = sample - row * g.columns;
+    const Real yy = g.y + ph * g.bin_height + (row + half) * g.bin_height / g.rows;
+    const Real xx = g.x + pw * g.bin_width + (column + half) * g.bin_width / g.columns;
+    const Real y = yy * t.cosine - xx * t.sine + t.y, x = yy * t.sine + xx * t.cosine + t.x;
+    const bool inside = (y >= -1) & (y <= height) & (x >= -1) & (x <= width) & (height > 0) & (width > 0);  // as neighbours()
+    const Real on_y = inside ? max(y, Real(0)) : Real(0), on_x = inside ? max(x, Real(0)) : Real(0);
+    const int top = min(int(on_y), height - 1), left = min(int(on_x), width - 1);
+    const int below = top + 1 < height ? width : 0, beside = left + 1 < width ? 1 : 0, at = top * width + left;
+    const Real down = below > 0 ? on_y - top : Real(0), across = beside > 0 ? on_x - left : Real(0);
+    const Real one = inside ? Real(1) : Real(0);
+    const int nowhere = height * width;
+    found.at[0][i] = inside ? at : nowhere;
+    found.at[1][i] = inside ? at + beside : nowhere;
+    found.at[2][i] = inside ? at + below : nowhere;
+    found.at[3][i] = inside ? at + below + beside : nowhere;
+    found.weight[0][i] = one * (1 - down) * (1 - across);
+    found.weight[1][i] = one * (1 - down) * across;
+    found.weight[2][i] = one * down * (1 - across);
+    found.weight[3][i] = one * down * across;
   }
 }
 
-// A block owns `tall` rows of a slab of an image in sums, and takes that image's regions in order, of each together the bins
-// that share no pixel: each number has one owner and one order.
-KERNEL align_rotated_backward(int n, const Store* top_diff, const Real* rows, Real* sums, int regions, int batch,
-                              int channels, int bands, int tall, int height, int width, int pooled_height, int pooled_width,
-                              Real scale, int sampling_ratio, int aligned, int clockwise) {
+// visit(bin, some) for all samples of a region, as many at a time as a Samples holds; bin: the number of their first bin.
+template <class Visit>
+DEVICE void visit_some(const Grid& g, int pooled_height, int pooled_width, Visit visit) {
+  const int bins = pooled_height * pooled_width, samples = g.rows * g.columns;
+  const int together = samples == 0 ? BINS : max(min(SAMPLES / samples, BINS), 1);
+  for (int bin = 0; bin < bins; bin += together)
+    for (int first = 0; first == 0 || first < samples; first += SAMPLES)
+      visit(bin, Some{bin / pooled_width, bin % pooled_width, min(together, bins - bin), first, min(SAMPLES, samples - first)});
+}
+
+// Features in slabs (B * slabs_of(C), area + 1, SLAB); the last pixel is 0.
+DEVICE void fill(int slab, const Store* maps, Real* to, int channels, int area) {
+  fill_slab(slab, maps, to, channels, area);
+  THREAD_LOOP(c, SLAB) to[(long long)area * SLAB + c] = 0;
+}
+KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
+  BLOCK_LOOP(slab, n) fill(slab, maps, slabs + (long long)slab * (area + 1) * SLAB, channels, area);
+}
+
+// A slab's regions are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). There is room for
+// n / parts slabs. They are `packed` and all there, or a block fills its room with one slab after another, which stays in the
+// cache of its core: then a slab has 1 part.
+KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
+                             int parts, int packed, int regions, int batch, int channels, int height, int width,
+                             int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned,
+                             int clockwise) {
   BLOCK_LOOP(b, n) {
-    const int slab = b / bands, image = slab / slabs_of(channels), s = slab - image * slabs_of(channels);
-    const int first_row = (b - slab * bands) * tall, end_row = min(first_row + tall, height);
-    const int first = first_row * width, end = end_row * width, bins = pooled_height * pooled_width;
-    Real* map = sums + (long long)slab * height * width * SLAB;
-    for (int pixel = first; pixel < end; pixel += 1 << 16)
-      THREAD_LOOP(i, min(end - pixel, 1 << 16) * SLAB) map[(long long)pixel * SLAB + i] = 0;
-    BARRIER();
-    for (int k = 0; k < regions; ++k) {
-      if (image_of(rows + 6 * (long long)k, 6, batch) != image) continue;
-      const Turned t =
-          turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
-      const Grid& g = t.grid;
-      const Real reach = abs(g.y * t.cosine) + abs(g.x * t.sine) + 2;  // of samples above and below the centre
-      if (t.y + reach < first_row || t.y - reach > end_row) continue;
-      const int step_y = apart(abs(t.y) + abs(t.x), g.bin_height, g.rows, pooled_height, 6);
-      const int step_x = apart(abs(t.y) + abs(t.x), g.bin_width, g.columns, pooled_width, 6);
-      const Store* given = top_diff + (long long)k * channels * bins;
-      const Real count = Real(g.rows) * Real(g.columns);
-      for (int set = 0; set < step_y * step_x; ++set) {
-        const int first_y = set / step_x, first_x = set - first_y * step_x;
-        TILE_LOOP(v, u, (pooled_height - first_y + step_y - 1) / step_y,
-                  (pooled_width - first_x + step_x - 1) / step_x * GROUPS) {
-          const int ph = first_y + v * step_y, pw = first_x + u / GROUPS * step_x, group = u % GROUPS;
-          const Lanes gradient = gather(given, s * SLAB, channels, bins, ph * pooled_width + pw, group) / count;
-          walk(t, ph, pw, height, width, [&](Real, Real, Real, Real, const int* at, const Real* weight) {
-            for (int i = 0; i < 4; ++i)
-              if (at[i] >= first && at[i] < end) lanes(map, at[i], group) += weight[i] * gradient;
-          });
-        }
+    SHARED Samples found;
+    SHARED Lanes made[BINS * GROUPS];
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
+    for (int i = b / parts; i < batch * slabs; i += n / parts) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      if (!packed) fill(i, features, slab, channels, area);
+      BARRIER();
+      for (int j = b % parts; j < regions; j += parts) {
+        const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
+        if (max(of, 0) != image) continue;
+        Turned t = turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
+        if (of < 0) t.grid.rows = t.grid.columns = 0;
+        const int samples = t.grid.rows * t.grid.columns;
+        Store* out = top + ((long long)k * channels + channel) * bins;
+        visit_some(t.grid, pooled_height, pooled_width, [&](int bin, const Some& some) {
+          find(t, some, pooled_width, height, width, found);
+          BARRIER();
+          TILE_LOOP(c, group, some.bins, GROUPS) {
+            Lanes sum = {};
+            for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
+              Lanes value = found.weight[0][v] * lanes(slab, found.at[0][v], group);
+              for (int corner = 1; corner < 4; ++corner)
+                value += found.weight[corner][v] * lanes(slab, found.at[corner][v], group);
+              sum += value;
+            }
+            Lanes& to = made[c * GROUPS + group];
+            to = some.first == 0 ? sum : to + sum;
+            if (some.first + some.count >= samples) to /= max(Real(samples), Real(1));
+          }
+          BARRIER();
+          if (some.first + some.count >= samples)
+            turn((const Real*)made, SLAB, out + bin, bins, some.bins, min(SLAB, channels - channel));
+        });
         BARRIER();
       }
     }
   }
 }
 
-KERNEL align_rotated_unpack(int n, const Real* slabs, Store* maps, int channels, int area) {
-  BLOCK_LOOP(slab, n) unpack(slab, slabs, maps, channels, area);
+// A block owns `tall` rows of a slab, one slab of its room after another, and takes that image's regions in order, of each
+// together the bins that share no pixel: each number has one owner and one order.
+KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const int* order, const Real* rows, Store* diff,
+                              int bands, int tall, int regions, int batch, int channels, int height, int width,
+                              int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned,
+                              int clockwise) {
+  BLOCK_LOOP(b, n) {
+    SHARED Samples found;
+    SHARED Lanes given[BINS * GROUPS];
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    const int first_row = min(b % bands * tall, height), end_row = min(first_row + tall, height);
+    const int begin = first_row * width, end = end_row * width;
+    Real* map = room + (long long)(b / bands) * area * SLAB;
+    for (int i = b / bands; i < batch * slabs; i += n / bands) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      TILE_LOOP(row, c, end_row - first_row, width * SLAB) map[((long long)begin + row * width) * SLAB + c] = 0;
+      for (int j = 0; j < regions; ++j) {
+        const int k = order[j];
+        if (image_of(rows + 6 * (long long)k, 6, batch) != image) continue;
+        const Turned t =
+            turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
+        const Grid& g = t.grid;
+        const Real reach = abs(g.y * t.cosine) + abs(g.x * t.sine) + 2;  // of samples above and below the centre
+        if (g.rows * g.columns == 0 || t.y + reach < first_row || t.y - reach > end_row) continue;
+        const int step_y = apart(abs(t.y) + abs(t.x), g.bin_height, g.rows, pooled_height, 6);
+        const int step_x = apart(abs(t.y) + abs(t.x), g.bin_width, g.columns, pooled_width, 6);
+        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
+        const Real count = Real(g.rows) * Real(g.columns);
+        visit_some(g, pooled_height, pooled_width, [&](int bin, const Some& some) {
+          turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
+          find(t, some, pooled_width, height, width, found);
+          BARRIER();
+          for (int set = 0; set < step_y * step_x; ++set) {
+            const int first_y = set / step_x, first_x = set - first_y * step_x;
+            TILE_LOOP(v, u, (pooled_height - first_y + step_y - 1) / step_y,
+                      (pooled_width - first_x + step_x - 1) / step_x * GROUPS) {
+              const int c = (first_y + v * step_y) * pooled_width + first_x + u / GROUPS * step_x - bin, group = u % GROUPS;
+              if (unsigned(c) >= unsigned(some.bins)) continue;
+              const Lanes gradient = given[c * GROUPS + group] / count;
+              for (int s = c * some.count; s < (c + 1) * some.count; ++s)
+                for (int corner = 0; corner < 4; ++corner) {
+                  const int at = found.at[corner][s];
+                  if (unsigned(at - begin) < unsigned(end - begin))
+                    lanes(map, at, group) += found.weight[corner][s] * gradient;
+                }
+            }
+            BARRIER();
+          }
+        });
+      }
+      BARRIER();
+      turn(map + (long long)begin * SLAB, SLAB, diff + ((long long)image * channels + channel) * area + begin, area,
+           end - begin, min(SLAB, channels - channel));
+      BARRIER();
+    }
+  }
 }
 
 #define PRODUCTS 256  // kept before they are summed
@@ -126,7 +224,7 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
     const int s = b / regions, k = b - s * regions, bins = pooled_height * pooled_width;
     const int image = image_of(rows + 6 * (long long)k, 6, batch);
     const Turned t = turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
-    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * height * width * SLAB;
+    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * (height * width + 1) * SLAB;
     const Store* given = top_diff + (long long)k * channels * bins;
     const int all = image < 0 ? 0 : bins * GROUPS;
     THREAD_LOOP(i, 5) total[i] = 0;

@@ -8,7 +8,7 @@ import numpy as np
 
 from .kernel import Kernels, real_of
 from .layer import Layer
-from .regions import MOST, check_grids, check_regions
+from .regions import MOST, by_place, check_grids, check_regions
 
 SLAB = 16  # as in slab.h
 BANDS = {"cpu": 1, "cuda": 8}  # parts of a slab's rows that the backward pass gives to blocks of their own
@@ -49,48 +49,62 @@ class AlignRotated(Layer):
             self.made[name] = self.device.empty(shape, dtype or self.real)
         return self.made[name]
 
-    @property
-    def packed(self) -> Any:
-        """Features in slabs."""
-        return self.scratch("packed", self.batch, self.slabs, self.size[0] * self.size[1], SLAB)
+    def room(self, name: str, pixels: int) -> Any:
+        """Room for slabs of so many pixels: on the CPU one for each worker, which stays in its core's cache."""
+        slabs = self.batch * self.slabs
+        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+        return self.scratch(name, at_once, pixels, SLAB)
 
     @property
     def grid(self) -> tuple:
         """The arguments that say where samples lie."""
         return *self.size, *self.pooled, self.scale, self.ratio, self.aligned, self.clockwise
 
-    def pool(self, features: Any, rows: Any, pooled: Any) -> None:
-        """pooled (K, C, pooled_h, pooled_w): the averages of each bin."""
+    def check(self, rows: Any) -> None:
         if self.ratio <= 0:
             check_grids(self, np.asarray(rows), self.batch, self.scale, self.pooled, not self.aligned)
+
+    def pack(self, features: Any) -> Any:
+        """The features in slabs, with a pixel of zeros behind each."""
+        area = self.size[0] * self.size[1]
+        packed = self.scratch("packed", self.batch * self.slabs, area + 1, SLAB)
+        self.rotated.align_rotated_pack(self.batch * self.slabs, features, packed, self.channels, area)
+        return packed
+
+    def pool(self, features: Any, rows: Any, pooled: Any) -> None:
+        """pooled (K, C, pooled_h, pooled_w): the averages of each bin."""
+        self.check(rows)
         if self.batch == 0:
             pooled.fill(0)
             return
-        area = self.size[0] * self.size[1]
-        self.rotated.align_rotated_pack(self.batch * self.slabs, features, self.packed, self.channels, area)
+        cpu = self.device.kind == "cpu"
+        room = self.room("features", self.size[0] * self.size[1] + 1) if cpu else self.pack(features)
+        parts = 1 if cpu else self.regions
         self.rotated.align_rotated_forward(
-            self.slabs * self.regions, self.packed, rows, pooled, self.regions, self.batch, self.channels, *self.grid
-        )
+            room.shape[0] * parts, features, room, by_place(self, rows, self.scale), rows, pooled, parts, int(not cpu),
+            self.regions, self.batch, self.channels, *self.grid,
+        )  # fmt: skip
 
     def to_features(self, pooled_diff: Any, rows: Any, diff: Any) -> None:
         """The features' gradient."""
-        area, bands = self.size[0] * self.size[1], max(min(BANDS[self.device.kind], self.size[0]), 1)
-        sums = self.scratch("sums", self.batch, self.slabs, area, SLAB)
+        self.check(rows)
+        bands = max(min(BANDS[self.device.kind], self.size[0]), 1)
+        room = self.room("sums", self.size[0] * self.size[1])
         self.rotated.align_rotated_backward(
-            self.batch * self.slabs * bands, pooled_diff, rows, sums, self.regions, self.batch, self.channels, bands,
-            -(-self.size[0] // bands), *self.grid,
+            room.shape[0] * bands, pooled_diff, room, by_place(self, rows, self.scale), rows, diff, bands,
+            -(-self.size[0] // bands), self.regions, self.batch, self.channels, *self.grid,
         )  # fmt: skip
-        self.rotated.align_rotated_unpack(self.batch * self.slabs, sums, diff, self.channels, area)
 
-    def to_regions(self, pooled_diff: Any, rows: Any, diff: Any) -> None:
-        """The regions' gradient, angle included; the features are those of the last `pool`."""
+    def to_regions(self, features: Any, pooled_diff: Any, rows: Any, diff: Any) -> None:
+        """The regions' gradient, angle included."""
+        self.check(rows)
         if self.batch == 0:
             diff.fill(0)
             return
         parts = self.scratch("parts", self.slabs, self.regions, 5)
         self.rotated.align_rotated_moves(
-            self.slabs * self.regions, self.packed, pooled_diff, rows, parts, self.regions, self.batch, self.channels,
-            *self.grid,
+            self.slabs * self.regions, self.pack(features), pooled_diff, rows, parts, self.regions, self.batch,
+            self.channels, *self.grid,
         )  # fmt: skip
         self.rotated.align_rotated_corners(
             self.regions, parts, rows, diff, self.slabs, self.scale, self.aligned, self.clockwise

@@ -1,6 +1,6 @@
 // columns.h: neighbouring numbers of a row that a thread takes together: a vector on the host, one number on a GPU.
 #pragma once
-#include "kernel.h"
+#include "tile.h"
 
 #if defined(__CUDACC__)
 #define COLUMNS 1
@@ -36,4 +36,25 @@ DEVICE Columns load(const From* row, int count) {
   Real values[COLUMNS] = {};
   for (int i = 0; i < min(count, COLUMNS); ++i) values[i] = Real(row[i]);
   return *(const Columns*)values;
+}
+
+// target[c * wide + r] = source[r * far + c] for each row r and column c of source; on the host in squares of vectors.
+template <class From, class To>
+DEVICE void turn(const From* source, long long far, To* target, long long wide, int rows, int columns) {
+  int r_done = 0, c_done = 0;
+#if !defined(__CUDACC__)
+  if (sizeof(From) == sizeof(Real) && sizeof(To) == sizeof(Real)) {
+    r_done = rows / COLUMNS * COLUMNS;
+    c_done = columns / COLUMNS * COLUMNS;
+    for (int r = 0; r < r_done; r += COLUMNS)
+      for (int c = 0; c < c_done; c += COLUMNS) {
+        Columns square[COLUMNS];
+        for (int i = 0; i < COLUMNS; ++i) square[i] = *(const Columns*)(source + (r + i) * far + c);
+        transpose(square);
+        for (int i = 0; i < COLUMNS; ++i) *(Columns*)(target + (c + i) * wide + r) = square[i];
+      }
+  }
+#endif
+  TILE_LOOP(c, r, columns - c_done, r_done) target[(c_done + c) * wide + r] = Real(source[r * far + c_done + c]);
+  TILE_LOOP(c, r, columns, rows - r_done) target[c * wide + r_done + r] = Real(source[(r_done + r) * far + c]);
 }

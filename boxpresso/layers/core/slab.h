@@ -2,7 +2,7 @@
 //
 // A slab of a usual map fits a core's cache, its pixels lie side by side, and the 16 channels of a pixel are one vector.
 #pragma once
-#include "tile.h"
+#include "columns.h"
 
 #define SLAB 16  // channels
 
@@ -49,20 +49,22 @@ DEVICE void scatter(To* maps, int channel, int channels, int area, int pixel, in
   for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = Real(lane(value, i));
 }
 
-// maps (B, C, area) to slabs; the channels past C become 0. n: B * slabs_of(C) blocks, one for each slab.
-DEVICE void pack(int slab, const Store* maps, Real* slabs, int channels, int area) {
+// Slab number `slab` of maps (B, C, area) to (area, SLAB), and there from it; the channels past C are 0.
+DEVICE void fill_slab(int slab, const Store* maps, Real* to, int channels, int area) {
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-  const Store* from = maps + (long long)image * channels * area;
-  Real* to = slabs + (long long)slab * area * SLAB;
-  THREAD_LOOP(t, area * GROUPS) {
-    const int pixel = t / GROUPS, group = t % GROUPS;
-    lanes(to, pixel, group) = gather(from, channel, channels, area, pixel, group);
-  }
+  const int count = min(SLAB, channels - channel);
+  turn(maps + ((long long)image * channels + channel) * area, area, to, SLAB, count, area);
+  if (count < SLAB) TILE_LOOP(pixel, c, area, SLAB - count) to[(long long)pixel * SLAB + count + c] = 0;
+}
+DEVICE void empty_slab(int slab, const Real* from, Store* maps, int channels, int area) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  turn(from, SLAB, maps + ((long long)image * channels + channel) * area, area, area, min(SLAB, channels - channel));
+}
+
+// The same of all slabs (B * slabs_of(C), area, SLAB).
+DEVICE void pack(int slab, const Store* maps, Real* slabs, int channels, int area) {
+  fill_slab(slab, maps, slabs + (long long)slab * area * SLAB, channels, area);
 }
 DEVICE void unpack(int slab, const Real* slabs, Store* maps, int channels, int area) {
-  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-  const Real* from = slabs + (long long)slab * area * SLAB;
-  Store* to = maps + (long long)image * channels * area;
-  TILE_LOOP(c, pixel, min(SLAB, channels - channel), area)
-    to[(long long)(channel + c) * area + pixel] = from[(long long)pixel * SLAB + c];
+  empty_slab(slab, slabs + (long long)slab * area * SLAB, maps, channels, area);
 }
