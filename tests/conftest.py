@@ -34,7 +34,7 @@ def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small work, which one worker would do alone, is done by all here."""
-    monkeypatch.setattr(the_cpu(), "wake", 0)
+    monkeypatch.setattr(the_cpu(), "restless", True)
 
 
 @pytest.fixture

@@ -194,18 +194,27 @@ def test_results_do_not_depend_on_the_number_of_threads(kernels):
 def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
     cpu, used = open_device("cpu"), []
     monkeypatch.setattr(cpu, "workers", 2)
-    monkeypatch.setattr(cpu, "wake", 10**6)
+    monkeypatch.setattr(cpu, "restless", False)
     x, y = np.ones((1000, 100), np.float32), np.zeros(1000, np.float32)
     kernels.row_sums(1000, x, y, 100)
     key = kernels.row_sums, np.dtype(np.float32)
     _, arrays = cpu.functions[key]
     monkeypatch.setitem(cpu.functions, key, (lambda workers, *rest: used.append(workers), arrays))
     sizes = kernels.row_sums, (1000).bit_length(), (x.nbytes + y.nbytes).bit_length()
-    for lasted, workers in ((10**5, 1), (10**7, 2)):
-        monkeypatch.setitem(cpu.lasted, sizes, lasted)
+    for alone, together, workers in ((10**6, 2 * 10**6, 1), (3 * 10**9, 2 * 10**9, 2)):
+        monkeypatch.setitem(cpu.lasted, sizes, (alone, together))
         kernels.row_sums(1000, x, y, 100)
         assert used.pop() == workers
-    assert cpu.lasted[sizes] < 10**6  # that last one took no time, so one worker may have the next
+        assert min(cpu.lasted[sizes]) < 10**6  # what it took now
+
+
+def test_large_arrays_are_zero_and_aligned():
+    for count in (1, 1000, 2**20 + 1, 2**21):
+        made = open_device("cpu").empty((count,), np.float64)
+        assert made.shape == (count,)
+        assert made.ctypes.data % 64 == 0
+        assert not made.any()
+        made.fill(1)
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ from harness import Rig, close
 import boxpresso
 from boxpresso import ops
 from boxpresso.layers.core import REGISTRY, Array, discover, open_device
-from boxpresso.ops import arrays
+from boxpresso.ops import arrays, memory
 from boxpresso.ops.operator import KEPT, Call, local
 from boxpresso.proto.errors import BoxpressoError
 
@@ -307,6 +307,25 @@ def test_permute_that_changes_nothing_is_a_copy():
     assert np.array_equal(made, X)
     assert not np.shares_memory(made, X)
     assert np.array_equal(ops.permute_backward(made, X, (0, 1, 2, 3))["x"], X)
+
+
+def test_memory_of_results_is_used_again():
+    ops.forget()
+    x = RNG.standard_normal((2, 64, 40, 60)).astype(np.float32)
+    made = ops.permute(x, (0, 2, 3, 1))
+    where, view = made.ctypes.data, made[1, 3:]
+    assert where % 64 == 0
+    del made
+    other = ops.permute(-x, (0, 2, 3, 1))  # somebody looks at the first still
+    assert not np.shares_memory(view, other)
+    assert np.array_equal(view, x.transpose(0, 2, 3, 1)[1, 3:])
+    del view
+    again = ops.permute(x[:, :, 1:], (0, 2, 3, 1))  # a little smaller
+    assert again.ctypes.data == where
+    del again, other
+    assert sum(map(len, memory.free.values())) == 2
+    ops.forget()
+    assert not memory.free
 
 
 def test_arguments_are_bound_as_python_does():

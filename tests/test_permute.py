@@ -10,7 +10,7 @@ import pytest
 from harness import Rig, check_gradient
 from shared import golden
 
-from boxpresso.layers.core import strides
+from boxpresso.layers.core import strided, strides
 from boxpresso.layers.core.strided import merged
 from boxpresso.proto.errors import LayerError
 
@@ -53,6 +53,18 @@ def test_as_numpy(order, big, device):
     np.testing.assert_array_equal(rig.forward()[0], x.transpose(order))
     g = np.random.default_rng(1).standard_normal(rig.top[0].shape).astype(np.float32)
     np.testing.assert_array_equal(rig.backward([g])[0], g.transpose(np.argsort(order)))
+
+
+@pytest.mark.parametrize("past", [0, 2**40], ids=["past the caches", "through the caches"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_order_of_four_axes(dtype, past, device, monkeypatch):
+    """Axes of whole vectors, of some and a rest, and of less than one."""
+    monkeypatch.setattr(strided, "PAST", past)
+    for shape in ((2, 16, 8, 32), (3, 17, 5, 35), (2, 530, 3, 19)):
+        x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+        for order in itertools.permutations(range(4)):
+            rig = Rig(permute(order), [x], device=device, dtype=dtype)
+            np.testing.assert_array_equal(rig.forward()[0], x.transpose(order))
 
 
 def test_long_runs(device):

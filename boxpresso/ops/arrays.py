@@ -12,6 +12,7 @@ import numpy as np
 from ..layers.core import Array, Buffer, open_device
 from ..layers.core.cuda import driver
 from ..proto.errors import BoxpressoError
+from . import memory
 
 FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
@@ -152,7 +153,7 @@ class Results:
     def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
         """A new array of the caller's, and the same memory as ours."""
         if self.device.kind == "cpu":
-            made = np.empty(shape, dtype)
+            made = memory.empty(shape, dtype)
             return self.outwards(made), made
         library = package(self.like)
         if library == "torch":

@@ -17,7 +17,7 @@ from ..layers.core import Blob, Layer, check_arity, make_layer, strided, strides
 from ..layers.core.kernel import real_of
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError
-from . import arrays
+from . import arrays, memory
 
 P = ParamSpec("P")
 KEPT = 8  # layers that a thread keeps, with their scratch memory
@@ -130,8 +130,8 @@ class Call:
         if self.last and x.ndim != 4:
             raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(x.shape)}")
         self.outer, self.dtype = x.dtype, real_of(x.dtype)
-        self.arrays = [None if a is None else arrays.take(a, self.device, self.dtype) for a in inputs[1:]]
-        self.arrays.insert(0, x)
+        rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in inputs[1:]]
+        self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
         self.plan, self.key = self.describe()
         self.half = halves and self.plan.half and self.outer != self.dtype
@@ -305,6 +305,7 @@ class Call:
 
 
 def forget() -> None:
-    """Gives back the memory of the layers that this thread has kept."""
+    """Gives back the memory of the layers that this thread has kept, and of results that nobody holds."""
+    memory.free.clear()
     local.__dict__.pop("layers", None)
     local.__dict__.pop("known", None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import math
+import mmap
 import os
 import platform
 import shlex
@@ -14,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ SCALARS = {np.dtype(np.int32): ctypes.c_int, np.dtype(np.uint32): ctypes.c_uint,
            np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}  # fmt: skip
 WAKE = 50_000  # nanoseconds until a worker that sleeps is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
+FADE = 0.95  # of what all workers took last is remembered at each launch of one: the machine may have been busy then
+HUGE = 2**21  # bytes of a page of the larger kind
 
 
 @functools.cache
@@ -150,6 +154,21 @@ def address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
+def zeros(size: int) -> np.ndarray:
+    """Bytes that are zero, aligned to a cache line. Many lie in huge pages where the system has them: to walk down columns, as
+    a transposition does, takes an entry of the processor's table of pages for each row."""
+    if size < 2 * HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        raw = np.zeros(size + 64, np.uint8)
+        start = -raw.__array_interface__["data"][0] % 64
+    else:
+        pages = mmap.mmap(-1, size + HUGE)
+        with suppress(OSError):  # a system may be built without them
+            pages.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(pages, np.uint8)
+        start = -raw.__array_interface__["data"][0] % HUGE
+    return raw[start : start + size]
+
+
 class Cpu:
     """The CPU: an array of it is a numpy array, so nothing is ever copied."""
 
@@ -159,11 +178,11 @@ class Cpu:
     def __init__(self) -> None:
         self.libraries: dict[tuple[Kernels, str], ctypes.CDLL] = {}
         self.functions: dict[tuple[Kernel, np.dtype], tuple[Any, list[tuple[int, Parameter, np.dtype]]]] = {}
-        self.lasted: dict[Any, float] = {}  # nanoseconds that one worker takes for a kernel, by sizes
+        self.lasted: dict[Any, tuple[float, float]] = {}  # nanoseconds of a kernel by one worker, by all; for sizes
         self.lock = threading.Lock()
         self.memo: dict[Any, Any] = {}  # what others keep for this device, such as tables for kernels
         self.workers = threads()
-        self.wake = WAKE
+        self.restless = False  # whether all work at anything, however small
 
     def lane(self) -> Cpu:
         """The CPU has one lane: a Net works in the thread that calls it."""
@@ -183,8 +202,8 @@ class Cpu:
         return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(kernels, REALS[np.dtype(real)]).exists()
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
-        """Runs a kernel. Waking workers costs more than they give where one does the work in about that time: so it does,
-        as long as launches of about this size took no longer. Results do not depend on the number of workers."""
+        """Runs a kernel, by one worker or by all, whichever was sooner for launches of about its size: to wake those that
+        sleep takes longer than small work does. Results do not depend on the number of workers."""
         function, wanted = self.functions.get((kernel, real)) or self.function(kernel, real)
         made, size = list(args), 0
         for i, parameter, want in wanted:
@@ -201,15 +220,21 @@ class Cpu:
         n = int(args[0])
         if n <= 0:
             return
-        key = kernel, n.bit_length(), size.bit_length()
-        alone = self.workers == 1 or n == 1 or self.lasted.get(key, size / BYTES) < 2 * self.wake
-        start = time.perf_counter_ns()
+        workers, key = min(self.workers, n), (kernel, n.bit_length(), size.bit_length())
+        known = self.lasted.get(key)
+        alone, together = known or (size / BYTES, WAKE + size / BYTES / workers)
+        one = workers == 1 or (alone <= together and not self.restless)
+        start, busy = time.perf_counter_ns(), 0 if one else time.thread_time_ns()
         try:
-            function(1 if alone else min(self.workers, n), *made)
+            function(1 if one else workers, *made)
         except (ctypes.ArgumentError, TypeError) as error:
             raise self.explain(kernel, args, error) from None
         took = time.perf_counter_ns() - start
-        self.lasted[key] = took if alone else (took - self.wake) * min(self.workers, n)
+        if one:
+            self.lasted[key] = took, FADE * together
+        else:
+            alone = (time.thread_time_ns() - busy) * workers
+            self.lasted[key] = alone, took if known else WAKE + alone / workers  # the first launch may find its memory cold
 
     def function(self, kernel: Kernel, real: np.dtype) -> tuple[Any, list[tuple[int, Parameter, np.dtype]]]:
         """The compiled function that runs a kernel, and which of its arguments are arrays, and of what dtype."""
@@ -235,10 +260,7 @@ class Cpu:
     def empty(self, shape: Sequence[int], dtype: Any) -> np.ndarray:
         """An array of zeros, aligned to a cache line."""
         dtype = np.dtype(dtype)
-        count = int(np.prod(shape, dtype=np.int64))
-        raw = np.zeros(count * dtype.itemsize + 64, np.uint8)
-        start = -raw.__array_interface__["data"][0] % 64
-        return raw[start : start + count * dtype.itemsize].view(dtype).reshape(tuple(shape))
+        return zeros(math.prod(shape) * dtype.itemsize).view(dtype).reshape(tuple(shape))
 
     def table(self, values: Any, dtype: Any = np.int32) -> np.ndarray:
         """A small constant array for kernels to read."""

@@ -1,5 +1,6 @@
 // strided.cu: to[to_at + sum(i * to_step)] = from[from_at + sum(i * from_step)] for every index i of a shape of any rank.
 // A block decodes its place once; what it then copies are loops without divisions. strided.py chooses the axes.
+#include "columns.h"
 #include "tile.h"
 
 struct Place { int from, to; };
@@ -17,38 +18,87 @@ DEVICE Place place(int i, int axes, const int* size, const int* from_step, const
 }
 
 // Runs that are contiguous on both sides: a block copies at most `tile_rows` rows of `tile_run` elements.
-KERNEL copy_runs(int n, const Real* from, Real* to, int from_at, int to_at, int rows, int run, int from_row, int to_row,
+KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, int rows, int run, int from_row, int to_row,
                  int tile_rows, int tile_run, int axes, const int* size, const int* from_step, const int* to_step) {
   const int across = (run + tile_run - 1) / tile_run, tiles = (rows + tile_rows - 1) / tile_rows * across;
   BLOCK_LOOP(b, n) {
     const int outer = b / tiles, tile = b % tiles;
     const int row = tile / across * tile_rows, first = tile % across * tile_run;
     const Place at = place(outer, axes, size, from_step, to_step);
-    const Real* source = from + from_at + at.from + row * from_row + first;
-    Real* target = to + to_at + at.to + row * to_row + first;
+    const Store* source = from + from_at + at.from + row * from_row + first;
+    Store* target = to + to_at + at.to + row * to_row + first;
     const int height = min(tile_rows, rows - row), width = min(tile_run, run - first);
     TILE_LOOP(y, x, height, width) target[y * to_row + x] = source[y * from_row + x];
   }
 }
 
+#if !defined(__CUDACC__)
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
+// Writes an aligned vector to memory without reading its line into the caches first.
+DEVICE void write_past(Real* to, const Columns& value) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps((float*)to, (__m512)value);
+#elif defined(__AVX__)
+  _mm256_stream_ps((float*)to, (__m256)value);
+#elif defined(__SSE__)
+  _mm_stream_ps((float*)to, (__m128)value);
+#else
+  *(Columns*)to = value;
+#endif
+}
+
+// target[y * wide + x] = source[x * far + y], by squares of vectors, of which the last ones overlap those before; false, and
+// nothing done, where no square fits.
+DEVICE bool turn_squares(const Real* source, int far, Real* target, int wide, int width, int height, int past) {
+  if (width < COLUMNS || height < COLUMNS) return false;
+  const bool aligned = (unsigned long long)target % sizeof(Columns) == 0 && wide % COLUMNS == 0;
+  for (int row = 0; row < height; row += COLUMNS)
+    for (int column = 0; column < width; column += COLUMNS) {
+      const int x = min(column, width - COLUMNS), y = min(row, height - COLUMNS);
+      Columns square[COLUMNS];
+      for (int i = 0; i < COLUMNS; ++i) square[i] = *(const Columns*)(source + (x + i) * far + y);
+      transpose(square);
+      Real* to = target + y * wide + x;
+      if (past && aligned && x % COLUMNS == 0)
+        for (int i = 0; i < COLUMNS; ++i) write_past(to + i * wide, square[i]);
+      else
+        for (int i = 0; i < COLUMNS; ++i) *(Columns*)(to + i * wide) = square[i];
+    }
+  return true;
+}
+template <class Half>  // numbers of another size than Real
+DEVICE bool turn_squares(const Half*, int, Half*, int, int, int, int) { return false; }
+#endif
+
 // Two axes change places: a block brings one tile through shared memory, so that both sides are walked along their own
-// fast axis. Axis p has the small step in `to`, axis q in `from`.
+// fast axis. Axis p has the small step in `to`, axis q in `from`. `past`: results so large that no cache keeps them.
 constexpr int SIDE = 32;
 
-KERNEL copy_turned(int n, const Real* from, Real* to, int from_at, int to_at, int p_size, int p_from, int p_to, int q_size,
-                   int q_from, int q_to, int axes, const int* size, const int* from_step, const int* to_step) {
-  const int across = (p_size + SIDE - 1) / SIDE, tiles = (q_size + SIDE - 1) / SIDE * across;
+KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, int p_size, int p_from, int p_to, int q_size,
+                   int q_from, int q_to, int p_tile, int q_tile, int past, int axes, const int* size, const int* from_step,
+                   const int* to_step) {
+  const int across = (p_size + p_tile - 1) / p_tile, tiles = (q_size + q_tile - 1) / q_tile * across;
   BLOCK_LOOP(b, n) {
-    SHARED Real cell[SIDE][SIDE + 1];  // one wider: a column then lies in 32 different banks
     const int outer = b / tiles, tile = b % tiles;
-    const int p = tile % across * SIDE, q = tile / across * SIDE;
+    const int p = tile % across * p_tile, q = tile / across * q_tile;
     const Place at = place(outer, axes, size, from_step, to_step);
-    const Real* source = from + from_at + at.from + p * p_from + q * q_from;
-    Real* target = to + to_at + at.to + p * p_to + q * q_to;
-    const int width = min(SIDE, p_size - p), height = min(SIDE, q_size - q);
-    TILE_LOOP(x, y, width, height) cell[x][y] = source[x * p_from + y * q_from];
-    BARRIER();
-    TILE_LOOP(y, x, height, width) target[x * p_to + y * q_to] = cell[x][y];
-    BARRIER();
+    const Store* source = from + from_at + at.from + p * p_from + q * q_from;
+    Store* target = to + to_at + at.to + p * p_to + q * q_to;
+    const int width = min(p_tile, p_size - p), height = min(q_tile, q_size - q);
+#if !defined(__CUDACC__)
+    if (p_to == 1 && q_from == 1 && turn_squares(source, p_from, target, q_to, width, height, past)) continue;
+#endif
+    SHARED Store cell[SIDE][SIDE + 1];  // one wider: a column then lies in 32 different banks
+    for (int left = 0; left < width; left += SIDE)
+      for (int top = 0; top < height; top += SIDE) {
+        const int columns = min(SIDE, width - left), rows = min(SIDE, height - top);
+        TILE_LOOP(x, y, columns, rows) cell[x][y] = source[(left + x) * p_from + (top + y) * q_from];
+        BARRIER();
+        TILE_LOOP(y, x, rows, columns) target[(left + x) * p_to + (top + y) * q_to] = cell[x][y];
+        BARRIER();
+      }
   }
 }

@@ -10,7 +10,8 @@ from .kernel import Kernel, Kernels
 
 kernels = Kernels("strided.cu")
 PIECE = 4096  # elements that one block copies where they are contiguous
-SIDE = 32  # of the square tile that one block turns, as in strided.cu
+TILE = {"cpu": (512, 16), "cuda": (32, 32)}  # what one block turns at a time: along the target's fast axis, the source's
+PAST = 2**24  # bytes of a result that no cache is left with
 
 
 def copy(
@@ -25,11 +26,11 @@ def copy(
 ) -> None:
     """target[target_at + sum(i * target_steps)] = source[source_at + sum(i * source_steps)] for each i in `shape`.
 
-    Steps count elements, one per axis, as `strides` gives them. Both arrays are on `device` and of one dtype; no two
-    indices may name one target.
+    Steps count elements, one per axis, as `strides` gives them. Both arrays are on `device` and of one dtype, float16,
+    float32 or float64; no two indices may name one target.
     """
     if prod(shape):
-        key = "strided", tuple(shape), tuple(source_steps), tuple(target_steps)
+        key = "strided", tuple(shape), tuple(source_steps), tuple(target_steps), prod(shape) * target.dtype.itemsize > PAST
         if key not in device.memo:
             device.memo[key] = _plan(device, *key[1:])
         kernel, blocks, plan = device.memo[key]
@@ -51,20 +52,21 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _plan(
-    device: Any, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...]
+    device: Any, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
 ) -> tuple[Kernel, int, tuple[Any, ...]]:
     """Which kernel copies that shape, on how many blocks, and its arguments after the two starts."""
     axes = merged(list(zip(shape, source_steps, target_steps, strict=True)))
     fast = min(range(len(axes)), key=lambda a: axes[a][1], default=0)  # the axis that is fastest in the source
     if axes and fast != len(axes) - 1:
         q, p = axes.pop(fast), axes.pop()
-        blocks = -(-p[0] // SIDE) * -(-q[0] // SIDE)
-        kernel, inner = kernels.copy_turned, (*p, *q)
+        p_tile, q_tile = TILE[device.kind]
+        blocks = -(-p[0] // p_tile) * -(-q[0] // q_tile)
+        kernel, inner = kernels.copy_turned, [*p, *q, p_tile, q_tile, int(past)]
     else:
         run = axes.pop()[0] if axes and axes[-1][1:] == (1, 1) else 1
         rows, source_row, target_row = axes.pop() if axes else (1, 0, 0)
         tile_run, tile_rows = min(run, PIECE), max(1, PIECE // run)
         blocks = -(-rows // tile_rows) * -(-run // tile_run)
-        kernel, inner = kernels.copy_runs, (rows, run, source_row, target_row, tile_rows, tile_run)
+        kernel, inner = kernels.copy_runs, [rows, run, source_row, target_row, tile_rows, tile_run]
     outer = [device.table(column) for column in zip(*axes, strict=True)] or [device.table([0])] * 3
     return kernel, prod(a[0] for a in axes) * blocks, (*inner, len(axes), *outer)

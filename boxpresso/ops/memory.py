@@ -1,0 +1,42 @@
+"""Memory of the CPU's large results, used again once nobody holds them.
+
+Memory that is new to a process costs a page fault for each page of it: as much time as to turn an image's axes in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..layers.core.host import zeros
+
+LARGE = 2**20  # bytes: smaller ones the C library keeps itself
+MOST = 2**28  # bytes that are kept for later
+free: dict[int, list[np.ndarray]] = {}  # by size
+
+
+class Loan:
+    """Memory that goes back to `free` with the last array over it; numpy reads the attribute of that long name."""
+
+    def __init__(self, size: int) -> None:
+        try:
+            self.raw = free[size].pop()
+        except (KeyError, IndexError):
+            self.raw = zeros(size)
+        self.__array_interface__ = self.raw.__array_interface__
+
+    def __del__(self, free: dict[int, list[np.ndarray]] = free) -> None:  # also when the interpreter ends
+        if sum(size * len(kept) for size, kept in free.copy().items()) + self.raw.size <= MOST:
+            free.setdefault(self.raw.size, []).append(self.raw)
+
+
+def empty(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """A new array whose elements may be anything."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    step = 1 << (size.bit_length() - 4)  # sizes that differ by an eighth share memory
+    return np.asarray(Loan(-(-size // step) * step))[:size].view(dtype).reshape(shape)
