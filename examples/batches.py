@@ -16,7 +16,9 @@ def ahead(draw: Callable[[int], T], workers: int = 2, depth: int = 8) -> Generat
     if workers == 0:
         yield from map(draw, count())
         return
-    with multiprocessing.Pool(workers) as pool:
+    with multiprocessing.get_context("spawn").Pool(
+        workers
+    ) as pool:  # a fork would not bear the threads of the net's device
         waiting = deque(pool.apply_async(draw, (number,)) for number in range(depth))
         for number in count(depth):
             yield waiting.popleft().get()

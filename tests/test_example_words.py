@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 
@@ -90,6 +91,13 @@ def test_every_weight_gets_a_gradient(device):
             for blob in blobs:
                 assert np.isfinite(np.asarray(blob.diff)).all(), name
                 assert np.asarray(blob.diff).any(), name
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_come_in_order(workers):
+    batches = module("train").ahead(hex, workers, depth=2)
+    assert list(islice(batches, 5)) == ["0x0", "0x1", "0x2", "0x3", "0x4"]
+    batches.close()
 
 
 def test_training_runs_and_its_weights_load(tmp_path):

@@ -30,7 +30,7 @@ from boxpresso.curves import columns, read_curves  # noqa: E402
 from boxpresso.proto import read_solver  # noqa: E402
 from boxpresso.training import progress  # noqa: E402
 from examples.batches import ahead  # noqa: E402
-from examples.common import logged, sheet  # noqa: E402
+from examples.common import logged, sheet, tracked  # noqa: E402
 from examples.sheared.model import GAMMA, MODELS, SCENES  # noqa: E402
 from examples.sheared.scenes import FIELDS, Plate, scene  # noqa: E402
 
@@ -184,7 +184,8 @@ def main() -> None:
     args = options.parse_args()
     start = time.perf_counter()
     with closing(ahead(partial(batch, LEARN, args.seed), args.workers)) as drawing:
-        learn = list(islice(drawing, min(args.iterations or BATCHES, BATCHES)))
+        count = min(args.iterations or BATCHES, BATCHES)
+        learn = list(tracked(islice(drawing, count), count, "drawing scenes"))
     batches = {"TRAIN": learn, "TEST": [batch(CHECK, args.seed, number) for number in range(4)]}
     print(f"drew {len(learn) * SCENES} scenes to learn from in {time.perf_counter() - start:.0f} s", flush=True)
     for model in MODELS:
