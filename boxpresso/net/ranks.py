@@ -12,6 +12,7 @@ import pickle
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 import zlib
@@ -135,11 +136,11 @@ class Ranks:
 
     def wait(self, requests: Sequence[Any]) -> None:
         """Waits for MPI requests. Raises RankError on rank 0 where another rank has failed."""
-        pause = 0.0
+        begun = time.perf_counter()
         while not self.mpi.Request.Testall(requests):
             self.look()
-            time.sleep(pause)
-            pause = min(pause + 2e-5, 2e-3)
+            lapse = time.perf_counter() - begun
+            time.sleep(0 if lapse < 0.02 else 1e-4 if lapse < 1 else 5e-3)
 
     def look(self) -> None:
         """On rank 0: raises RankError for a rank that has said that it failed."""
@@ -312,6 +313,8 @@ class Reduction:
         self.waited = 0.0
         self.next = len(self.messages)
         self.active: list[Message] = []
+        self.lock, self.under_way = threading.Lock(), threading.Event()
+        self.thread: threading.Thread | None = None
         self.mine, self.words, self.request = np.zeros(3), np.zeros((ranks.size, 3)), None
         net.after_backward.append(self.left)
 
@@ -320,21 +323,34 @@ class Reduction:
         self.mine[:] = loss, stop, snapshot
         self.request = self.ranks.world.Iallgather(self.mine, self.words)
         self.next, self.active = 0, []
+        if self.thread is None and self.ranks.mpi.Query_thread() >= self.ranks.mpi.THREAD_SERIALIZED:
+            self.thread = threading.Thread(target=self._move_on, name="boxpresso-ranks", daemon=True)
+            self.thread.start()
 
     def left(self, layer: int) -> None:
-        """Backward has left a layer: its diffs go out, and those under way move on."""
+        """Backward has left a layer: its diffs go out."""
         while self.next < len(self.messages) and self.messages[self.next].layer >= layer:
             message = self.messages[self.next]
-            message.start(self.ranks.world, self.ranks.mpi)
-            self.active.append(message)
             self.next += 1
-        if self.active:
-            self.ranks.mpi.Request.Testsome([m.request for m in self.active])
+            with self.lock:
+                message.start(self.ranks.world, self.ranks.mpi)
+                self.active.append(message)
+            self.under_way.set()
+
+    def _move_on(self) -> None:
+        """A thread's work: MPI carries messages on only while somebody asks for them, and kernels of a layer take long."""
+        while self.under_way.wait():
+            with self.lock:
+                self.ranks.mpi.Request.Testsome([m.request for m in self.active])
+            time.sleep(2e-4)
 
     def finish(self) -> tuple[float, bool, bool]:
         """Waits for the sums. Returns the mean loss, and whether any rank was asked to stop or to write a snapshot: the
         same on all ranks, to the bit."""
         begun = time.perf_counter()
+        self.under_way.clear()
+        with self.lock:  # from here on this thread asks alone
+            pass
         for message in self.active:
             self.ranks.wait([message.request])
             message.finish()
