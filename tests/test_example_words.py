@@ -77,13 +77,26 @@ def test_a_region_is_read_upright(theta):
         assert np.corrcoef(taken(theta, clockwise=True), upright)[0, 1] < 0.8
 
 
+def test_regions_survive_the_way_to_maps_and_back():
+    scenes, regions = module("scenes"), module("regions")
+    for number in range(10):
+        _, words = scenes.scene([7, number])
+        score, geometry = regions.encode(words, scenes.SIZE // regions.STRIDE)
+        found = regions.decode(np.maximum(score, 0), geometry)
+        assert len(found) == len(words)
+        for _, region in words:
+            nearest = found[np.hypot(*(found[:, :2] - region[:2]).T).argmin()]
+            np.testing.assert_allclose(nearest[:4], region[:4], atol=1e-3)
+            assert abs(np.sin(nearest[4] - region[4])) < 1e-4  # upright or on its head
+
+
 def test_every_weight_gets_a_gradient(device):
     model, train = module("model"), module("train")
     net = Net(model.net("train", scenes=1).to_proto(), phase="TRAIN", device=device, seed=1)
-    made = train.batch(train.LEARN, 1, 0)
-    first = slice(train.WORDS)
-    loss = net.forward(data=made["data"][:1], rois=made["rois"][first], text=made["text"][first])["loss"]
-    assert 2 < float(loss) < 8  # at random it is log 26
+    for name, values in train.batch(train.LEARN, 1, 0).items():
+        net.blobs[name].data[...] = values[: net.blobs[name].shape[0]].astype(np.float32)
+    loss = net.forward()
+    assert 2 < float(loss["loss_letters"]) < 8  # at random it is log 26
     net.clear_param_diffs()
     net.backward()
     for name, blobs in net.params.items():
@@ -106,7 +119,7 @@ def test_training_runs_and_its_weights_load(tmp_path):
     assert result.returncode == 0, result.stderr
     assert "of 40 held-out words are read right" in result.stdout
     assert "Iteration 0" in (tmp_path / "words.log").read_text()
-    with Image.open(tmp_path / "read.png") as picture:
+    with Image.open(tmp_path / "found.png") as picture:
         assert picture.width > 1000
     report = Net(WORDS / "deploy.prototxt", tmp_path / "words.caffemodel", device="cpu").copied[0]
     assert not report.missing
