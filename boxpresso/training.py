@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,10 +28,13 @@ def train(args: Namespace) -> int:
     ranks = open_ranks()
     with ranks.together():
         weights = args.weights.split(",") if args.weights else ()
-        solver = Solver(
-            args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
-            python_layers=args.python_layers, ranks=ranks,
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            if ranks.rank:
+                warnings.simplefilter("ignore", UserWarning)  # about files that rank 0 reads too
+            solver = Solver(
+                args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
+                python_layers=args.python_layers, ranks=ranks,
+            )  # fmt: skip
         with signals(solver), progress(solver):
             run(solver, args.snapshot)
     return 0

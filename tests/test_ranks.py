@@ -75,7 +75,7 @@ def learn(solver: Solver) -> dict[str, np.ndarray]:
     for layer in solver.net.layers:
         if hasattr(layer, "close"):
             layer.close()
-    return {**found, "losses": np.array(losses)}
+    return {**found, "losses": np.array(losses), "seed": np.array(solver.net.seed)}
 
 
 def main(folder: Path, device: str) -> None:
@@ -164,6 +164,47 @@ def test_messages_follow_backward_and_hold_each_parameter_once(folder):
     assert large.alone
     assert large.layer == place["one"]  # the first of two that share it
     assert messages[-1].layer == place["conv"]
+
+
+def test_random_numbers_are_a_ranks_own_but_those_of_weights_and_records_are_not(folder):
+    text = NET.replace("SOURCE", str(folder / "records")).replace("BATCH", "4")
+    text += 'layer { name: "drop" type: "Dropout" bottom: "sum" top: "dropped" }'
+    nets = []
+    for rank in range(3):
+        net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)
+        ranks = Ranks()
+        ranks.rank, ranks.size = rank, 3
+        ranks.settle(net)
+        nets.append(net)
+    assert len({net.layer_dict["drop"].key for net in nets}) == 3
+    assert len({net.params["one"][0].data.tobytes() for net in nets}) == 1
+    data = [net.forward(blobs=["data"], end="data") for net in nets]
+    whole = Net(parse_net(text.replace("batch_size: 4", "batch_size: 12")), phase="TRAIN", device="cpu", seed=1)
+    np.testing.assert_array_equal(np.concatenate([d["data"] for d in data]), whole.forward(end="data")["data"])
+    for net in (*nets, whole):
+        net.layer_dict["data"].close()
+
+
+@pytest.mark.parametrize("shuffle", ["true", "false"])
+def test_rows_of_hdf5_are_shared_out(tmp_path, shuffle):
+    h5py = pytest.importorskip("h5py")
+    for part in (0, 1):
+        with h5py.File(tmp_path / f"{part}.h5", "w") as file:
+            file["x"] = np.arange(7.0) + 10 * part
+    (tmp_path / "files.txt").write_text("".join(f"{tmp_path}/{part}.h5\n" for part in (0, 1)))
+    text = f"""layer {{ name: "d" type: "HDF5Data" top: "x"
+                hdf5_data_param {{ source: "{tmp_path}/files.txt" batch_size: BATCH shuffle: {shuffle} }} }}"""
+    whole = Net(parse_net(text.replace("BATCH", "9")), device="cpu", seed=2)
+    parts = [Net(parse_net(text.replace("BATCH", "3")), device="cpu", seed=2) for _ in range(3)]
+    for rank, net in enumerate(parts):
+        net.layers[0].share = (rank, 3)
+    wanted = [whole.forward()["x"] for _ in range(5)]
+    for batch in wanted:
+        np.testing.assert_array_equal(np.concatenate([net.forward()["x"] for net in parts]), batch)
+    for net in parts:
+        assert net.layers[0].batch_number == 5
+        net.layers[0].batch_number = 2
+    np.testing.assert_array_equal(np.concatenate([net.forward()["x"] for net in parts]), wanted[2])
 
 
 SOLVER = """

@@ -73,7 +73,7 @@ class Ranks:
     """
 
     def __init__(self, world: Any = None) -> None:
-        self.rank, self.size, self.local, self.locals = 0, 1, 0, [0]
+        self.rank, self.size, self.local = 0, 1, 0
         self.rescue: Callable[[], str] = lambda: "nothing had been learned"  # saves what can be saved, and says so
         self.updating = self.due = False  # amid an update; whether a signal to end came meanwhile
         if world is None or world.size == 1:
@@ -82,8 +82,8 @@ class Ranks:
 
         self.mpi, self.world, self.control = MPI, world.Dup(), world.Dup()
         self.rank, self.size = world.rank, world.size
-        machine = world.Split_type(MPI.COMM_TYPE_SHARED)
-        self.local, self.machine = machine.rank, machine
+        self.machine = world.Split_type(MPI.COMM_TYPE_SHARED)
+        self.local = self.machine.rank
 
     # What each rank has for itself
 
@@ -121,6 +121,15 @@ class Ranks:
                 layer.rng.bit_generator.state = drawn.bit_generator.state
                 if hasattr(layer, "key"):  # of the random numbers in its kernels
                     layer.key = int(layer.rng.integers(2**32))
+
+    @contextmanager
+    def first_ahead(self) -> Iterator[None]:
+        """The first rank of each machine does what is inside before the others: what it compiles they find in the cache."""
+        if self.local:
+            self.wait([self.machine.Ibarrier()])
+        yield
+        if self.size > 1 and not self.local:
+            self.wait([self.machine.Ibarrier()])
 
     def describe(self, device: str) -> list[str]:
         """A line for each rank: where it runs. To be called by all."""

@@ -80,7 +80,8 @@ class Solver:
         }  # fmt: skip
         files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
         files = [self._find(path) for path in self.param.weights] + files
-        self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files if first else ())
+        with self.ranks.first_ahead():
+            self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files if first else ())
         self.test_nets = self._test_nets() if first else []  # as in Caffe one rank tests, and the others wait
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
         self.losses: list[float] = []
@@ -158,7 +159,7 @@ class Solver:
                 if start:
                     start()
             display = p.display > 0 and self.iter % p.display == 0
-            self.net.debug_info = bool(display and p.debug_info)
+            self.net.debug_info = bool(display and p.debug_info and self.ranks.rank == 0)
             loss, agreed = self._passes()
             self._smooth(loss, first)
             if display:
