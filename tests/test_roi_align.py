@@ -302,6 +302,33 @@ def test_the_same_bits_for_any_number_of_threads(monkeypatch):
             assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results[0], other))
 
 
+@pytest.mark.parametrize("text", EVERY[:2], ids=NAMES[:2])
+def test_gradients_need_no_forward_and_regions_no_order(text, device):
+    rng = np.random.default_rng(8)
+    features, rows = rng.standard_normal((2, 19, 40, 9)), regions(rng, 30, 2, 80)
+    r = Rig(text, [features, rows], device=device, dtype=np.float64)
+    top, diff = r.forward()[0], rng.standard_normal(r.top[0].shape)
+    diffs = r.backward([diff])
+    alone = Rig(text, [features, rows], device=device, dtype=np.float64)
+    assert all(np.array_equal(a, b) for a, b in zip(alone.backward([diff]), diffs))
+    order = rng.permutation(len(rows))
+    other = Rig(text, [features, rows[order]], device=device, dtype=np.float64)
+    assert np.array_equal(other.forward()[0], top[order])
+    for a, b in zip(other.backward([diff[order]]), (diffs[0], diffs[1][order])):
+        close(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_an_image_without_regions_has_no_gradient_and_bands_of_rows_do_not_touch(device):
+    """Only the rows between an image's regions are brought into slabs."""
+    features = np.random.default_rng(9).standard_normal((3, 20, 30, 7))
+    rows = np.array([[2, 1, 3, 5, 6], [2, 0, 20, 6, 24], [0, 2, 28, 6, 40]])
+    whole = Rig(EVERY[0], [features, rows], device=device, dtype=np.float64)
+    single = [Rig(EVERY[0], [features, row[None]], device=device, dtype=np.float64).forward()[0][0] for row in rows]
+    close(whole.forward()[0], np.stack(single), rtol=1e-12, atol=1e-12)
+    diff = whole.backward([np.ones(whole.top[0].shape)], FEATURES_ONLY)[0]
+    assert [bool(d.any()) for d in diff] == [True, False, True]
+
+
 def test_absurd_grids_are_refused():
     with pytest.raises(LayerError, match="more than 2\\^20 samples"):
         Rig(ALIGN % WHOLE, [np.zeros((1, 1, 4, 4)), [[0, 0, 0, 1e30, 5]]]).forward()

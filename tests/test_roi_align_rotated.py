@@ -136,6 +136,39 @@ def test_any_finite_region_is_survived(text, device):
     assert np.isfinite(r.backward([np.ones(top.shape)], FEATURES_ONLY)[0]).all()
 
 
+@pytest.mark.parametrize("text", EVERY, ids=NAMES)
+def test_gradients_need_no_forward_and_regions_no_order(text, device):
+    rng = np.random.default_rng(8)
+    features, rows = rng.standard_normal((2, 20, 40, 9)), regions(rng, 30, 2, 80)
+    r = Rig(text, [features, rows], device=device, dtype=np.float64)
+    top, diff = r.forward()[0], rng.standard_normal(r.top[0].shape)
+    diffs = r.backward([diff])
+    alone = Rig(text, [features, rows], device=device, dtype=np.float64)
+    assert all(np.array_equal(a, b) for a, b in zip(alone.backward([diff]), diffs))
+    order = rng.permutation(len(rows))
+    other = Rig(text, [features, rows[order]], device=device, dtype=np.float64)
+    assert np.array_equal(other.forward()[0], top[order])
+    for a, b in zip(other.backward([diff[order]]), (diffs[0], diffs[1][order])):
+        close(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1, 3, 17, 40])
+def test_more_samples_than_a_block_keeps(ratio, device):
+    """Bins of 1 to 1600 samples, more than SAMPLES and more bins than BINS, without an angle are ROIAlign's."""
+    rng = np.random.default_rng(10)
+    features, rows = rng.standard_normal((2, 20, 9, 11)), regions(rng, 6, 2, 16)
+    rows[:, 5] = 0
+    sizes = f"pooled_h: 9 pooled_w: 11 spatial_scale: 0.5 sampling_ratio: {ratio} aligned: true"
+    turned = Rig(f'type: "ROIAlignRotated" roi_align_rotated_param {{ {sizes} }}', [features, rows], device=device)
+    half = rows[:, 3:5] / 2
+    upright = np.c_[rows[:, :1], rows[:, 1:3] - half, rows[:, 1:3] + half]
+    plain = Rig(f'type: "ROIAlign" roi_align_param {{ {sizes} }}', [features, upright], device=device)
+    close(turned.forward()[0], plain.forward()[0], rtol=1e-3, atol=1e-4)
+    diff = rng.standard_normal(plain.top[0].shape)
+    down = [True, False]
+    close(turned.backward([diff], down)[0], plain.backward([diff], down)[0], rtol=1e-3, atol=1e-4)
+
+
 def test_the_same_bits_for_any_number_of_threads(monkeypatch):
     rng = np.random.default_rng(6)
     for text in EVERY:

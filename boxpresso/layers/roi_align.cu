@@ -253,7 +253,13 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
     Real *slab = room + (long long)b * (area + bins) * SLAB, *made = slab + (long long)area * SLAB;
     for (int i = b; i < batch * slabs; i += n) {
       const int found = i / slabs, channel = (i - found * slabs) * SLAB;
-      fill_slab(i, features, slab, channels, area);
+      int first_row = height, end_row = 0;  // that regions have pixels in
+      for (int k = 0; k < regions; ++k)
+        if (image[k] == found) {
+          first_row = min(first_row, head[4 * k]);
+          end_row = max(end_row, head[4 * k] + head[4 * k + 1]);
+        }
+      fill_slab(i, features, slab, channels, area, first_row * width, end_row * width);
       BARRIER();
       for (int j = 0; j < regions; ++j) {
         const int k = order[j];

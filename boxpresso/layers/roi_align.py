@@ -13,7 +13,7 @@ from .core.regions import KERNELS, MOST, by_place, check_grids, check_regions, w
 
 SLAB, PART = 16, 16  # as in slab.h and roi_align.cu
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
-MANY = {"cpu": 256, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
+MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 OTHERS = {
     "pad_ratio": "MS-CNN's and others'",
     "roi_end_mode": "an accelerator vendor's",

@@ -99,7 +99,7 @@ DEVICE void visit_some(const Grid& g, int pooled_height, int pooled_width, Visit
 
 // Features in slabs (B * slabs_of(C), area + 1, SLAB); the last pixel is 0.
 DEVICE void fill(int slab, const Store* maps, Real* to, int channels, int area) {
-  fill_slab(slab, maps, to, channels, area);
+  fill_slab(slab, maps, to, channels, area, 0, area);
   THREAD_LOOP(c, SLAB) to[(long long)area * SLAB + c] = 0;
 }
 KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, int area) {

@@ -29,6 +29,8 @@ def check_grids(layer: Any, rows: np.ndarray, batch: int, scale: float, pooled: 
 
     rows (K, 5) of corners or (K, 6) of centre, size and angle, in pixels of the image; least: whether sizes are at least 1.
     """
+    if 2 * np.abs(rows).max(initial=0) * scale < 1023 * min(pooled):  # at most 1024 samples along each axis
+        return
     rows = rows.reshape(len(rows), int(np.prod(rows.shape[1:]))).astype(np.float64)
     with np.errstate(all="ignore"):
         valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < batch)

@@ -49,12 +49,13 @@ DEVICE void scatter(To* maps, int channel, int channels, int area, int pixel, in
   for (int i = 0; i < count; ++i) maps[(long long)(first + i) * area + pixel] = Real(lane(value, i));
 }
 
-// Slab number `slab` of maps (B, C, area) to (area, SLAB), and there from it; the channels past C are 0.
-DEVICE void fill_slab(int slab, const Store* maps, Real* to, int channels, int area) {
+// Slab number `slab` of maps (B, C, area) to (area, SLAB), pixels begin to end, and all from it; the channels past C are 0.
+DEVICE void fill_slab(int slab, const Store* maps, Real* to, int channels, int area, int begin, int end) {
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-  const int count = min(SLAB, channels - channel);
-  turn(maps + ((long long)image * channels + channel) * area, area, to, SLAB, count, area);
-  if (count < SLAB) TILE_LOOP(pixel, c, area, SLAB - count) to[(long long)pixel * SLAB + count + c] = 0;
+  const int count = min(SLAB, channels - channel), pixels = max(end - begin, 0);
+  to += (long long)begin * SLAB;
+  turn(maps + ((long long)image * channels + channel) * area + begin, area, to, SLAB, count, pixels);
+  if (count < SLAB) TILE_LOOP(pixel, c, pixels, SLAB - count) to[(long long)pixel * SLAB + count + c] = 0;
 }
 DEVICE void empty_slab(int slab, const Real* from, Store* maps, int channels, int area) {
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
@@ -63,7 +64,7 @@ DEVICE void empty_slab(int slab, const Real* from, Store* maps, int channels, in
 
 // The same of all slabs (B * slabs_of(C), area, SLAB).
 DEVICE void pack(int slab, const Store* maps, Real* slabs, int channels, int area) {
-  fill_slab(slab, maps, slabs + (long long)slab * area * SLAB, channels, area);
+  fill_slab(slab, maps, slabs + (long long)slab * area * SLAB, channels, area, 0, area);
 }
 DEVICE void unpack(int slab, const Real* slabs, Store* maps, int channels, int area) {
   empty_slab(slab, slabs + (long long)slab * area * SLAB, maps, channels, area);
