@@ -29,10 +29,10 @@ pytest.importorskip("matplotlib", reason="the command draws curves")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What the command makes of 48 scenes in 50 iterations, and what it says."""
+    """What the command makes of 32 scenes in 50 iterations, and what it says."""
     out = tmp_path_factory.mktemp("shapes")
     command = [sys.executable, str(SHAPES / "train.py"), "--device", "cpu", "--out", str(out)]
-    size = ["--iterations", "50", "--scenes", "48", "--held-out", "20"]
+    size = ["--iterations", "50", "--scenes", "32", "--held-out", "20"]
     result = subprocess.run([*command, *size], capture_output=True, text=True, cwd=out, check=False)
     assert result.returncode == 0, result.stderr
     return out, result

@@ -13,8 +13,8 @@ from pathlib import Path
 SIZE, CLASSES = 128, 4
 BATCH = {"train": 16, "test": 20, "deploy": 1}
 WORK = "examples/shapes/work"  # where train.py puts records, seen from the repository's root
-TRUNK = [("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 64, 2),
-         ("conv7", 64, 2)]  # fmt: skip
+TRUNK = [("conv1", 16, 2), ("conv2", 24, 2), ("conv3", 32, 1), ("conv4", 48, 2), ("conv5", 48, 1), ("conv6", 80, 2),
+         ("conv7", 80, 2)]  # fmt: skip
 HEADS = {"conv5": (18, 34), "conv6": (34, 60), "conv7": (60, 90)}  # feature: smallest and largest prior in pixels
 PRIORS = 4  # a square of each size, and 2:1 both ways
 

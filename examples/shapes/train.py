@@ -1,6 +1,6 @@
 """Draws scenes, trains the shapes detector on them, and says how many shapes of 500 held-out scenes it finds.
 
-    python examples/shapes/train.py [--iterations 2500] [--out DIR] [--seed 1] [--device cpu] [--scenes 6000]
+    python examples/shapes/train.py [--iterations 3500] [--out DIR] [--seed 1] [--device cpu] [--scenes 6000]
 
 Writes to DIR (examples/shapes/work): the scenes as train_lmdb and test_lmdb, snapshots, shapes.caffemodel, shapes.log, and, as
 pictures, curves.png, precision.png and found.png, what was found in held-out scenes. The seed fixes every scene, every starting
