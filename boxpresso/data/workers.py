@@ -175,8 +175,10 @@ class Processes:
         except Exception as error:
             raise DataError(f"what makes the batches cannot go to a process ({error}); choose workers = 'threads:2'") from error
         try:
-            self.slots += [Slot() for _ in range(self.ahead + 1)]
-            self.workers += [Worker(self.slots) for _ in range(count)]
+            for _ in range(self.ahead + 1):
+                self.slots.append(Slot())
+            for _ in range(count):
+                self.workers.append(Worker(self.slots))
             for worker in self.workers:
                 worker.send((self.owner, packed))
         except BaseException:
