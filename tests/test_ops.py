@@ -309,6 +309,35 @@ def test_permute_that_changes_nothing_is_a_copy():
     assert np.array_equal(ops.permute_backward(made, X, (0, 1, 2, 3))["x"], X)
 
 
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("channels", [5, 16, 37])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_roi_pool_with_its_argmax(dtype, channels, layout):
+    x, grad = (RNG.standard_normal(shape).astype(dtype) for shape in ((2, channels, 12, 14), (4, channels, 3, 2)))
+    wanted, slope = ops.roi_pool(x, ROIS, (3, 2), 0.5), ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5)["x"]
+    flat = x.reshape(2, channels, -1)
+    turn = (lambda a, to: np.ascontiguousarray(a.transpose(to))) if layout == "NHWC" else (lambda a, to: a)
+    given = turn(x, (0, 2, 3, 1)), ROIS, (3, 2), 0.5
+    result, argmax = (turn(a, (0, 3, 1, 2)) for a in ops.roi_pool_argmax(*given, layout=layout))
+    assert argmax.dtype == np.int32
+    assert np.array_equal(result, wanted)
+    for k, image in enumerate(ROIS[:, 0].astype(int)):
+        for c in range(channels):
+            found, largest = argmax[k, c].ravel(), wanted[k, c].ravel()
+            if image == 9:
+                assert (found == -1).all()
+            else:
+                assert np.array_equal(flat[image, c, found], largest)
+    for places in (None, turn(argmax, (0, 2, 3, 1))):
+        made = ops.roi_pool_backward(turn(grad, (0, 2, 3, 1)), *given, layout=layout, argmax=places)["x"]
+        assert np.array_equal(turn(made, (0, 3, 1, 2)), slope)
+    other = -argmax  # its own places are used, and they are not remembered
+    assert not np.array_equal(ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5, argmax=other)["x"], slope)
+    assert np.array_equal(ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5)["x"], slope)
+    with pytest.raises(BoxpressoError, match="argmax must be"):
+        ops.roi_pool_backward(grad, x, ROIS, (3, 2), 0.5, argmax=argmax[1:])
+
+
 def test_memory_of_results_is_used_again():
     ops.forget()
     x = RNG.standard_normal((2, 64, 40, 60)).astype(np.float32)

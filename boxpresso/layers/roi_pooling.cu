@@ -21,14 +21,14 @@ DEVICE void mmcv_bin(Real first, Real last, Real scale, int p, int count, int li
 }
 
 // image[k]: of region k, -1 if it contributes nothing.
-KERNEL roi_pooling_bins(int n, const Store* regions, int* image, int* bins, int batch, int height, int width,
+KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, int batch, int height, int width,
                         int pooled_height, int pooled_width, Real scale, Real pad_ratio, int mmcv) {
   BLOCK_LOOP(k, n) {
-    const Store* region = regions + 5 * k;
+    const Real* region = regions + 5 * k;
     const int found = image_of(region, 5, batch);
     THREAD_LOOP(t, 1) image[k] = found;
     cut_bins(bins, {pooled_height, pooled_width}, k, found >= 0, [&](int axis, int p, int* begin, int* end) {
-      const Real first = Real(region[axis ? 1 : 2]), last = Real(region[axis ? 3 : 4]);
+      const Real first = region[axis ? 1 : 2], last = region[axis ? 3 : 4];
       const Real pad = pad_ratio != 0 ? (last - first + 1) * pad_ratio : Real(0);  // 0 * infinity is NaN
       const int count = axis ? pooled_width : pooled_height, limit = axis ? width : height;
       if (mmcv)
@@ -39,8 +39,27 @@ KERNEL roi_pooling_bins(int n, const Store* regions, int* image, int* bins, int 
   }
 }
 
-KERNEL roi_pooling_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
+// maps (B, area, C) to slabs.
+DEVICE void pack_lines(int slab, const Store* maps, Real* slabs, int channels, int area) {
+  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+  const Store* from = maps + (long long)image * area * channels + channel;
+  Real* to = slabs + (long long)slab * area * SLAB;
+  if (channels - channel >= SLAB) {
+    TILE_LOOP(pixel, c, area, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
+  } else {
+    TILE_LOOP(pixel, c, area, SLAB)
+      to[(long long)pixel * SLAB + c] = channel + c < channels ? Real(from[(long long)pixel * channels + c]) : Real(0);
+  }
+}
+
+// channels_last: maps are (B, area, C), not (B, C, area).
+KERNEL roi_pooling_pack(int n, const Store* maps, Real* slabs, int channels, int area, int channels_last) {
+  BLOCK_LOOP(slab, n) {
+    if (channels_last)
+      pack_lines(slab, maps, slabs, channels, area);
+    else
+      pack(slab, maps, slabs, channels, area);
+  }
 }
 
 struct Largest {
@@ -63,47 +82,83 @@ DEVICE Largest largest(const Real* slab, int width, const Box& box, int group) {
   return found;
 }
 
-// A block owns a region in a slab; top: (K, channels, pooled_height, pooled_width), the values or the places.
-KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int places, int regions,
-                           int channels, int area, int width, int pooled_height, int pooled_width) {
+// One number of each lane, `step` apart.
+template <class To, class Value>
+DEVICE void put(To* to, int step, int count, const Value& value) {
+  if (step == 1 && count == LANES) {
+    for (int i = 0; i < LANES; ++i) to[i] = lane(value, i);
+  } else {
+    for (int i = 0; i < count; ++i) to[i * step] = lane(value, i);
+  }
+}
+
+// A block owns a region in a slab. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
+// them are made, the values, the places or both, `values` and `argmax` say.
+KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
+                           int argmax, int regions, int channels, int area, int width, int pooled_height, int pooled_width,
+                           int channels_last) {
   BLOCK_LOOP(b, n) {
     const Pooled pooled = {pooled_height, pooled_width};
     const int s = b / regions, k = b - s * regions, cells = pooled.cells();
     const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * area * SLAB;
-    Store* out = top + (long long)k * channels * cells;
+    const int step = channels_last ? 1 : cells;
     TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
       const int pw = t / GROUPS, group = t % GROUPS, bin = ph * pooled_width + pw;
+      const int channel = s * SLAB + group * LANES, count = min(LANES, channels - channel);
+      const long long at = (long long)k * channels * cells + (channels_last ? bin * channels + channel : channel * cells + bin);
       const Box box = box_of(bins, pooled, k, ph, pw);
-      if (places)
-        scatter(out, s * SLAB, channels, cells, bin, group, largest(slab, width, box, group).place);
-      else
-        scatter(out, s * SLAB, channels, cells, bin, group, largest(slab, width, box, group).value);
+      if (argmax) {
+        const Largest found = largest(slab, width, box, group);
+        put(places + at, step, count, found.place);
+        if (values) put(top + at, step, count, found.value);
+      } else {
+        put(top + at, step, count, largest(slab, width, box, group).value);  // a shorter loop: nobody asks for the place
+      }
     }
   }
 }
 
-// A block owns a slab of an image and takes that image's regions in order. diff: the slabs of bottom_diff.
-KERNEL roi_pooling_backward(int n, const Real* slabs, const int* image, const int* bins, const Store* top_diff, Real* diff,
-                            Store* bottom_diff, int regions, int channels, int area, int width, int pooled_height,
-                            int pooled_width) {
+KERNEL roi_pooling_places(int n, const int* places, Store* top) { GRID_LOOP(i, n) top[i] = Real(places[i]); }
+
+// A block owns `group` channels of a band of an image's rows and takes that image's regions in order. sums: bottom_diff, in
+// Real. Where the channels are the last axis a band is better than a group, for it reads on and on.
+KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, const int* image, const int* bins, Real* sums,
+                            int group, int bands, int regions, int channels, int height, int width, int pooled_height,
+                            int pooled_width, int channels_last) {
   BLOCK_LOOP(b, n) {
     const Pooled pooled = {pooled_height, pooled_width};
-    const int found = b / slabs_of(channels), channel = (b - found * slabs_of(channels)) * SLAB, cells = pooled.cells();
-    const Real* slab = slabs + (long long)b * area * SLAB;
-    Real* map = diff + (long long)b * area * SLAB;
-    THREAD_LOOP(i, area * SLAB) map[i] = 0;
+    const int groups = (channels + group - 1) / group, band = b % bands, found = b / bands / groups;
+    const int channel = b / bands % groups * group, count = min(group, channels - channel), cells = pooled.cells();
+    const int top = height * band / bands, bottom = height * (band + 1) / bands, begin = top * width, end = bottom * width;
+    const int next = channels_last ? 1 : cells, wide = channels_last ? 1 : height * width;  // steps of channels: top, map
+    const int step = channels_last ? channels : 1;                                          // steps of bins and of pixels
+    Real* map = sums + (long long)found * channels * height * width + (long long)channel * wide;
+    if (channels_last) {
+      TILE_LOOP(pixel, c, end - begin, count) map[(long long)(begin + pixel) * channels + c] = 0;
+    } else {
+      TILE_LOOP(c, pixel, count, end - begin) map[(long long)c * wide + begin + pixel] = 0;
+    }
     BARRIER();
     for (int k = 0; k < regions; ++k) {
       if (image[k] != found) continue;
-      const Store* given = top_diff + (long long)k * channels * cells;
-      visit_apart(bins, pooled, k, GROUPS, [&](int ph, int pw, int group) {
-        const Places place = largest(slab, width, box_of(bins, pooled, k, ph, pw), group).place;
-        const int first = channel + group * LANES;
-        for (int i = 0; i < min(LANES, channels - first); ++i)
-          if (lane(place, i) >= 0)
-            map[lane(place, i) * SLAB + group * LANES + i] += Real(given[(first + i) * cells + ph * pooled_width + pw]);
-      });
+      const long long first = (long long)k * channels * cells + channel * next;
+      const auto give = [&](int c, int bin) {
+        const long long at = first + c * next + bin * step;
+        const int pixel = places[at];
+        if (pixel >= begin && pixel < end) map[(long long)c * wide + (long long)pixel * step] += Real(top_diff[at]);
+      };
+#if defined(__CUDACC__)
+      visit_apart(bins, pooled, k, count, [&](int ph, int pw, int c) { give(c, ph * pooled_width + pw); });
+#else
+      if (channels_last) {
+        for (int ph = 0; ph < pooled_height; ++ph) {
+          const Box row = box_of(bins, pooled, k, ph, 0);
+          if (row.bottom > top && row.top < bottom) TILE_LOOP(pw, c, pooled_width, count) give(c, ph * pooled_width + pw);
+        }
+      } else {
+        TILE_LOOP(c, bin, count, cells) give(c, bin);
+      }
+#endif
     }
-    unpack(b, diff, bottom_diff, channels, area);
   }
 }

@@ -21,8 +21,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Union
 
+import numpy as np
+
 from ..proto.errors import BoxpressoError
-from .operator import Operator, Plan, forget, operator
+from .operator import Call, Operator, Plan, forget, operator
 from .suppression import batched_nms, nms, nms_rotated
 
 Two = Union[int, Sequence[int]]
@@ -33,7 +35,8 @@ __all__ = [
     "modulated_deform_roi_pool_backward", "nms", "nms_rotated", "permute", "permute_backward", "prroi_pool",
     "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward",
     "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
-    "roi_align_rotated_backward", "roi_pool", "roi_pool_backward", "rotate_roi_pool", "rotate_roi_pool_backward",
+    "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward", "rotate_roi_pool",
+    "rotate_roi_pool_backward",
 ]  # fmt: skip
 
 
@@ -75,7 +78,30 @@ def roi_pool(
 
     mmcv: cut the bins as mmcv's roi_pool does, which does not round to whole pixels.
     """
-    return Plan("ROIPooling", {"roi_pooling_param": pooled(output_size, spatial_scale)}, {"mmcv": mmcv})
+    parameter = {"roi_pooling_param": pooled(output_size, spatial_scale)}
+    return Plan("ROIPooling", parameter, {"mmcv": mmcv, "kept": False}, remembers=False, keeps=True, half=True, last=True)
+
+
+def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """roi_pool's result, and where each number of it lies in its map: int32, h W + w, or -1 for none; for roi_pool_backward."""
+    call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
+    places, call.layer.places = call.results.empty(call.top[0].shape, np.int32)  # type: ignore[attr-defined]
+    result = call.forward(keep=True)
+    call.layer.places, call.layer.kept = call.device.empty((0,), np.int32), False  # type: ignore[attr-defined]
+    return result, call.outwards(places)
+
+
+def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) -> dict[str, Any]:
+    """The gradient of sum(grad * roi_pool(...)) as {"x": gradient}. argmax: as roi_pool_argmax has given it for the same
+    arguments, else it is found again.
+    """
+    if argmax is None:
+        return roi_pool.backward(grad, *args, **kwargs)
+    call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
+    call.layer.places, call.layer.kept = call.inwards(argmax, np.int32, "argmax"), True  # type: ignore[attr-defined]
+    made = call.backward(grad, [True, False])
+    call.layer.places, call.layer.kept = call.device.empty((0,), np.int32), False  # type: ignore[attr-defined]
+    return {"x": made[0]}
 
 
 @operator("x", "rois")
@@ -222,7 +248,6 @@ def permute(x: Any, dims: Sequence[int]) -> Plan:
 
 
 roi_align_backward = roi_align.backward
-roi_pool_backward = roi_pool.backward
 roi_align_rotated_backward = roi_align_rotated.backward
 riroi_align_rotated_backward = riroi_align_rotated.backward
 rotate_roi_pool_backward = rotate_roi_pool.backward

@@ -35,6 +35,7 @@ class Plan:
     attributes: dict[str, Any] = field(default_factory=dict)
     blobs: tuple[int, ...] = ()  # which of the inputs are learned blobs of the layer; the others are its bottoms
     remembers: bool = True  # whether its backward needs what its forward left
+    keeps: bool = False  # whether its forward can keep what backward would else find again, told by its attribute `keep`
     half: bool = False  # whether the layer takes float16 images itself, with regions in float32
     last: bool = False  # whether it takes images with the channels last, once its attribute `last` is set
 
@@ -185,9 +186,7 @@ class Call:
         kept = all_kept.pop(key, None)
         if kept is None:
             layer = make_layer(LayerParameter.FromString(self.key[0]), device=self.device, dtype=self.inner)
-            attributes = {**plan.attributes, **({"last": last} if plan.last else {})}
-            for name, value in attributes.items():
-                setattr(layer, name, value)
+            vars(layer).update(plan.attributes, **({"last": last} if plan.last else {}))
             check_arity(layer, len(self.bottoms), 1)
             layer.setup(self.bottoms, self.top)
             kept = Kept(layer)
@@ -201,6 +200,7 @@ class Call:
         kept = self.kept
         with kept.lock:
             kept.user, kept.ran = self.token, False
+            vars(self.layer).update(self.plan.attributes)
             if kept.shapes == self.shapes:
                 self.top[0].reshape(*kept.top)
             else:
@@ -213,10 +213,12 @@ class Call:
                     raise BoxpressoError(f"{self.layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}")
                 blob.borrow(array)
 
-    def run(self) -> None:
+    def run(self, keep: bool = False) -> None:
         """Forward, in the layer shaped for this call."""
         if self.kept.user is not self.token:
             self.bind()
+        if self.plan.keeps:
+            self.layer.keep = keep  # type: ignore[attr-defined]
         self.layer.forward(self.bottoms, self.top)
         self.kept.ran = True
 
@@ -225,18 +227,33 @@ class Call:
         made.borrow(array)
         return made
 
-    def forward(self) -> Any:
+    def forward(self, keep: bool = False) -> Any:
+        """The result. keep: whether a backward comes, for layers that then keep more."""
         top = self.top[0]
         image = len(top.shape) == 4
         result, ours, direct = self.room(top.shape, self.turns and image)
         if direct and top.count:
             top.borrow(ours)
         with self.kept.lock:
-            self.run()
+            self.run(keep)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
         self.device.synchronize()
-        return arrays.turned(result, TO_NCHW) if self.turned and image else result
+        return self.outwards(result)
+
+    def outwards(self, result: Any) -> Any:
+        """A result as the caller's `layout` has it."""
+        return arrays.turned(result, TO_NCHW) if self.turned and len(self.top[0].shape) == 4 else result
+
+    def inwards(self, given: Any, dtype: Any, what: str) -> Any:
+        """What the caller gives of the result's shape, such as its gradient, as the layer has it."""
+        image = len(self.top[0].shape) == 4
+        given = arrays.take(arrays.turned(given, TO_NHWC) if self.turned and image else given, self.device, dtype)
+        given = self.permuted(given, TO_NCHW) if self.turns and image and given.ndim == 4 else given
+        if tuple(given.shape) != self.top[0].shape:
+            wanted = self.top[0].shape
+            raise BoxpressoError(f"{self.layer}: {what} must be of the result's shape {wanted}, got {given.shape}")
+        return given
 
     def room(self, shape: Sequence[int], turn: bool) -> tuple[Any, Any, bool]:
         """A new array for the caller, the same as ours, and whether the layer may write straight into it; `shape`: the
@@ -255,12 +272,7 @@ class Call:
         """For each input that is wanted its gradient, for the others None."""
         if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
-        top = self.top[0]
-        image = len(top.shape) == 4
-        given = arrays.take(arrays.turned(grad, TO_NHWC) if self.turned and image else grad, self.device, self.inner)
-        given = self.permuted(given, TO_NCHW) if self.turns and image and given.ndim == 4 else given
-        if tuple(given.shape) != top.shape:
-            raise BoxpressoError(f"{self.layer}: grad must be of the result's shape {top.shape}, got {given.shape}")
+        given = self.inwards(grad, self.inner, "grad")
         with self.kept.lock:
             if self.kept.user is not self.token:
                 self.bind()

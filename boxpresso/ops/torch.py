@@ -24,7 +24,7 @@ class Differentiable(torch.autograd.Function):
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
         ctx.save_for_backward(*(value for value in inputs if value is not None))
         ctx.call = Call(op, detached(inputs), options)
-        return ctx.call.forward()
+        return ctx.call.forward(keep=any(ctx.needs_input_grad))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
