@@ -8,8 +8,8 @@ cores pay for a sum with the cores' own time, so that here little can be hidden;
 
 The model has no measured network. A sum over N machines takes 2 (N - 1) / N * bytes / bandwidth + 2 log2(N) * latency (Thakur
 et al. 2005; a ring moves as many bytes). Messages go one after another, each when backward, measured here layer by layer and
-taken times the batch, has made it. What is not over when backward ends is visible, and `efficiency` is the step alone over
-the step with it.
+taken times the batch, has made it. What is not over when backward ends is visible, and the efficiency is the step alone over
+the step with it. "x 100" is a device a hundred times as fast as one core of this machine, about what a GPU is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from boxpresso.net.prepare import select
 from boxpresso.net.ranks import Ranks, Reduction, open_ranks
 from boxpresso.proto import parse_net, read_net
 
-MODELS = {"SSD300 VGG16": ("vgg16_300", 4), "MobileNet-SSD": ("mobilenet_300", 12)}  # and how many turns
+MODELS = {"SSD300 VGG16": ("vgg16_300", 5), "MobileNet-SSD": ("mobilenet_300", 12)}  # and how many turns
 INPUTS = """
 layer { name: "in" type: "Input" top: "data" top: "label"
         input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } shape { dim: 1 dim: 1 dim: 2 dim: 8 } } }
@@ -38,6 +38,7 @@ GIGABITS = (1, 10, 25)
 MACHINES = (2, 4, 8, 16, 32)
 LATENCY = 30e-6  # seconds, of TCP in one data centre
 BATCH = 8  # images of each machine in the model
+SPEEDS = (1, 100)  # of its device
 
 
 def make(folder: str) -> Net:
@@ -125,16 +126,23 @@ def main() -> None:
             row = f"{name:14}{reduction.bytes / 1e6:10.1f}{len(sizes):10}" + "".join(f"{value:10.1f}" for value in ms)
             say(f"{row}{hidden:10.0%}", flush=True)
     say(f"\nModel: N machines, batch {BATCH} each, latency {1e6 * LATENCY:.0f} us; ms of all sums, of them visible, efficiency")
-    say(f"{'net':14} {'step':>8} {'N':>3}" + "".join(f" {f'{g} Gb/s':>24}" for g in GIGABITS))
+    say(f"{'net':20} {'step':>7} {'N':>3}" + "".join(f" {f'{g} Gb/s':>24}" for g in GIGABITS))
     for name, (ready, sizes, t) in found.items():
-        backward, step = BATCH * t["backward"], BATCH * (t["forward"] + t["backward"])
-        for machines in MACHINES:
-            row = f"{name:14} {1e3 * step:8.0f} {machines:3}"
-            for gigabits in GIGABITS:
-                whole = sum(transfer(size, machines, gigabits) for size in sizes)
-                late = visible([BATCH * at for at in ready], sizes, backward, machines, gigabits)
-                row += f" {1e3 * whole:10.1f} {1e3 * late:6.1f} {step / (step + late):6.1%}"
-            say(row)
+        for speed in SPEEDS:
+            for machines in MACHINES:
+                say(line(name, ready, sizes, t, speed, machines))
+
+
+def line(name: str, ready: list[float], sizes: list[float], t: dict[str, float], speed: int, machines: int) -> str:
+    """A row of the model's table."""
+    scale = BATCH / speed
+    step = scale * (t["forward"] + t["backward"])
+    row = f"{name:14} x{speed:4} {1e3 * step:7.0f} {machines:3}"
+    for gigabits in GIGABITS:
+        whole = sum(transfer(size, machines, gigabits) for size in sizes)
+        late = visible([scale * at for at in ready], sizes, scale * t["backward"], machines, gigabits)
+        row += f" {1e3 * whole:10.1f} {1e3 * late:6.1f} {step / (step + late):6.1%}"
+    return row
 
 
 if __name__ == "__main__":
