@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import stand_in
 
-from boxpresso.layers.core.kernel import the_cpu
+from boxpresso.layers.core import open_device
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -34,7 +34,7 @@ def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small work, which one worker would do alone, is done by all here."""
-    monkeypatch.setattr(the_cpu(), "restless", True)
+    monkeypatch.setattr(open_device("cpu"), "restless", True)
 
 
 @pytest.fixture

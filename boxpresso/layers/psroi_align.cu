@@ -29,15 +29,15 @@ DEVICE void weigh(Real start, Real size, int samples, int p, int limit, int* beg
 
 // image[k]: of region k, -1 if it contributes nothing; samples[k]: of a bin in y and in x, below 0 for an adaptive grid on a
 // negative size; weights (K, pooled_height * height + pooled_width * width).
-KERNEL psroi_align_weights(int n, const Store* regions, int* image, int* samples, int* bins, Real* weights, int batch,
+KERNEL psroi_align_weights(int n, const Real* regions, int* image, int* samples, int* bins, Real* weights, int batch,
                            int height, int width, int pooled_height, int pooled_width, Real scale, int sampling_ratio) {
   BLOCK_LOOP(k, n) {
-    const Store* region = regions + 5 * k;
+    const Real* region = regions + 5 * k;
     const int found = image_of(region, 5, batch);
     Real* weight = weights + (long long)k * (pooled_height * height + pooled_width * width);
     THREAD_LOOP(t, 1) image[k] = found;
     const auto size_of = [&](int axis) {
-      const Real start = near_by(Real(region[axis ? 1 : 2]) * scale), stop = near_by(Real(region[axis ? 3 : 4]) * scale);
+      const Real start = near_by(region[axis ? 1 : 2] * scale), stop = near_by(region[axis ? 3 : 4] * scale);
       return (stop - start) / (axis ? pooled_width : pooled_height);
     };
     const auto count_of = [&](int axis) {
@@ -46,7 +46,7 @@ KERNEL psroi_align_weights(int n, const Store* regions, int* image, int* samples
     };
     THREAD_LOOP(axis, 2) samples[2 * k + axis] = found < 0 ? 1 : count_of(axis);
     cut_bins(bins, {pooled_height, pooled_width}, k, found >= 0, [&](int axis, int p, int* begin, int* end) {
-      const Real start = near_by(Real(region[axis ? 1 : 2]) * scale) - Real(0.5);
+      const Real start = near_by(region[axis ? 1 : 2] * scale) - Real(0.5);
       const int limit = axis ? width : height;
       Real* of_bin = weight + (axis ? pooled_height * height : 0) + p * limit;
       weigh(start, size_of(axis), count_of(axis), p, limit, begin, end, of_bin);

@@ -6,8 +6,7 @@ import numpy as np
 
 from .core import Kernels, Layer
 from .core.kernel import real_of
-
-MOST = 2**20  # samples of a bin: more is no region but an error
+from .core.regions import MOST, check_grids, check_regions, widened
 
 
 class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
@@ -42,16 +41,12 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
 
     def reshape(self, bottom, top) -> None:
         _, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
-        wanted, shape = self.output_dim * self.pooled[0] * self.pooled[1], bottom[1].shape
+        wanted = self.output_dim * self.pooled[0] * self.pooled[1]
         self.need(
             channels == wanted,
             f"bottom 0 must have output_dim * group_size^2 = {wanted} channels, got shape {bottom[0].shape}",
         )
-        self.need(
-            len(shape) >= 2 and np.prod(shape[1:]) == 5,
-            f"bottom 1, the regions, must be (K, 5): batch index, x1, y1, x2, y2; got {shape}",
-        )
-        self.regions = shape[0]
+        self.regions = check_regions(self, bottom[1], 5)
         self.image = self.device.empty((self.regions,), np.int32)
         self.samples = self.device.empty((self.regions, 2), np.int32)
         self.bins = self.device.empty((self.regions, 2 * sum(self.pooled) + 2), np.int32)
@@ -62,27 +57,13 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
         if len(top) > 1:
             top[1].data[...] = np.arange(channels).reshape(top[1].shape[1:])
 
-    def check_grids(self, regions: np.ndarray, batch: int) -> None:
-        """Raises for a region whose adaptive grid is absurd; what contributes nothing is passed over."""
-        regions = regions.reshape(-1, 5)
-        with np.errstate(all="ignore"):
-            valid = np.isfinite(regions).all(1) & (regions[:, 0] > -1) & (regions[:, 0] < batch)
-            size = (regions[:, 3:] - regions[:, 1:3]) * self.scale
-            samples = np.ceil(np.maximum(size, 0) / self.pooled[::-1]).prod(1)
-        bad = np.flatnonzero(valid & ~(samples <= MOST))
-        self.need(
-            not len(bad),
-            f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {regions[bad[:1]]}; "
-            "set sample_num, or look where the regions come from",
-        )
-
     def forward(self, bottom, top) -> None:
         batch, channels, height, width = bottom[0].shape
         if self.ratio <= 0:
-            self.check_grids(np.asarray(bottom[1].data), batch)
+            check_grids(self, np.asarray(bottom[1].data), batch, self.scale, self.pooled, False)
         self.kernels.psroi_align_weights(
-            self.regions, bottom[1].data, self.image, self.samples, self.bins, self.weights, batch, height, width,
-            *self.pooled, self.scale, self.ratio,
+            self.regions, widened(self, bottom[1].data, self.real), self.image, self.samples, self.bins, self.weights,
+            batch, height, width, *self.pooled, self.scale, self.ratio,
         )  # fmt: skip
         top[0].data.fill(0)
         self.kernels.psroi_align_forward(

@@ -19,14 +19,14 @@ DEVICE void torchvision_bin(Real first, Real last, Real scale, int p, int count,
 }
 
 // image[k]: of region k, -1 if it contributes nothing.
-KERNEL psroi_pooling_bins(int n, const Store* regions, int* image, int* bins, int batch, int height, int width,
+KERNEL psroi_pooling_bins(int n, const Real* regions, int* image, int* bins, int batch, int height, int width,
                           int pooled_height, int pooled_width, Real scale, int torchvision) {
   BLOCK_LOOP(k, n) {
-    const Store* region = regions + 5 * k;
+    const Real* region = regions + 5 * k;
     const int found = image_of(region, 5, batch);
     THREAD_LOOP(t, 1) image[k] = found;
     cut_bins(bins, {pooled_height, pooled_width}, k, found >= 0, [&](int axis, int p, int* begin, int* end) {
-      const Real first = Real(region[axis ? 1 : 2]), last = Real(region[axis ? 3 : 4]);
+      const Real first = region[axis ? 1 : 2], last = region[axis ? 3 : 4];
       const int count = axis ? pooled_width : pooled_height, limit = axis ? width : height;
       if (torchvision)
         torchvision_bin(first, last, scale, p, count, limit, begin, end);

@@ -6,6 +6,7 @@ import numpy as np
 
 from .core import Kernels, Layer
 from .core.kernel import real_of
+from .core.regions import check_regions, widened
 
 
 class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
@@ -39,16 +40,12 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
 
     def reshape(self, bottom, top) -> None:
         channels = self.axes(bottom[0], 4, "bottom 0")[1]
-        wanted, shape = self.output_dim * self.pooled[0] * self.pooled[1], bottom[1].shape
+        wanted = self.output_dim * self.pooled[0] * self.pooled[1]
         self.need(
             channels == wanted,
             f"bottom 0 must have output_dim * group_size^2 = {wanted} channels, got shape {bottom[0].shape}",
         )
-        self.need(
-            len(shape) >= 2 and np.prod(shape[1:]) == 5,
-            f"bottom 1, the regions, must be (K, 5): batch index, x1, y1, x2, y2; got {shape}",
-        )
-        self.regions = shape[0]
+        self.regions = check_regions(self, bottom[1], 5)
         self.image = self.device.empty((self.regions,), np.int32)
         self.bins = self.device.empty((self.regions, 2 * sum(self.pooled) + 2), np.int32)
         for blob in top:
@@ -60,8 +57,8 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
         """The bins of all regions, on the map without its last `less` rows and columns."""
         batch, _, height, width = bottom[0].shape
         self.kernels.psroi_pooling_bins(
-            self.regions, bottom[1].data, self.image, self.bins, batch, height - less, width - less, *self.pooled,
-            self.scale, self.torchvision,
+            self.regions, widened(self, bottom[1].data, self.real), self.image, self.bins, batch, height - less,
+            width - less, *self.pooled, self.scale, self.torchvision,
         )  # fmt: skip
 
     def forward(self, bottom, top) -> None:

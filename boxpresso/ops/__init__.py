@@ -67,7 +67,7 @@ def roi_align(
         raise BoxpressoError(f"pool_mode must be 'avg' or 'max', got {pool_mode!r}")
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "aligned": aligned}
     fields["pool_mode"] = pool_mode.upper()
-    return Plan("ROIAlign", {"roi_align_param": fields}, remembers=pool_mode == "max")
+    return Plan("ROIAlign", {"roi_align_param": fields}, remembers=pool_mode == "max", half=True)
 
 
 @operator("x", "rois")
@@ -112,7 +112,7 @@ def roi_align_rotated(
     """RoIAlign of rotated regions (K, 6): batch index, centre x and y, width, height, angle in radians. Source: mmcv."""
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio}
     fields.update(aligned=aligned, clockwise=clockwise)
-    return Plan("ROIAlignRotated", {"roi_align_rotated_param": fields}, remembers=False)
+    return Plan("ROIAlignRotated", {"roi_align_rotated_param": fields}, remembers=False, half=True)
 
 
 @operator("x", "rois")
@@ -146,7 +146,7 @@ def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0,
     output_size). R-FCN's own is the layer PSROIPooling.
     """
     fields = position_sensitive(x, output_size, spatial_scale)
-    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True})
+    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True}, half=True)
 
 
 @operator("x", "rois")
@@ -158,7 +158,7 @@ def ps_roi_align(
     sampling_ratio: as roi_align's. Source: torchvision; see layer PSROIAlign.
     """
     fields = {**position_sensitive(x, output_size, spatial_scale), "sampling_ratio": sampling_ratio}
-    return Plan("PSROIAlign", {"psroi_align_param": fields})
+    return Plan("PSROIAlign", {"psroi_align_param": fields}, half=True)
 
 
 def position_sensitive(x: Any, output_size: Two, spatial_scale: float) -> dict[str, Any]:
