@@ -9,11 +9,13 @@ PYTHONPATH that bind their CPU kernels alone (roi_align_forward, roi_align_rotat
 
 float32, NCHW in and out, so the transposition to channels last is counted; all programs on the same number of threads, each
 with its own settings else; medians of interleaved calls, each of which allocates its result as its callers would. Some
-programs' threads spin for some milliseconds after a call. That is charged to nobody: each call waits until the process is
-idle. On a shared machine only the ratios mean something.
+programs' threads spin for some milliseconds after a call. That is charged to nobody else: each waits for its turn until the
+process is idle, and a turn is as many calls as begin in 10 ms. On a shared machine only the ratios mean something.
 
-The shapes are those of the mlu-ops design note (pooled 7 x 7). Few regions are bound by the bytes of the pixels that they
-touch, many regions by arithmetic: 4 products a sample and channel, or less where the average is taken separably.
+The shapes are those of the mlu-ops design note (pooled 7 x 7). On a CPU averages are bound by bytes: the first shape reads
+125 MB of maps, writes 50 MB into pages that the system clears first, and takes the regions' pixels from its cores' caches,
+0.65 GB with sampling 2 and 2.8 GB adaptive, for 0.2 and 1.0 G multiply-adds (taken separably; 3.1 G by sample). Rotated
+regions, which are not separable, are bound by arithmetic: 4 multiply-adds a sample and channel, 0.2 and 3.1 G.
 """
 
 from __future__ import annotations
@@ -261,6 +263,18 @@ def settle() -> None:
             return
 
 
+def seconds(call: Call) -> float:
+    """What a call takes in its turn."""
+    settle()
+    times, now = [], time.perf_counter()
+    end = now + 0.01
+    while now < end:
+        call()
+        times.append(time.perf_counter() - now)
+        now = time.perf_counter()
+    return statistics.median(times)
+
+
 def main(words: list[str]) -> None:
     if torch:
         torch.set_num_threads(threads())
@@ -274,10 +288,7 @@ def main(words: list[str]) -> None:
         while turns < 2 or (turns < 15 and time.perf_counter() < end):
             turns += 1
             for name, call in calls.items():
-                settle()
-                start = time.perf_counter()
-                call()
-                times[name].append(time.perf_counter() - start)
+                times[name].append(seconds(call))
         medians = {name: statistics.median(t[1:] or t) * 1e3 for name, t in times.items()}
         mine = next(iter(medians.values()))
         others = ", ".join(f"{name} {ms:.2f} ({ms / mine:.1f}x)" for name, ms in list(medians.items())[1:])

@@ -10,6 +10,7 @@ from .kernel import Kernels
 
 KERNELS = Kernels("regions.cu")
 MOST = 2**20  # samples of a bin: more is no region but an error
+FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
 
 
@@ -47,11 +48,11 @@ def check_grids(layer: Any, rows: np.ndarray, batch: int, scale: float, pooled: 
 
 def by_place(layer: Any, rows: Any, scale: float) -> Any:
     """The numbers of the regions, those near each other on the map one after another: so a core finds the pixels of one in
-    its cache from the one before. On a GPU as they come, for their coordinates are not on the host.
+    its cache from the one before. A few as they come, and on a GPU all, for their coordinates are not on the host.
 
     rows: as check_grids takes them.
     """
-    if layer.device.kind != "cpu":
+    if layer.device.kind != "cpu" or layer.regions < FEW:
         return layer.device.table(np.arange(layer.regions))
     with np.errstate(all="ignore"):
         rows = rows.reshape(len(rows), int(np.prod(rows.shape[1:])))
