@@ -183,14 +183,26 @@ def pool(shape: tuple[int, ...], count: int, scale: float) -> dict[str, Call]:
 def pool_backward(shape: tuple[int, ...], count: int, scale: float) -> dict[str, Call]:
     x, rois = np.random.default_rng(1).standard_normal(shape, dtype=np.float32), regions(shape, count, scale)
     grad = np.random.default_rng(2).standard_normal((count, shape[1], 7, 7), dtype=np.float32)
-    calls: dict[str, Call] = {"boxpresso, forward too": lambda: ops.roi_pool_backward(grad, x, rois, 7, scale)}
+    _, argmax = ops.roi_pool_argmax(x, rois, 7, scale)
+    calls: dict[str, Call] = {"boxpresso": lambda: ops.roi_pool_backward(grad, x, rois, 7, scale, argmax=argmax)}
     if torchvision:
         tx, tr, tg = torch.from_numpy(x), torch.from_numpy(rois), torch.from_numpy(grad)
         _, places = torch.ops.torchvision.roi_pool(tx, tr, scale, 7, 7)
         back = torch.ops.torchvision._roi_pool_backward
         calls["torchvision"] = lambda: back(tg, tr, places, scale, 7, 7, *shape)
         calls["torchvision, forward too"] = lambda: (torchvision.ops.roi_pool(tx, tr, 7, scale), calls["torchvision"]())
+    calls["boxpresso, places found again"] = lambda: ops.roi_pool_backward(grad, x, rois, 7, scale)
     return calls
+
+
+def pool_last(shape: tuple[int, ...], count: int, scale: float) -> dict[str, Call]:
+    """Channels last, in and out."""
+    x, rois = np.random.default_rng(1).standard_normal(shape, dtype=np.float32), regions(shape, count, scale)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    return {
+        "boxpresso NHWC": lambda: ops.roi_pool(last, rois, 7, scale, layout="NHWC"),
+        "boxpresso NCHW": lambda: ops.roi_pool(x, rois, 7, scale),
+    }
 
 
 def position_sensitive(shape: tuple[int, ...], count: int, scale: float) -> dict[str, Call]:
@@ -248,6 +260,7 @@ def rows() -> list[tuple[str, Call]]:
         how = f"{list(shape)} {count} regions"
         made.append((f"roi_pool {how}", lambda s=shape, c=count, k=scale: pool(s, c, k)))
         made.append((f"roi_pool backward {how}", lambda s=shape, c=count, k=scale: pool_backward(s, c, k)))
+        made.append((f"roi_pool channels last {how}", lambda s=shape, c=count, k=scale: pool_last(s, c, k)))
     made.append(("ps_roi_pool [1, 1029, 38, 63] 300 regions", lambda: position_sensitive((1, 1029, 38, 63), 300, 1 / 16)))
     for shape in ((32, 512, 38, 38), (1, 512, 38, 38)):
         made.append((f"permute {list(shape)} to 0, 2, 3, 1", lambda s=shape: permute(s)))

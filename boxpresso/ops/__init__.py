@@ -85,9 +85,13 @@ def roi_pool(
 def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """roi_pool's result, and where each number of it lies in its map: int32, h W + w, or -1 for none; for roi_pool_backward."""
     call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
-    places, call.layer.places = call.results.empty(call.top[0].shape, np.int32)  # type: ignore[attr-defined]
-    result = call.forward(keep=True)
-    call.layer.places, call.layer.kept = call.device.empty((0,), np.int32), False  # type: ignore[attr-defined]
+    layer: Any = call.layer
+    own = layer.places
+    places, layer.places = call.results.empty(call.top[0].shape, np.int32)
+    try:
+        result = call.forward(keep=True)
+    finally:
+        layer.places, layer.kept = own, False
     return result, call.outwards(places)
 
 
@@ -98,10 +102,13 @@ def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) 
     if argmax is None:
         return roi_pool.backward(grad, *args, **kwargs)
     call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
-    call.layer.places, call.layer.kept = call.inwards(argmax, np.int32, "argmax"), True  # type: ignore[attr-defined]
-    made = call.backward(grad, [True, False])
-    call.layer.places, call.layer.kept = call.device.empty((0,), np.int32), False  # type: ignore[attr-defined]
-    return {"x": made[0]}
+    layer: Any = call.layer
+    own = layer.places
+    layer.places, layer.kept = call.inwards(argmax, np.int32, "argmax"), True
+    try:
+        return {"x": call.backward(grad, [True, False])[0]}
+    finally:
+        layer.places, layer.kept = own, False
 
 
 @operator("x", "rois")
