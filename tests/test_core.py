@@ -217,6 +217,16 @@ def test_large_arrays_are_zero_and_aligned():
         made.fill(1)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_large_arrays_of_its_own():
+    code = (
+        "import os; from boxpresso.layers.core import open_device; x = open_device('cpu').empty((2**21,), 'f4'); child = os.fork()\n"
+        "if not child: x.fill(1); os._exit(0)\n"
+        "os.waitpid(child, 0); print(x.sum())"
+    )
+    assert run(code).stdout.strip() == "0.0"
+
+
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Python code in a fresh process, with further environment variables."""
     return subprocess.run(

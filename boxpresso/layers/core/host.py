@@ -161,7 +161,7 @@ def zeros(size: int) -> np.ndarray:
         raw = np.zeros(size + 64, np.uint8)
         start = -raw.__array_interface__["data"][0] % 64
     else:
-        pages = mmap.mmap(-1, size + HUGE)
+        pages = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # a forked process gets its own
         with suppress(OSError):  # a system may be built without them
             pages.madvise(mmap.MADV_HUGEPAGE)
         raw = np.frombuffer(pages, np.uint8)
