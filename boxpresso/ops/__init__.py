@@ -5,12 +5,15 @@
     grads = ops.roi_align_backward(grad, features, rois, (7, 7), spatial_scale=1 / 16, sampling_ratio=2)   # {"x": ...}
 
 The layers of `boxpresso.layers` compute them, on the device where the first array is, over the caller's own memory; the
-result is an array of the first's kind, dtype and device. What is not contiguous is copied first, and so are other arrays
-of another dtype than the first's. float32, float64, and float16 with arithmetic in float32.
+result is an array of the first's kind, dtype and device. What is not contiguous is copied first, but for torch's images in
+channels_last, whose format the result has too; so are other arrays of another dtype than is computed in. float32, float64,
+and float16 with arithmetic in float32: regions beside it are taken as float32.
 
 x: (B, C, H, W), or (B, H, W, C) with layout="NHWC", where the result is channels last as well; offsets and masks keep their
 own layout. rois: (K, 5): batch index, x1, y1, x2, y2 in pixels of the image, which spatial_scale brings to x. One with NaN,
 infinity or a batch index outside the batch gives 0. output_size: (height, width) or one number for both.
+
+Memory of the CPU's large results is used again once nobody holds them; `forget()` gives it back.
 
 Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's arguments and returns the gradients by name.
 `boxpresso.ops.torch` has the same functions for torch's autograd.
