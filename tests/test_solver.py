@@ -190,11 +190,13 @@ def test_test_nets_share_the_weights():
 
 
 def test_a_stop_ends_after_the_iteration_and_can_snapshot(tmp_path):
-    solver = small(more=f'snapshot_prefix: "{tmp_path}/s"')
+    lines = []
+    solver = small(more=f'snapshot_prefix: "{tmp_path}/s"', log=lines.append)
     solver.add_callback(on_gradients=lambda: solver.stop(snapshot=True) if solver.iter == 2 else None)
     solver.solve()
     assert solver.iter == 3
     assert (tmp_path / "s_iter_3.solverstate").exists()
+    assert sum("Snapshotting solver state" in line for line in lines) == 1  # the end does not write it again
 
 
 def test_clipping_comes_before_iter_size_and_decay():

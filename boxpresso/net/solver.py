@@ -92,6 +92,7 @@ class Solver:
         self.net.device.build(kernels, self.net.dtype)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
         self.stopped = False  # what it does, with all other ranks
+        self.saved = -1  # the iteration of the last snapshot
         self.started, self.ranks.rescue = 0, self._rescue
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
         self.ranks.settle(self.net)
@@ -194,7 +195,8 @@ class Solver:
         self.stopping, first = False, self.iter
         self.step(p.max_iter - self.iter)
         self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
-        if p.snapshot_after_train and p.HasField("snapshot_prefix") and not (p.snapshot and self.iter % p.snapshot == 0):
+        due = p.snapshot_after_train and p.HasField("snapshot_prefix") and not (p.snapshot and self.iter % p.snapshot == 0)
+        if due and self.saved != self.iter:
             self.snapshot()
         if self.stopped:
             self.log("Optimization stopped early.")
@@ -361,6 +363,7 @@ class Solver:
         self.log(f"Snapshotting solver state to {'HDF5' if hdf5 else 'binary proto'} file {state}")
         arrays = [np.asarray(kept[k]) for k in range(self.method.arrays) for kept in self.history]
         write_state(state, self.iter, str(model), self.rates, arrays)
+        self.saved = self.iter
         return model, state
 
     def restore(self, path: Source) -> None:
