@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 from .proto.errors import BoxpressoError
@@ -66,8 +67,8 @@ def plot(log: str, out: str) -> Path:
     figure = Figure(figsize=(9, 2.6 * panels), layout="constrained")
     axes = figure.subplots(panels, 1, sharex=True)
     axes[0].plot(*columns(curves.loss), label="training", color="#0072b2", linewidth=1.2)
-    for name, points in losses.items():
-        axes[0].plot(*columns(points), "o-", label=f"test {name}", color="#d55e00", markersize=4)
+    for (name, points), colour in zip(losses.items(), cycle(("#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#000000"))):
+        axes[0].plot(*columns(points), "o-", label=f"test {name}", color=colour, markersize=4)
     if losses:
         axes[0].legend()
     axes[0].set_ylabel("loss")
