@@ -149,6 +149,10 @@ LAUNCHES: list[tuple] = [
     for maps in (MAPS, LARGE)
     for dtype in ((np.float16, np.float32) if text == "" else (np.float32,))
 ]
+WIDE = np.random.default_rng(3).standard_normal((1, 3, 65, 66))  # so large that a region is not worth slabs of it
+LAUNCHES += [
+    (ALIGN % "pooled_h: 2 pooled_w: 3", [WIDE, ROWS[:1]], None, {"dtype": dtype}) for dtype in (np.float16, np.float32)
+]
 
 EVERY = [
     ALIGN % "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 sampling_ratio: 2",

@@ -170,6 +170,8 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
     for (int i = b / bands; i < batch * slabs; i += n / bands) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       TILE_LOOP(row, c, end_row - first_row, width * SLAB) map[((long long)begin + row * width) * SLAB + c] = 0;
+      if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // channels that there are not
+      BARRIER();
       for (int j = 0; j < regions; ++j) {
         const int k = order[j];
         if (image_of(rows + 6 * (long long)k, 6, batch) != image) continue;
