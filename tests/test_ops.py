@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import inspect
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -544,3 +546,21 @@ def test_as_torchvision(torch, torchvision):
     for threshold in (0.1, 0.5, 0.9):
         assert torch.equal(ops.nms(boxes, scores, threshold), torchvision.nms(boxes, scores, threshold))
     assert torch.equal(ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4))
+
+
+def test_a_call_that_is_known_takes_other_arrays_and_lets_go_of_them():
+    rng = np.random.default_rng(0)
+    seen = []
+    for _ in range(3):
+        x, rois = rng.standard_normal((2, 5, 9, 8)).astype(np.float32), np.array([[1, 1, 1, 7, 6]], np.float32)
+        got = ops.roi_align(x, rois, (2, 3))
+        ops.roi_align(x[:1], np.array([[0, 1, 1, 7, 6]], np.float32), (2, 3))  # the same layer, other shapes
+        np.testing.assert_array_equal(ops.roi_align(x, rois, (2, 3)), got)
+        np.testing.assert_allclose(ops.roi_align(x.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), rois, (2, 3)), got)
+        np.testing.assert_allclose(ops.roi_align(x.astype(np.float64), rois, (2, 3)), got, rtol=1e-5, atol=1e-6)
+        seen.append((weakref.ref(x), got.copy(), got))
+        del x
+        gc.collect()
+        assert seen[-1][0]() is None
+    assert all((kept == now).all() for _, kept, now in seen)  # results are the caller's
+    assert not (seen[0][1] == seen[1][1]).all()

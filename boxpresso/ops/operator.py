@@ -73,7 +73,26 @@ class Operator(Generic[P]):
         self.__signature__ = self.signature.replace(return_annotation=Any)  # what help() shows
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        return Call(self, *self.bind(*args, **kwargs)).forward()
+        inputs, options = self.bind(*args, **kwargs)
+        calls: OrderedDict[Any, Call] = local.__dict__.setdefault("calls", OrderedDict())
+        key: Any = self, *options.values(), *(a if a is None else (a.shape, a.dtype) for a in inputs if plain(a))
+        try:
+            call = calls.pop(key, None)
+        except TypeError:  # an option that cannot be part of a key
+            return Call(self, inputs, options).forward()
+        if call is not None:
+            call.take(inputs)
+            result = call.forward()
+        else:
+            call = Call(self, inputs, options)
+            result = call.forward()
+            if not call.direct:
+                return result
+        call.release()
+        calls[key] = call  # the latest is the last
+        while len(calls) > KEPT:
+            calls.popitem(last=False)
+        return result
 
     def backward(self, grad: Any, *args: Any, wanted: Sequence[str] | None = None, **kwargs: Any) -> dict[str, Any]:
         """The gradients of sum(grad * result) with respect to the inputs named in `wanted`, by name.
@@ -99,6 +118,11 @@ class Operator(Generic[P]):
 
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
+
+
+def plain(a: Any) -> bool:
+    """Whether an input is the CPU's and can be used as it is, or is not given."""
+    return a is None or (type(a) is np.ndarray and a.flags.c_contiguous)
 
 
 def operator(*inputs: str, constant: Sequence[str] = ("rois",)) -> Callable[[Callable[P, Plan]], Operator[P]]:
@@ -148,6 +172,25 @@ class Call:
         self.kept = self.find()
         self.layer = self.kept.layer
         self.bind()
+
+    @property
+    def direct(self) -> bool:
+        """Whether the layer works on plain arrays of the caller as they are, so that this can serve others of their kind."""
+        as_given = all(made is given for made, given in zip(self.arrays, self.inputs, strict=True))
+        return as_given and not self.plan.blobs and all(map(plain, self.inputs))
+
+    def take(self, inputs: Sequence[Any]) -> None:
+        """Other arrays of the same kind, shapes and dtypes."""
+        self.inputs = self.arrays = list(inputs)
+        self.results.like = inputs[0]
+        for blob, array in zip(self.bottoms, (a for a in inputs if a is not None)):
+            blob.borrow(array)
+
+    def release(self) -> None:
+        """Lets go of the caller's arrays."""
+        self.inputs, self.arrays, self.results.like = [], [], None
+        for blob in (*self.bottoms, *self.top):
+            blob.release()
 
     def describe(self) -> tuple[Plan, Any]:
         """The operator's Plan for these shapes and options, and what tells its layer from others."""
@@ -321,3 +364,4 @@ def forget() -> None:
     memory.free.clear()
     local.__dict__.pop("layers", None)
     local.__dict__.pop("known", None)
+    local.__dict__.pop("calls", None)

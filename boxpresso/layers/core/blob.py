@@ -212,6 +212,12 @@ class Blob:
         buffer = array.buffer if on_gpu else Buffer.over(self.device, array.dtype, array.size, host=array.reshape(-1))
         self._data, self._diff = (self._data, buffer) if diff else (buffer, self._diff)
         self.reshape(*array.shape)
+        self._views[diff] = (buffer, buffer.version, self.shape, array)
+
+    def release(self) -> None:
+        """Lets go of the memory that it has borrowed; the shape stays."""
+        self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
+        self._views.clear()
 
     @property
     def data(self) -> Any:

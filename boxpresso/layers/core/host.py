@@ -34,6 +34,7 @@ SCALARS = {np.dtype(np.int32): ctypes.c_int, np.dtype(np.uint32): ctypes.c_uint,
 WAKE = 50_000  # nanoseconds until a worker that sleeps is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
 FADE = 0.95  # of what all workers took last is remembered at each launch of one: the machine may have been busy then
+addressof, char_at = ctypes.addressof, ctypes.c_char.from_buffer  # of writable memory: a fifth of the time of the other way
 HUGE = 2**21  # bytes of a page of the larger kind
 
 
@@ -147,13 +148,6 @@ def compile_shared(kernels: Kernels, real: str) -> Path:
     return path
 
 
-def address(array: np.ndarray) -> int:
-    """Where its first element lies."""
-    if array.flags.writeable and array.size:  # a third of the time of the other way
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    return array.__array_interface__["data"][0]
-
-
 def zeros(size: int) -> np.ndarray:
     """Bytes that are zero, aligned to a cache line. Many lie in huge pages where the system has them: to walk down columns, as
     a transposition does, takes an entry of the processor's table of pages for each row."""
@@ -210,12 +204,14 @@ class Cpu:
             arg = args[i]
             if arg is None:
                 continue
-            if type(arg) is not np.ndarray or arg.dtype != want or not arg.flags.c_contiguous:
+            flags = arg.flags if type(arg) is np.ndarray else None
+            if flags is None or arg.dtype != want or not flags.c_contiguous:
                 seen = f"{arg.dtype} of shape {arg.shape}" if isinstance(arg, np.ndarray) else type(arg).__name__
                 raise kernel.reject(parameter, f"a contiguous array of {want} on the CPU", seen)
-            if not parameter.const and not arg.flags.writeable:
+            writeable = flags.writeable
+            if not writeable and not parameter.const:
                 raise kernel.reject(parameter, "writable", "a read-only array")
-            made[i] = address(arg)
+            made[i] = addressof(char_at(arg)) if writeable and arg.size else arg.__array_interface__["data"][0]
             size += arg.nbytes
         n = int(args[0])
         if n <= 0:
