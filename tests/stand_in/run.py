@@ -22,7 +22,12 @@ sys.path.insert(0, str(HERE.parent))
 import stand_in  # noqa: E402
 
 PYCUDA = "pycuda==2026.1"
-WORDS = ["-q", "-n", "2", "-m", "not slow"]
+# Tests where no GPU has a part; `python tests` has run them already.
+HOST = (
+    "conversion", "corpus_parse", "data_transform", "data_workers", "drawing", "example_digits", "example_shapes", "filler",
+    "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
+)  # fmt: skip
+WORDS = ["-q", "-n", "2", "-m", "not slow", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
 
 
 class CannotRun(Exception):
