@@ -66,7 +66,8 @@ its parameters with their defaults, and an example to copy into a prototxt.
 TRAIN = """\
 Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
 standard error. Ctrl-C ends training after the iteration with a snapshot; a
-hang-up signal takes one and goes on.
+hang-up signal takes one and goes on. `mpirun -n N boxpresso train ..` trains
+with N processes, each on its own share of the data and its own device.
 """
 TEST = """\
 Say how good a net is.

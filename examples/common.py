@@ -1,7 +1,8 @@
-"""What the examples that train share: progress, a log and its curves, and sheets of pictures."""
+"""What the examples that train share: their words on the command line, progress, a log and its curves, and sheets of pictures."""
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,16 @@ from boxpresso.curves import plot
 from boxpresso.net.solver import Log, glog
 
 T = TypeVar("T")
+
+
+def arguments(about: str, folder: Path) -> argparse.ArgumentParser:
+    """The words that every one of these commands takes; folder: the example's."""
+    words = argparse.ArgumentParser(description=about.splitlines()[0])
+    words.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
+    words.add_argument("--out", type=Path, default=folder / "work", help="the folder for all that is made")
+    words.add_argument("--seed", type=int, default=1)
+    words.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    return words
 
 
 @contextmanager

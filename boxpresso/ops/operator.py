@@ -86,7 +86,7 @@ class Operator(Generic[P]):
         else:
             call = Call(self, inputs, options)
             result = call.forward()
-            if not call.direct:
+            if not call.reusable:
                 return result
         call.release()
         calls[key] = call  # the latest is the last
@@ -174,7 +174,7 @@ class Call:
         self.bind()
 
     @property
-    def direct(self) -> bool:
+    def reusable(self) -> bool:
         """Whether the layer works on plain arrays of the caller as they are, so that this can serve others of their kind."""
         as_given = all(made is given for made, given in zip(self.arrays, self.inputs, strict=True))
         return as_given and not self.plan.blobs and all(map(plain, self.inputs))

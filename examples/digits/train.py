@@ -9,7 +9,6 @@ the result. Once the digits are drawn, `boxpresso train --solver examples/digits
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import time
@@ -26,7 +25,7 @@ from boxpresso import Net, Solver  # noqa: E402
 from boxpresso.data.records import write_records  # noqa: E402
 from boxpresso.proto import SolverParameter, read_net, read_solver  # noqa: E402
 from boxpresso.training import progress  # noqa: E402
-from examples.common import curves, logged, sheet, tracked  # noqa: E402
+from examples.common import arguments, curves, logged, sheet, tracked  # noqa: E402
 from examples.digits.digits import HELD_OUT, TRAINING, records  # noqa: E402
 
 
@@ -72,11 +71,7 @@ def answered(picture: np.ndarray, label: int, answer: int) -> Any:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
-    words.add_argument("--out", type=Path, default=HERE / "work", help="the folder for all that is made")
-    words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    words = arguments(__doc__, HERE)
     words.add_argument("--digits", type=int, default=10000, help="how many to learn from")
     words.add_argument("--held-out", type=int, default=2000, help="how many to judge by")
     args = words.parse_args()

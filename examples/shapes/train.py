@@ -9,7 +9,6 @@ weight and the order of batches. Once the scenes are drawn, `boxpresso train --s
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
 import time
@@ -24,7 +23,7 @@ from boxpresso.drawing import draw_detections  # noqa: E402
 from boxpresso.evaluation import evaluate  # noqa: E402
 from boxpresso.proto import SolverParameter, read_net, read_solver  # noqa: E402
 from boxpresso.training import progress  # noqa: E402
-from examples.common import curves, logged, sheet, tracked  # noqa: E402
+from examples.common import arguments, curves, logged, sheet, tracked  # noqa: E402
 from examples.shapes.scenes import HELD_OUT, LABELS, TRAINING, draw, load, records  # noqa: E402
 
 NAMES = dict(enumerate(LABELS))
@@ -66,11 +65,7 @@ def judge(net: Net, scenes: list[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
 
 
 def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
-    words.add_argument("--out", type=Path, default=HERE / "work", help="the folder for all that is made")
-    words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    words = arguments(__doc__, HERE)
     words.add_argument("--scenes", type=int, default=6000, help="how many to learn from")
     words.add_argument("--held-out", type=int, default=500, help="how many to judge by")
     args = words.parse_args()

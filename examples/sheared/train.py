@@ -30,7 +30,7 @@ from boxpresso.curves import columns, read_curves  # noqa: E402
 from boxpresso.proto import read_solver  # noqa: E402
 from boxpresso.training import progress  # noqa: E402
 from examples.batches import ahead  # noqa: E402
-from examples.common import logged, sheet, tracked  # noqa: E402
+from examples.common import arguments, logged, sheet, tracked  # noqa: E402
 from examples.sheared.model import GAMMA, MODELS, SCENES  # noqa: E402
 from examples.sheared.scenes import FIELDS, Plate, scene  # noqa: E402
 
@@ -174,11 +174,7 @@ def curves(out: Path, moves: list[float]) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--iterations", type=int, help="of each net; by default as many as solver.prototxt says")
-    options.add_argument("--out", type=Path, default=HERE / "work", help="the folder for all that is made")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    options = arguments(__doc__, HERE)
     options.add_argument("--workers", type=int, default=2, help="processes that draw scenes; 0 draws in this one")
     options.add_argument("--held-out", type=int, default=150, help="scenes to judge by, with 4 plates each")
     args = options.parse_args()

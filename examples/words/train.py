@@ -8,7 +8,6 @@ in them, and curves.png. The seed fixes every scene and every starting weight. W
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ from boxpresso import Net, Solver, ops  # noqa: E402
 from boxpresso.proto import read_solver  # noqa: E402
 from boxpresso.training import progress  # noqa: E402
 from examples.batches import ahead  # noqa: E402
-from examples.common import curves, logged, sheet  # noqa: E402
+from examples.common import arguments, curves, logged, sheet  # noqa: E402
 from examples.words.model import CELLS, GEOMETRY, SCENES  # noqa: E402
 from examples.words.regions import decode, encode  # noqa: E402
 from examples.words.scenes import LETTERS, WORDS, Word, corners, jittered, scene  # noqa: E402
@@ -162,11 +161,7 @@ def picture(net: Net, seed: int, number: int, larger: int = 3) -> Any:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
-    options.add_argument("--out", type=Path, default=HERE / "work", help="the folder for all that is made")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
+    options = arguments(__doc__, HERE)
     options.add_argument("--workers", type=int, default=2, help="processes that draw scenes; 0 draws in this one")
     options.add_argument("--held-out", type=int, default=120, help="scenes to judge by, with 5 words each")
     args = options.parse_args()

@@ -1,0 +1,134 @@
+"""boxpresso.ops with torch's tensors, and boxpresso.ops.torch: results, gradients, and torchvision's."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+from harness import close
+from test_ops import CASES, IDS, IMAGES, MAPS, MASK, OFFSET, RNG, ROIS, ROTATED, X, gradients
+
+from boxpresso import ops
+from boxpresso.layers.core import open_device
+from boxpresso.ops import arrays
+from boxpresso.proto.errors import BoxpressoError
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_torch(torch, name, given, options, text):
+    op = getattr(ops, name)
+    result = op(**{n: torch.tensor(a) for n, a in given.items()}, **options)
+    assert isinstance(result, torch.Tensor)
+    assert np.array_equal(result.numpy(), op(**given, **options))
+    x = torch.tensor(X)
+    assert ctypes.c_void_p(arrays.take(x, open_device("cpu")).ctypes.data).value == x.data_ptr()
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), CASES, ids=IDS)
+def test_torch_autograd(torch, name, given, options, text):
+    from boxpresso.ops import torch as differentiable
+
+    names = gradients(name, given)
+    tensors = {n: torch.tensor(a, requires_grad=n in names) for n, a in given.items()}
+    result = getattr(differentiable, name)(**tensors, **options)
+    grad = RNG.standard_normal(result.shape)
+    (result * torch.tensor(grad)).sum().backward()
+    for key, value in getattr(ops, name).backward(grad, **given, **options).items():
+        assert np.array_equal(tensors[key].grad.numpy(), value), key
+
+
+@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=[case[0] for case in IMAGES])
+def test_torch_channels_last(torch, name, given, options, text):
+    """torch's memory format of an image is that of the result and of the gradient."""
+    from boxpresso.ops import torch as differentiable
+
+    given = {n: torch.tensor(a) for n, a in given.items()}
+    x = given["x"].contiguous(memory_format=torch.channels_last).requires_grad_()
+    result = getattr(differentiable, name)(**{**given, "x": x}, **options)
+    assert result.is_contiguous(memory_format=torch.channels_last)
+    wanted = getattr(ops, name)(**given, **options)
+    assert torch.equal(result, wanted)
+    result.backward(wanted)
+    assert torch.equal(x.grad, getattr(ops, name).backward(wanted, **given, **options)["x"])
+
+
+def test_torch_gradcheck(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x, rois = torch.tensor(X[:, :2], requires_grad=True), torch.tensor(ROIS[:3])
+    assert torch.autograd.gradcheck(lambda a: differentiable.roi_align(a, rois, 2, 0.5), (x,))
+    moved = torch.tensor(OFFSET[:3] / 4, requires_grad=True), torch.tensor(MASK[:3], requires_grad=True)
+    pool = differentiable.modulated_deform_roi_pool
+    assert torch.autograd.gradcheck(lambda a, o, m: pool(a, rois, o, m, (3, 2), 0.5, 2), (x, *moved))
+
+
+def test_torch_gradcheck_of_regions(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x, index = torch.tensor(X[:, :2]), torch.tensor(ROIS[:3, :1])
+    corners = torch.tensor(ROIS[:3, 1:] + 0.3, requires_grad=True)
+    for align in (differentiable.roi_align, differentiable.prroi_pool):
+        options = {"sampling_ratio": 2} if align is differentiable.roi_align else {}
+        assert torch.autograd.gradcheck(lambda c, f=align, o=options: f(x, torch.cat([index, c], 1), 2, 0.5, **o), (corners,))
+    sides = torch.tensor(ROTATED[:3, 1:] + 0.3, requires_grad=True)
+    rotated = differentiable.roi_align_rotated
+    assert torch.autograd.gradcheck(lambda c: rotated(x, torch.cat([index, c], 1), 2, 0.5, 2), (sides,))
+
+
+def test_torch_says_when_a_gradient_would_be_lost(torch):
+    with pytest.raises(BoxpressoError, match=r"boxpresso\.ops\.torch"):
+        ops.roi_align(torch.tensor(X, requires_grad=True), torch.tensor(ROIS), 2)
+
+
+def test_torch_sees_a_change_in_place(torch):
+    from boxpresso.ops import torch as differentiable
+
+    x = torch.tensor(X, requires_grad=True)
+    y = x * 1
+    result = differentiable.roi_align(y, torch.tensor(ROIS), 2)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.sum().backward()
+
+
+@pytest.fixture
+def torchvision(torch):
+    try:
+        import torchvision
+        from torchvision.ops import roi_align  # noqa: F401  its kernels
+    except (ImportError, RuntimeError) as error:
+        pytest.skip(f"torchvision: {error}")
+    return torchvision.ops
+
+
+def test_as_torchvision(torch, torchvision):
+    from boxpresso.ops import torch as ours
+
+    rois = torch.tensor(ROIS[:3])
+    for name, maps, options in (
+        ("roi_align", X, dict(output_size=(3, 2), spatial_scale=0.5, sampling_ratio=2, aligned=True)),
+        ("roi_align", X, dict(output_size=2, spatial_scale=0.25, sampling_ratio=-1, aligned=False)),
+        ("roi_pool", X, dict(output_size=(3, 2), spatial_scale=0.5)),
+        ("ps_roi_pool", MAPS, dict(output_size=2, spatial_scale=0.5)),
+        ("ps_roi_align", MAPS, dict(output_size=2, spatial_scale=0.5)),
+    ):
+        results, slopes = [], []
+        for library in (ours, torchvision):
+            x = torch.tensor(maps, requires_grad=True)
+            results.append(getattr(library, name)(x, rois, **options))
+            grad = torch.tensor(np.random.default_rng(1).standard_normal(results[0].shape))
+            (results[-1] * grad).sum().backward()
+            slopes.append(x.grad.numpy())
+        close(results[0].detach().numpy(), results[1].detach().numpy(), rtol=1e-9, atol=1e-9, what=name)
+        close(*slopes, rtol=1e-9, atol=1e-9, what=f"{name}, gradient")
+    low = torch.rand(500, 2) * 40
+    boxes, scores, classes = torch.cat([low, low + 1 + torch.rand(500, 2) * 20], 1), torch.rand(500), torch.arange(500) % 4
+    for threshold in (0.1, 0.5, 0.9):
+        assert torch.equal(ops.nms(boxes, scores, threshold), torchvision.nms(boxes, scores, threshold))
+    assert torch.equal(ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4))
