@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from boxpresso.layers.core import Blob, make_layer, open_device
+from boxpresso.device import Blob, open_device
+from boxpresso.layers.core import make_layer
 from boxpresso.proto import parse_net
 
 # channels, num_output, size, kernel, stride, pad, dilation, group; how often in SSD300, in MobileNet-SSD

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from boxpresso import Net, Solver
 from boxpresso.data.picture import encode
 from boxpresso.data.records import boxes_of, make_annotated, make_datum, open_records, parse, write_records
-from boxpresso.layers.core.batches import BatchLayer
+from boxpresso.layers.data.batches import BatchLayer
 from boxpresso.proto import AnnotatedDatum, NetParameter, parse_net, parse_solver
 from examples.ssd.model import NETS
 

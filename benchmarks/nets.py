@@ -20,7 +20,7 @@ import cv2
 import numpy as np
 
 from boxpresso import Net
-from boxpresso.layers.core.host import threads
+from boxpresso.device.host import threads
 from boxpresso.net.prepare import select
 from boxpresso.proto import parse_net, read_net, to_text
 

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from boxpresso import Net
-from boxpresso.layers.core.host import threads
+from boxpresso.device.host import threads
 from boxpresso.net.prepare import select
-from boxpresso.net.ranks import Ranks, Reduction, open_ranks
 from boxpresso.proto import parse_net, read_net
+from boxpresso.train.ranks import Ranks, Reduction, open_ranks
 
 MODELS = {"SSD300 VGG16": ("vgg16_300", 5), "MobileNet-SSD": ("mobilenet_300", 12)}  # and how many turns
 INPUTS = """

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from boxpresso import ops
-from boxpresso.layers.core.host import threads
+from boxpresso.device.host import threads
 
 SHAPES = [((2, 256, 200, 304), 998, 1 / 4), ((2, 256, 100, 152), 13, 1 / 8), ((2, 256, 50, 76), 11, 1 / 16),
           ((2, 256, 25, 38), 2, 1 / 32)]  # fmt: skip

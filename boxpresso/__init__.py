@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import ops
     from .detection import Detection, detect
-    from .layers.core import Blob, Layer, devices
-    from .net import Net, Solver
+    from .device import Blob, devices
+    from .layers.core import Layer
+    from .net import Net
     from .net_spec import L, NetSpec, P
     from .proto.errors import BoxpressoError, DeviceError, KernelError, LayerError, ModelError
+    from .train import Solver
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Net": ".net", "Solver": ".net", "Layer": ".layers.core", "Blob": ".layers.core", "devices": ".layers.core",
+    "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "devices": ".device",
     "Detection": ".detection", "detect": ".detection",
     "ops": ".ops",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",

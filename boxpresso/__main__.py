@@ -333,13 +333,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show_warning
             if args.verb in ("train", "plot"):
-                from . import training as command
+                from .cli import training as command
             elif args.verb == "test":
-                from . import testing as command  # type: ignore[no-redef]
+                from .cli import testing as command  # type: ignore[no-redef]
             elif args.verb in ("convert", "mean"):
-                from . import conversion as command  # type: ignore[no-redef]
+                from .cli import conversion as command  # type: ignore[no-redef]
             else:
-                from . import command  # type: ignore[no-redef]
+                from .cli import command  # type: ignore[no-redef]
 
             status = int(getattr(command, args.verb)(args))
             sys.stdout.flush()

@@ -17,8 +17,8 @@ from typing import Any, Union
 import numpy as np
 
 from .image import Mean, as_image, input_array
-from .layers.core.rcnn import Boxes, Rotated, Upright
-from .layers.core.suppress import suppress_boxes
+from .layers.detection.rcnn import Boxes, Rotated, Upright
+from .layers.detection.suppress import suppress_boxes
 from .net import Net
 from .proto.errors import BoxpressoWarning, ModelError
 

@@ -25,6 +25,7 @@ from .drawing import PALETTE
 from .image import read_image
 from .net import Net
 from .proto.errors import BoxpressoError
+from .tables import table
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,6 @@ class Evaluation:
 
     def table(self) -> list[str]:
         """Lines: for each class how many objects there are, what was found, what of it is right, recall and AP."""
-        from .command import table
-
         shown = lambda value: "-" if math.isnan(value) else f"{value:.4f}"  # noqa: E731
         aps, rows = self.aps, []
         for label, curve in self.curves.items():

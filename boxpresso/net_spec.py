@@ -23,7 +23,7 @@ import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from .catalogue import parameter_names
+from .layers.core.catalogue import parameter_names
 from .proto import LayerParameter, ModelError, NetParameter, boxpresso_pb2, nearest, to_text
 
 # Words that mean the same for every type, whatever the type's own message calls its fields.

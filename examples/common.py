@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from PIL import Image
 
-from boxpresso.curves import plot
-from boxpresso.net.solver import Log, glog
+from boxpresso.train.curves import plot
+from boxpresso.train.solver import Log, glog
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import stand_in
 
-from boxpresso.layers.core import open_device
+from boxpresso.device import open_device
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -28,7 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """cuBLAS does not run on the stand-in: there, matrix products are our own kernel's."""
     if stand_in.active():
-        monkeypatch.setattr("boxpresso.layers.core.blas.cublas", lambda: None)
+        monkeypatch.setattr("boxpresso.device.blas.cublas", lambda: None)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> str:
     if request.param == "cuda":
-        from boxpresso.layers.core.cuda import driver
+        from boxpresso.device.cuda import driver
         from boxpresso.proto.errors import DeviceError
 
         try:

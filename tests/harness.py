@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from shared import recorded
 
-from boxpresso.layers.core import Blob, check_arity, make_layer, open_device
+from boxpresso.device import Blob, open_device
+from boxpresso.layers.core import check_arity, make_layer
 from boxpresso.proto import parse_net
 
 

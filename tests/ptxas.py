@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from boxpresso.layers.core import cache
-from boxpresso.layers.core.cuda import CORE, FLAGS
+from boxpresso.device import cache
+from boxpresso.device.cuda import FLAGS, HEADERS
 
-PACKAGE = CORE.parents[1]
+PACKAGE = HEADERS.parent
 ARCHITECTURES = (75, 80, 90, 120)  # Turing, the oldest that CUDA 13 has; Ampere, Hopper, Blackwell
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -40,13 +40,13 @@ def files() -> list[Path]:
 
 def of_regions(path: Path) -> bool:
     """Whether these are kernels of a region layer."""
-    return b'"region.h"' in cache.sources(path, CORE)
+    return b'"region.h"' in cache.sources(path, HEADERS)
 
 
 def compile(path: Path, real: str, codes: Iterable[tuple[int, Iterable[int]]], output: Path) -> list[Use]:
-    """Compiles a file with the real nvcc, as core/cuda.py does. codes: the architecture whose features the text may use,
+    """Compiles a file with the real nvcc, as device/cuda.py does. codes: the architecture whose features the text may use,
     and those that it is assembled for."""
-    command = ["nvcc", *FLAGS, "-Xptxas", "-v", f"-DReal={real}", f"-I{CORE}", "-fatbin", str(path), "-o", str(output)]
+    command = ["nvcc", *FLAGS, "-Xptxas", "-v", f"-DReal={real}", f"-I{HEADERS}", "-fatbin", str(path), "-o", str(output)]
     for virtual, architectures in codes:
         listed = ",".join(f"sm_{a}" for a in architectures)
         command += ["-gencode", f"arch=compute_{virtual},code=[{listed}]"]

@@ -37,7 +37,7 @@ def test_a_batch_without_boxes(tmp_path):
 
 
 def test_boxes_grouped_by_label():
-    from boxpresso.layers.annotated_data import label_rows
+    from boxpresso.layers.data.annotated_data import label_rows
 
     own = np.zeros((4, 7), np.float32)
     own[:, 0], own[:, 1] = [5, 2, 5, 2], [0, 0, 1, 1]

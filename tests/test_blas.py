@@ -1,4 +1,4 @@
-"""core/blas.py: every form of gemm against numpy in double, on shapes that meet each kernel and each edge of a tile."""
+"""device/blas.py: every form of gemm against numpy in double, on shapes that meet each kernel and each edge of a tile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from boxpresso.layers.core import blas, open_device
+from boxpresso.device import blas, open_device
 from boxpresso.proto.errors import KernelError
 
 RNG = np.random.default_rng(5)

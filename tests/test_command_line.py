@@ -19,8 +19,8 @@ from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import Net
 from boxpresso.__main__ import main
+from boxpresso.net.summary import macs, summarise
 from boxpresso.proto import parse_net
-from boxpresso.summary import macs, summarise
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -84,7 +84,7 @@ def test_debug_lets_errors_through(monkeypatch):
 
 
 def test_a_fault_of_our_own_is_one_line_too(capsys, monkeypatch):
-    monkeypatch.setattr("boxpresso.command.device_query", lambda args: 1 // 0)
+    monkeypatch.setattr("boxpresso.cli.command.device_query", lambda args: 1 // 0)
     status, _, err = call(capsys, "device_query")
     assert status == 1
     assert "ZeroDivisionError" in err
@@ -309,7 +309,7 @@ def test_time_forward_only(capsys, tiny):
 
 
 def test_backward_really_runs(tiny):
-    from boxpresso.timing import time_net, timing_net
+    from boxpresso.net.timing import time_net, timing_net
 
     Path("half.prototxt").write_text(TINY[: TINY.index('layer { name: "conf_rows"')])
     net = timing_net("half.prototxt", tiny[1])
@@ -425,7 +425,7 @@ def test_python_layers_are_allowed_by_name(capsys, monkeypatch):
 def test_faster_rcnn_is_timed_with_regions(capsys):
     from test_detect import POOL, RCNN
 
-    from boxpresso.timing import timing_net
+    from boxpresso.net.timing import timing_net
 
     text = RCNN.replace("MODULE", "rpn.proposal_layer").replace("POOL", POOL)
     Path("rcnn.prototxt").write_text(text.replace("INFO", "6").replace("COUNT", "8").replace("OFFSETS", "12"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
 
-from boxpresso.layers.core import convolution
-from boxpresso.layers.core.convolution import ColumnConvolution
+from boxpresso.layers.dense import convolution_base as convolution
+from boxpresso.layers.dense.convolution_base import ColumnConvolution
 from boxpresso.proto.errors import LayerError
 
 RNG = np.random.default_rng(11)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from boxpresso import Blob, DeviceError, KernelError, Layer, LayerError, ModelError, devices
-from boxpresso.layers.core import Kernels, cuda, host, layer_class, make_layer, open_device
-from boxpresso.layers.core import kernel as kernel_module
+from boxpresso.device import Kernels, cuda, host, open_device
+from boxpresso.device import kernel as kernel_module
+from boxpresso.layers.core import layer_class, make_layer
 from boxpresso.proto import LayerParameter
 
 TEXT = """
@@ -220,7 +221,7 @@ def test_large_arrays_are_zero_and_aligned():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_has_large_arrays_of_its_own():
     code = (
-        "import os; from boxpresso.layers.core import open_device; x = open_device('cpu').empty((2**21,), 'f4'); child = os.fork()\n"
+        "import os; from boxpresso.device import open_device; x = open_device('cpu').empty((2**21,), 'f4'); child = os.fork()\n"
         "if not child: x.fill(1); os._exit(0)\n"
         "os.waitpid(child, 0); print(x.sum())"
     )
@@ -236,7 +237,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 RELU = """
     import numpy as np
-    from boxpresso.layers.relu import ReLU
+    from boxpresso.layers.neuron.relu import ReLU
     x = np.array([-1, 2], np.float32); y = x.copy()
     ReLU.kernels.relu_forward(2, x, y, 0.5, np.inf)
     print(y.tolist())
@@ -353,7 +354,7 @@ def test_an_unknown_type_names_the_nearest():
 
 
 def test_a_type_taken_twice_names_both():
-    with pytest.raises(LayerError, match=r"'relu' is taken twice: by boxpresso.layers.relu.ReLU and by .*Mine"):
+    with pytest.raises(LayerError, match=r"'relu' is taken twice: by boxpresso.layers.neuron.relu.ReLU and by .*Mine"):
 
         class Mine(Layer, type="relu"):
             pass

@@ -17,9 +17,9 @@ import pytest
 import stand_in
 
 from boxpresso import Blob, DeviceError, KernelError, Net
-from boxpresso.layers.core import Kernels, cuda, open_device
-from boxpresso.net.updates import kernels as updates
+from boxpresso.device import Kernels, cuda, open_device
 from boxpresso.proto import parse_net
+from boxpresso.train.updates import kernels as updates
 
 pytestmark = [
     pytest.mark.cuda,
@@ -398,7 +398,7 @@ def test_a_process_whose_threads_used_the_gpu_ends_well(tmp_path):
 
 def test_pycuda_without_a_driver_is_a_clear_error():
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    code = "from boxpresso.layers.core import open_device\nopen_device('cuda')"
+    code = "from boxpresso.device import open_device\nopen_device('cuda')"
     result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
     if result.returncode == 0:
         pytest.skip("this machine has a GPU as well")

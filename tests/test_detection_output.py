@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from harness import Rig
 
-from boxpresso.layers.core.boxes import best, overlaps
+from boxpresso.layers.detection.boxes import best, overlaps
 from boxpresso.proto.errors import BoxpressoWarning, LayerError
 
 SQUARES = np.array([[0, 0, 0.2, 0.2], [0.02, 0, 0.22, 0.2], [0.5, 0.5, 1, 1], [0.5, 0.5, 1, 0.75]])

@@ -14,7 +14,6 @@ from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import Detection, Net, Solver
 from boxpresso.__main__ import main
-from boxpresso.curves import plot, read_curves
 from boxpresso.data.coco import STATS
 from boxpresso.data.errors import DataError
 from boxpresso.data.evaluation import METHODS, average_precision, curves_of_rows
@@ -22,6 +21,7 @@ from boxpresso.data.folders import Scene
 from boxpresso.evaluation import evaluate
 from boxpresso.proto import SolverParameter, parse_text
 from boxpresso.proto.errors import BoxpressoError, ModelError
+from boxpresso.train.curves import plot, read_curves
 
 
 @pytest.fixture(autouse=True)

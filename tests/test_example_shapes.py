@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from boxpresso import Net, Solver
-from boxpresso.curves import read_curves
 from boxpresso.detection import Detection
 from boxpresso.proto import read_solver
+from boxpresso.train.curves import read_curves
 
 ROOT = Path(__file__).resolve().parents[1]
 SHAPES = ROOT / "examples" / "shapes"

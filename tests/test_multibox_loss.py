@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
-from boxpresso.layers.core.boxes import match, suppress
+from boxpresso.layers.detection.boxes import match, suppress
 from boxpresso.proto.errors import LayerError
 
 DOWN = [True, True, False, False]
@@ -96,7 +96,7 @@ def plain_match(shared: np.ndarray, threshold: float) -> list[int]:
 
 
 def test_matching_against_plain_loops():
-    from boxpresso.layers.core.boxes import overlaps
+    from boxpresso.layers.detection.boxes import overlaps
 
     rng = np.random.default_rng(1)
     for _ in range(40):

@@ -9,8 +9,8 @@ import pytest
 
 from boxpresso import L, ModelError, Net, NetSpec, P
 from boxpresso.__main__ import main
-from boxpresso.catalogue import describe, layer_types, message_fields, parameter_names
 from boxpresso.layers.core import REGISTRY
+from boxpresso.layers.core.catalogue import describe, layer_types, message_fields, parameter_names
 from boxpresso.proto import TEST, TRAIN, parse_net
 
 

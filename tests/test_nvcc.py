@@ -10,8 +10,8 @@ import numpy as np
 import ptxas
 import pytest
 
-from boxpresso.layers.core import open_device
-from boxpresso.layers.core.kernel import Kernels
+from boxpresso.device import open_device
+from boxpresso.device.kernel import Kernels
 
 REALS = ("float", "double")
 # One pass of the compiler proper, assembled four times, takes a third of the time of four, which benchmarks/kernels.py makes.

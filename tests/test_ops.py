@@ -13,7 +13,8 @@ from harness import Rig, close
 
 import boxpresso
 from boxpresso import ops
-from boxpresso.layers.core import REGISTRY, Array, discover, open_device
+from boxpresso.device import Array, open_device
+from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.ops import arrays, memory
 from boxpresso.ops.operator import KEPT, Call, local
 from boxpresso.proto.errors import BoxpressoError

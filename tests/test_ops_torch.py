@@ -10,7 +10,7 @@ from harness import close
 from test_ops import CASES, IDS, IMAGES, MAPS, MASK, OFFSET, RNG, ROIS, ROTATED, X, gradients
 
 from boxpresso import ops
-from boxpresso.layers.core import open_device
+from boxpresso.device import open_device
 from boxpresso.ops import arrays
 from boxpresso.proto.errors import BoxpressoError
 

@@ -10,8 +10,9 @@ import pytest
 from harness import Rig, check_gradient
 from shared import golden
 
-from boxpresso.layers.core import strided, strides
-from boxpresso.layers.core.strided import merged
+from boxpresso.device import strides
+from boxpresso.layers.shape import strided
+from boxpresso.layers.shape.strided import merged
 from boxpresso.proto.errors import LayerError
 
 CASES = golden("roi/Permute")

@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from boxpresso import Net, Solver, devices
-from boxpresso.net.ranks import SMALL, Ranks, open_ranks, plan
 from boxpresso.proto import parse_net, parse_solver
+from boxpresso.train.ranks import SMALL, Ranks, open_ranks, plan
 
 STEPS = 6
 NET = """
@@ -352,7 +352,7 @@ def test_a_failure_before_training_is_one_line(job):
 def test_weights_that_differ_between_ranks_are_found(job):
     script = """
 from boxpresso import Solver
-from boxpresso.net.ranks import open_ranks
+from boxpresso.train.ranks import open_ranks
 ranks = open_ranks()
 with ranks.together():
     solver = Solver("solver.prototxt", device="cpu", ranks=ranks)
@@ -368,7 +368,7 @@ with ranks.together():
 
 
 def test_an_mpirun_of_another_mpi_is_told(monkeypatch):
-    script = "from boxpresso.net.ranks import open_ranks; open_ranks()"
+    script = "from boxpresso.train.ranks import open_ranks; open_ranks()"
     env = {**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     mpirun()  # or a skip
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=300)

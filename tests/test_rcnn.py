@@ -10,9 +10,9 @@ from harness import Rig, check_gradient, close
 from shared import golden, recorded
 
 from boxpresso import LayerError, Net
-from boxpresso.layers.core import open_device
-from boxpresso.layers.core.rcnn import Rotated, Upright
-from boxpresso.layers.core.suppress import overlaps_of_rotated, suppress_boxes
+from boxpresso.device import open_device
+from boxpresso.layers.detection.rcnn import Rotated, Upright
+from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
 from boxpresso.proto import parse_net
 
 RNG = np.random.default_rng(11)

@@ -150,7 +150,7 @@ def run_convolution() -> None:
 
 
 def run_broken(folder: str) -> None:
-    from boxpresso.layers.core import Kernels, open_device
+    from boxpresso.device import Kernels, open_device
 
     path = Path(folder, "broken.cu")
     path.write_text(BROKEN)
@@ -172,7 +172,8 @@ def exact(shape: Any, dtype: Any) -> np.ndarray:
 
 def main(names: list[str]) -> None:
     """Runs lines and prints "begin NAME" and "end NAME", or "failed NAME: why", for each."""
-    from boxpresso.layers.core import Kernels, build_all, discover, host, layer_class, open_device
+    from boxpresso.device import Kernels, build_all, host, open_device
+    from boxpresso.layers.core import discover, layer_class
 
     host.FLAGS = SANITIZED
     host.Cpu.empty = lambda self, shape, dtype: exact(tuple(shape), dtype)  # type: ignore[method-assign]

@@ -7,8 +7,8 @@ import pytest
 from shared import golden, need, recorded
 
 from boxpresso import ModelError, Solver
-from boxpresso.net.rates import Rates
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
+from boxpresso.train.rates import Rates
 
 TRACES = golden("solver")
 

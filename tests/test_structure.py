@@ -1,4 +1,4 @@
-"""The floors of the house: a file imports only from lower floors, and a layer never from a sibling layer."""
+"""The floors of the house: a file imports only from lower floors or its own room, and no two files import each other."""
 
 from __future__ import annotations
 
@@ -8,53 +8,126 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "boxpresso"
-FLOORS = {"proto": 0, "layers.core": 1, "data": 1, "layers": 2, "net": 3, "": 4}
+FLOORS = {
+    "proto": 0,
+    "device": 1,
+    "data": 1,
+    "layers.core": 2,
+    **{f"layers.{family}": 3 for family in ["regions", "detection", "dense", "norm", "neuron", "loss", "shape", "data"]},
+    "net": 4,
+    "train": 5,
+    "ops": 5,
+    "decoders": 5,
+    "exports": 5,
+    "": 6,  # the face: the files of the package's own folder
+    "caffe": 7,
+    "dnn": 7,
+    "cli": 8,
+}
+FACES = {(), ("__main__",), ("layers",)}  # they lead into every room: the package's names, each looked up on first use, and the command
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if not p.stem.endswith("_pb2")]
 
 
-def floor(parts: tuple[str, ...]) -> tuple[int, str]:
-    """The floor and the room of a module given by its path inside the package, such as ("layers", "core", "blob")."""
-    for room in (".".join(parts[:2]), ".".join(parts[:1])):
-        if room in FLOORS and parts[1:]:
-            return FLOORS[room], room
-    return (FLOORS.get(parts[0], 4), parts[0]) if parts and parts[0] in FLOORS else (4, "")
+def path_of(file: Path) -> tuple[str, ...]:
+    """A file's module path inside the package; of a package's `__init__` that of the package."""
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
 
 
-def imports(path: Path) -> list[tuple[str, ...]]:
-    """What a file imports from this package, as module paths inside it."""
-    here = path.relative_to(PACKAGE).with_suffix("").parts
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+MODULES = {path_of(file): file for file in FILES}
+
+
+def room(module: tuple[str, ...]) -> str:
+    """The room of a module given by its path inside the package, such as ("layers", "core", "layer")."""
+    for name in (".".join(module[:2]), ".".join(module[:1])):
+        if name in FLOORS:
+            return name
+    return ".".join(module) if module[:1] == ("layers",) else ""
+
+
+def imports(file: Path, everywhere: bool = True) -> list[tuple[str, ...]]:
+    """The modules of this package that a file imports; everywhere=False leaves out what it does for types alone."""
+    package = file.relative_to(PACKAGE).parent.parts
+    result = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
-            base = here[: len(here) - node.level] if node.level else ()
             module = tuple((node.module or "").split(".")) if node.module else ()
             if node.level:
-                full = (*base, *module)
-                found += [full] if module else [(*base, alias.name) for alias in node.names]
-            elif module[0] == "boxpresso":
-                found.append(module[1:])
+                full = (*package[: len(package) - node.level + 1], *module)
+            elif module[:1] == ("boxpresso",):
+                full = module[1:]
+            else:
+                continue
+            for alias in node.names:
+                inner = (*full, alias.name)
+                result.append(inner if inner in MODULES else full)
         elif isinstance(node, ast.Import):
-            found += [tuple(a.name.split("."))[1:] for a in node.names if a.name.split(".")[0] == "boxpresso"]
-    return found
+            result += [tuple(a.name.split("."))[1:] for a in node.names if a.name.split(".")[0] == "boxpresso"]
+    return list(dict.fromkeys(result))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_go_down(path):
-    here = path.relative_to(PACKAGE).with_suffix("").parts
-    level, room = floor(here)
-    for target in imports(path):
-        other, other_room = floor(target)
-        assert other <= level, f"{path.name} on floor {level} imports {'.'.join(target)} of floor {other}"
-        if room == "layers" and here[-1] != "__init__":
-            assert other_room != "layers", f"layer {path.name} imports its sibling {'.'.join(target)}"
+@pytest.mark.parametrize("file", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_down(file):
+    here = path_of(file)
+    if here in FACES:
+        return
+    own = room(here)
+    assert own in FLOORS, f"{file} is in no room that FLOORS names"
+    for target in imports(file):
+        other = room(target)
+        assert other in FLOORS, f"{file.name} imports {'.'.join(target)}, which is in no room that FLOORS names"
+        allowed = other == own or FLOORS[other] < FLOORS[own]
+        assert allowed, f"{'.'.join(here)} on floor {FLOORS[own]} imports {'.'.join(target)} of floor {FLOORS[other]}"
 
 
-def test_a_step_upward_is_found(tmp_path):
-    assert floor(("layers", "core", "blob"))[0] == 1
-    assert floor(("layers", "relu"))[0] == 2
-    assert floor(("net", "net"))[0] == 3
-    assert floor(("proto", "text"))[0] == 0
-    assert floor(("detection",))[0] == 4
+def test_a_layer_imports_no_other_layer():
+    from boxpresso.layers.core import REGISTRY, discover
+
+    discover()
+    layers = {tuple(c.__module__.split("."))[1:] for c in REGISTRY.values() if c.__module__.startswith("boxpresso.layers.")}
+    for module in layers:
+        others = [t for t in imports(MODULES[module]) if t in layers]
+        assert not others, f"layer {'.'.join(module)} imports the layer {'.'.join(others[0])}"
+
+
+def cycle(graph: dict[tuple[str, ...], list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """A circle of imports, or nothing."""
+    state: dict[tuple[str, ...], int] = {}
+    path: list[tuple[str, ...]] = []
+
+    def visit(module: tuple[str, ...]) -> list[tuple[str, ...]]:
+        state[module] = 1
+        path.append(module)
+        for other in graph.get(module, []):
+            if state.get(other) == 1:
+                return [*path[path.index(other) :], other]
+            if other not in state and (result := visit(other)):
+                return result
+        path.pop()
+        state[module] = 2
+        return []
+
+    for module in graph:
+        if module not in state and (result := visit(module)):
+            return result
+    return []
+
+
+def test_no_two_files_import_each_other():
+    """Imports inside functions and for types count too; a package's `__init__` stands for itself alone."""
+    graph = {m: [t for t in imports(f) if t in MODULES and t != m] for m, f in MODULES.items() if m not in FACES}
+    result = cycle(graph)
+    assert not result, " -> ".join(".".join(m) for m in result)
+
+
+def test_faults_are_seen(tmp_path):
+    assert cycle({("a",): [("b",)], ("b",): [("c",)], ("c",): [("a",)]}) == [("a",), ("b",), ("c",), ("a",)]
+    assert cycle({("a",): [("b",), ("c",)], ("b",): [("c",)]}) == []
+    assert room(("layers", "core", "layer")) == "layers.core"
+    assert room(("layers", "neuron", "relu")) == "layers.neuron"
+    assert room(("layers", "unknown", "relu")) not in FLOORS
+    assert room(("detection",)) == ""
+    assert ("device", "kernel") in imports(PACKAGE / "device" / "host.py")
 
 
 def test_pycuda_is_imported_in_one_place():

@@ -16,11 +16,12 @@ import pytest
 from harness import Rig
 from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files, library, races, threaded
 
-from boxpresso.layers.core import Blob, discover, open_device
-from boxpresso.layers.core.kernel import Kernels
-from boxpresso.layers.core.suppress import overlaps_of_rotated, suppress_boxes
-from boxpresso.net.updates import METHODS, Step, square_sum
+from boxpresso.device import Blob, open_device
+from boxpresso.device.kernel import Kernels
+from boxpresso.layers.core import discover
+from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
 from boxpresso.proto import SolverParameter
+from boxpresso.train.updates import METHODS, Step, square_sum
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
 discover()

@@ -15,7 +15,7 @@ from shared import need
 
 from boxpresso import Net
 from boxpresso.__main__ import main
-from boxpresso.curves import read_curves
+from boxpresso.train.curves import read_curves
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from shared import SHARED, need
 
-from boxpresso.layers.core import Blob
+from boxpresso.device import Blob
 from boxpresso.net import weights as module
 from boxpresso.net.weights import batch_norm_blobs, copy_weights, read_blob, read_mean, read_weights, save_weights
 from boxpresso.proto import BlobProto, NetParameter

@@ -1,1 +1,1 @@
-"""The layers: one `.py` and one `.cu` each. They register themselves; see core/layer.py for how to write one."""
+"""The layers: a folder a family, one `.py` and one `.cu` each. core/layer.py shows how to write one."""

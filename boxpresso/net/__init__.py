@@ -1,6 +1,5 @@
-"""From text to a Net that runs and learns: prepare (phase rules, splits), net, gradients, weights, solver."""
+"""From text to a Net that runs: prepare (phase rules, splits), net, gradients, weights; summaries and times of a net."""
 
 from .net import Net
-from .solver import Solver
 
-__all__ = ["Net", "Solver"]
+__all__ = ["Net"]

@@ -13,7 +13,8 @@ from typing import Any, Union
 
 import numpy as np
 
-from ..layers.core import Blob, Layer, build_all, check_arity, layer_class, open_device
+from ..device import Blob, build_all, open_device
+from ..layers.core import Layer, check_arity, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, LayerError, ModelError, nearest
 from .gradients import Gradients

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.core import Array, Buffer, open_device
-from ..layers.core.cuda import driver
+from ..device import Array, Buffer, open_device
+from ..device.cuda import driver
 from ..proto.errors import BoxpressoError
 from . import memory
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.core.host import zeros
+from ..device.host import zeros
 
 LARGE = 2**20  # bytes: smaller ones the C library keeps itself
 MOST = 2**28  # bytes that are kept for later

@@ -13,8 +13,10 @@ from typing import Any, Generic, ParamSpec
 
 import numpy as np
 
-from ..layers.core import Blob, Layer, check_arity, make_layer, strided, strides
-from ..layers.core.kernel import real_of
+from ..device import Blob, strides
+from ..device.kernel import real_of
+from ..layers.core import Layer, check_arity, make_layer
+from ..layers.shape import strided
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError
 from . import arrays, memory

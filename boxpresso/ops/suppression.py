@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.core.boxes import best
-from ..layers.core.suppress import suppress_boxes
+from ..layers.detection.boxes import best
+from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
 from . import arrays
 

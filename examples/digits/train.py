@@ -24,7 +24,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 from boxpresso import Net, Solver  # noqa: E402
 from boxpresso.data.records import write_records  # noqa: E402
 from boxpresso.proto import SolverParameter, read_net, read_solver  # noqa: E402
-from boxpresso.training import progress  # noqa: E402
+from boxpresso.train.progress import progress  # noqa: E402
 from examples.common import arguments, curves, logged, sheet, tracked  # noqa: E402
 from examples.digits.digits import HELD_OUT, TRAINING, records  # noqa: E402
 

@@ -22,7 +22,7 @@ from boxpresso import Net, Solver, detect  # noqa: E402
 from boxpresso.drawing import draw_detections  # noqa: E402
 from boxpresso.evaluation import evaluate  # noqa: E402
 from boxpresso.proto import SolverParameter, read_net, read_solver  # noqa: E402
-from boxpresso.training import progress  # noqa: E402
+from boxpresso.train.progress import progress  # noqa: E402
 from examples.common import arguments, curves, logged, sheet, tracked  # noqa: E402
 from examples.shapes.scenes import HELD_OUT, LABELS, TRAINING, draw, load, records  # noqa: E402
 

@@ -25,7 +25,7 @@ from boxpresso.data.folders import Scene, read_voc  # noqa: E402
 from boxpresso.drawing import draw_detections  # noqa: E402
 from boxpresso.evaluation import Evaluation, evaluate  # noqa: E402
 from boxpresso.proto import SolverParameter, read_solver  # noqa: E402
-from boxpresso.training import progress  # noqa: E402
+from boxpresso.train.progress import progress  # noqa: E402
 from examples.common import arguments, curves, logged, sheet  # noqa: E402
 from examples.shapes_faster_rcnn.draw import draw  # noqa: E402
 from examples.shapes_faster_rcnn.model import CLASSES, SIZE, net  # noqa: E402

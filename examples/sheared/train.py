@@ -26,9 +26,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from boxpresso import Net, Solver  # noqa: E402
-from boxpresso.curves import columns, read_curves  # noqa: E402
 from boxpresso.proto import read_solver  # noqa: E402
-from boxpresso.training import progress  # noqa: E402
+from boxpresso.train.curves import columns, read_curves  # noqa: E402
+from boxpresso.train.progress import progress  # noqa: E402
 from examples.batches import ahead  # noqa: E402
 from examples.common import arguments, logged, sheet, tracked  # noqa: E402
 from examples.sheared.model import GAMMA, MODELS, SCENES  # noqa: E402

@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from boxpresso import Net, Solver, ops  # noqa: E402
 from boxpresso.proto import read_solver  # noqa: E402
-from boxpresso.training import progress  # noqa: E402
+from boxpresso.train.progress import progress  # noqa: E402
 from examples.batches import ahead  # noqa: E402
 from examples.common import arguments, curves, logged, sheet  # noqa: E402
 from examples.words.model import CELLS, GEOMETRY, SCENES  # noqa: E402

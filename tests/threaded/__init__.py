@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boxpresso.layers.core import blas, cache, convolution, device, host
-from boxpresso.layers.core.kernel import REALS, Kernel, Kernels, defines
+from boxpresso.device import blas, cache, host
+from boxpresso.device import open as device
+from boxpresso.device.kernel import REALS, Kernel, Kernels, defines
+from boxpresso.layers.dense import convolution_base as convolution
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / "boxpresso"
@@ -58,8 +60,8 @@ def library(kernels: Kernels, real: str, *flags: str) -> Path:
         types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
         passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * i})" for i, type_ in enumerate(types))
         text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
-    text.append(f"// {cache.key(cache.sources(kernels.path, host.CORE))}")
-    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, *defines(real), f"-I{host.CORE}")
+    text.append(f"// {cache.key(cache.sources(kernels.path, host.HEADERS))}")
+    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, *defines(real), f"-I{host.HEADERS}")
     return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
 
 

@@ -16,10 +16,10 @@ from typing import Any, ClassVar, Union, cast
 
 import numpy as np
 
+from ...device.blob import Blob
+from ...device.kernel import Kernels
 from ...proto.errors import LayerError, ModelError, nearest
-from .blob import Blob
 from .filler import fill
-from .kernel import Kernels
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
@@ -157,13 +157,12 @@ class Layer:
 
 
 def discover() -> None:
-    """Imports every module of `boxpresso.layers`, which registers their types."""
+    """Imports every module of every family of `boxpresso.layers`, which registers their types."""
     if _discovered.is_set():
         return
     package = importlib.import_module(__package__.rpartition(".")[0])
-    for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-        if not module.ispkg:
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    for module in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda m: m.name):
+        importlib.import_module(module.name)
     _discovered.set()
 
 

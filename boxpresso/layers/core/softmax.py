@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kernel import Kernels
+from ...device.kernel import Kernels
 
 kernels = Kernels("softmax.cu")
 PIECE = 256  # positions of inner that one block does, as in softmax.cu

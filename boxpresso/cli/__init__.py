@@ -1,0 +1,1 @@
+"""The command line. Nothing of the library imports from here."""

@@ -1,0 +1,68 @@
+// kernel.h: the words that a kernel is written in. PyCUDA compiles them for the GPU, the host's C++ compiler for the CPU.
+//
+// The contract that makes one text right on both machines:
+// 1. The first argument is `int n`: how many items (GRID_LOOP) or blocks (BLOCK_LOOP) there are. Work is reached through
+//    the loops alone, so a kernel is right for any grid and any block size. threadIdx does not exist on the host.
+// 2. On the host a worker is one block of one thread with a share of the items or blocks: BARRIER() vanishes, SHARED is a
+//    local array, and each loop is a plain loop that the compiler vectorises.
+// 3. A cooperative kernel is a BLOCK_LOOP around THREAD_LOOPs with BARRIER() between them, never inside one. A value that
+//    crosses a barrier lives in SHARED.
+// 4. add() and raise_to() may be contended by the threads of one block, never by two blocks: a block owns what it changes.
+//    So the host needs no atomics, and its sums are the same bits for every number of workers. No other write may meet
+//    another thread's read or write without a BARRIER() between them, not even one of the same value.
+// `Real`, what is computed in, is float or double, given on the command line. `Store` is the type of numbers that may be
+// kept in float16 (-DStore=half; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.
+#pragma once
+
+#ifdef Store
+#include "half.h"
+#else
+#define Store Real
+#endif
+
+#if defined(__CUDACC__)
+
+#define KERNEL extern "C" __global__ void
+#define DEVICE static __device__ __forceinline__
+#define SHARED __shared__
+#define BARRIER() __syncthreads()
+// The loop counter is unsigned so that adding the stride to it cannot overflow before it passes n < 2^31. The `if` has its
+// `else`, so that one after the loop belongs to the caller's `if`, as it does on the host.
+#define LOOP_FROM(i, n, first, step) \
+  for (unsigned i##_at = (first), i##_step = (step); i##_at < unsigned(n); i##_at += i##_step) \
+    if (const int i = int(i##_at); false) { \
+    } else
+#define GRID_LOOP(i, n) LOOP_FROM(i, n, blockIdx.x * blockDim.x + threadIdx.x, blockDim.x * gridDim.x)
+#define BLOCK_LOOP(b, n) LOOP_FROM(b, n, blockIdx.x, gridDim.x)
+#define THREAD_LOOP(t, n) LOOP_FROM(t, n, threadIdx.x, blockDim.x)
+template <class T>
+DEVICE void add(T* at, T value) { atomicAdd(at, value); }
+DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
+
+#else
+
+#include <cfloat>
+#include <cmath>
+#define KERNEL extern "C" void
+#define DEVICE static inline
+#define SHARED
+#define BARRIER()
+using std::abs; using std::ceil; using std::cos; using std::exp; using std::floor; using std::log; using std::pow;
+using std::round; using std::sin; using std::sqrt; using std::tanh;
+template <class T>
+DEVICE T min(T a, T b) { return b < a ? b : a; }
+template <class T>
+DEVICE T max(T a, T b) { return a < b ? b : a; }
+static thread_local int worker = 0, workers = 1;  // set by the launcher that device/host.py appends to the text
+DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
+#define GRID_LOOP(i, n) for (int i = share_of(n, worker), i##_end = share_of(n, worker + 1); i < i##_end; ++i)
+#define BLOCK_LOOP(b, n) GRID_LOOP(b, n)
+#define THREAD_LOOP(t, n) for (int t = 0; t < (n); ++t)
+template <class T>
+DEVICE void add(T* at, T value) { *at += value; }
+DEVICE void raise_to(int* at, int value) { *at = max(*at, value); }
+
+#endif
+
+// The largest finite Real: what a running maximum starts below, as Caffe's does (-FLT_MAX).
+#define REAL_MAX (sizeof(Real) == sizeof(float) ? Real(3.402823466e+38) : Real(1.7976931348623157e+308))

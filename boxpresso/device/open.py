@@ -1,0 +1,77 @@
+"""Devices by name: "cpu", "cuda", "cuda:1".
+
+A device builds and launches kernels and makes arrays. The CPU's arrays are numpy's; a GPU's are `Array`s (blob.py).
+Both devices offer: build, launch, empty, table, part, synchronize, describe.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Union
+
+import numpy as np
+
+from ..proto.errors import DeviceError
+from .cuda import Cuda, cuda_devices
+from .host import Cpu
+from .kernel import Kernels
+
+Device = Union[Cpu, Cuda]
+_lock = threading.Lock()
+
+
+@functools.cache
+def _cpu() -> Cpu:
+    return Cpu()
+
+
+@functools.cache
+def _cuda(index: int, deterministic: bool) -> Cuda:
+    return Cuda(index, deterministic)
+
+
+def open_device(name: str | None = None, *, deterministic: bool = False) -> Device:
+    """The device of that name.
+
+    None takes $BOXPRESSO_DEVICE, else the first GPU if one answers, else the CPU. On a GPU `deterministic` gives the
+    same bits on every run; the CPU always does. Raises DeviceError saying which part is missing: the name, PyCUDA, the
+    driver or the device.
+    """
+    if name == "cpu":  # asked for often
+        with _lock:
+            return _cpu()
+    name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda:0" if cuda_devices() else "cpu")
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
+    if match is None:
+        raise DeviceError(f"unknown device {name!r}: it must be 'cpu', 'cuda' or 'cuda:N'")
+    with _lock:
+        return _cpu() if name == "cpu" else _cuda(int(match[1] or 0), deterministic)
+
+
+def devices() -> list[str]:
+    """The names of the devices that answer: "cpu", then "cuda:0" and on."""
+    return ["cpu", *(f"cuda:{i}" for i in range(len(cuda_devices())))]
+
+
+def build_all(device: Device, files: Iterable[Kernels], real: np.dtype) -> None:
+    """Compiles files of kernels at once, with one line of progress when anything had to be compiled."""
+    wanted = [k for k in dict.fromkeys(files) if not (k.host_only and device.kind != "cpu")]
+    missing = [k for k in wanted if not device.built(k, real)]
+    if not missing:
+        return
+    show = sys.stderr.isatty() or os.environ.get("BOXPRESSO_PROGRESS") == "1"
+    done = 0
+    with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
+        for _ in pool.map(lambda k: device.build(k, real), missing):
+            done += 1
+            if show:
+                line = f"compiling kernels for {device.name}, first run only: {done}/{len(missing)}"
+                print("\r" + line, end="", file=sys.stderr, flush=True)
+    if show:
+        print(file=sys.stderr)

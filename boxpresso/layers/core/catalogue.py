@@ -1,0 +1,203 @@
+"""What there is to know about a layer type, from its class, its docstring and the schema: `boxpresso layers [TYPE]`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...proto import LayerParameter, ModelError, nearest, parse_text
+from . import REGISTRY, Layer, discover
+
+SCHEMA = Path(__file__).parents[2] / "proto" / "boxpresso.proto"
+_FIELD = re.compile(r"(optional|repeated) ([\w.]+) (\w+) = \d+ *(?:\[(.*?)\])?;(?: *// *(.*))?")
+_READ = re.compile(
+    r"""\bparam\.(\w+_param)\b|["'](\w+_param)["']"""
+)  # self.param.pooling_param, HasField("pooling_param")
+
+
+class Field(NamedTuple):
+    """One field of a parameter message: `label` is optional or repeated, `default` and `about` may be empty."""
+
+    label: str
+    type: str
+    name: str
+    default: str
+    about: str
+    fork: bool  # not in BVLC Caffe or SSD
+
+
+def parameter_names(type: str) -> tuple[str, ...]:
+    """The messages of a LayerParameter that layers of a type read: ("convolution_param",) for "Deconvolution".
+
+    The one that is named after the type comes first (PoolingParameter for Pooling), then those that the source of the
+    layer names. A type that is not known has at most the first.
+    """
+    discover()
+    fields = LayerParameter.DESCRIPTOR.fields_by_name
+    own = [name for name, f in fields.items() if f.message_type and is_named(f.message_type.name, type)]
+    cls = REGISTRY.get(type.lower())
+    return tuple(
+        dict.fromkeys([*own, *(name for name in names_read(*source_modules(cls)) if name in fields)] if cls else own)
+    )
+
+
+def is_named(message: str, type: str) -> bool:
+    return message.lower() == f"{type}Parameter".lower()
+
+
+@cache
+def names_read(*modules: str) -> list[str]:
+    """What these modules read of a LayerParameter, in order; nothing of a module that was typed into a console."""
+    found: list[str] = []
+    for module in modules:
+        try:
+            source = inspect.getsource(sys.modules[module])
+        except (OSError, TypeError):
+            continue
+        found += [dotted or quoted for dotted, quoted in _READ.findall(source)]
+    return found
+
+
+def source_modules(cls: type[Layer]) -> list[str]:
+    """The modules that a layer's class and its bases, other than Layer, are written in."""
+    return list(dict.fromkeys(base.__module__ for base in cls.__mro__ if issubclass(base, Layer) and base is not Layer))
+
+
+@cache
+def message_fields(message: str) -> tuple[str, tuple[Field, ...]]:
+    """What a message of the schema is for, and its fields with their comments, read from boxpresso.proto."""
+    found = re.search(rf"((?:^//[^\n]*\n)*)^message {message} \{{\n(.*?)^\}}", schema(), re.DOTALL | re.MULTILINE)
+    if found is None:
+        raise ModelError(f"boxpresso.proto has no message {message!r}")
+    fields, above, fork, depth = [], "", False, 0
+    for line in found[2].splitlines():
+        line = line.strip()
+        if depth or re.match(r"(enum|message|oneof)\b", line):
+            depth += line.count("{") - line.count("}")
+            continue
+        field = _FIELD.match(line)
+        if field:
+            default = re.search(r"\bdefault = (\"[^\"]*\"|[^,]+)", field[4] or "")
+            about = "" if fork else field[5] or above
+            fields.append(Field(field[1], field[2], field[3], default[1] if default else "", about, fork))
+            above = ""
+        elif line.startswith("// Added by forks"):
+            fork = True
+        elif line.startswith("//"):
+            above = f"{above} {line[2:].strip()}".strip()
+    return " ".join(line[2:].strip() for line in found[1].splitlines()), tuple(fields)
+
+
+@cache
+def schema() -> str:
+    return SCHEMA.read_text(encoding="utf-8")
+
+
+def layer_types() -> list[type[Layer]]:
+    """Every layer class that is known, by name."""
+    discover()
+    return sorted(set(REGISTRY.values()), key=lambda cls: cls.type.lower())
+
+
+def table() -> str:
+    """All types, one line each."""
+    rows = [(", ".join(cls.types), summary(cls)) for cls in layer_types()]
+    width = max(len(names) for names, _ in rows if len(names) < 32)
+    return "\n".join(f"{names:{width}}  {about}" for names, about in rows)
+
+
+def summary(cls: type[Layer]) -> str:
+    """The first sentence of what the layer's file (or, without that, its class) says of itself."""
+    text = sys.modules[cls.__module__].__doc__ or cls.__doc__ or ""
+    text = " ".join(text.split("\n\n")[0].split())
+    named = re.match(rf"(?:{'|'.join(cls.types)}): ", text, re.IGNORECASE)
+    return re.split(r"(?<=[.;]) ", text[named.end() if named else 0 :])[0]
+
+
+def describe(type: str) -> str:
+    """One type in full: its docstring, how many bottoms and tops, its parameters with defaults, and an example.
+
+    ModelError: no such type, with the nearest one.
+    """
+    discover()
+    cls = REGISTRY.get(type.lower())
+    if cls is None:
+        names = [name for known in layer_types() for name in known.types]
+        raise ModelError(f"no layer has the type {type!r}{nearest(type, names)}; `boxpresso layers` lists all")
+    parts = [", ".join(cls.types), "", textwrap.indent(inspect.cleandoc(cls.__doc__ or summary(cls)), "  "), ""]
+    parts += [
+        f"bottoms: {count(cls.bottoms)}",
+        f"tops: {count(cls.tops)}{' (or none: one is made)' if cls.loss else ''}",
+    ]
+    parts += ["may work in place"] if cls.in_place else []
+    parts += (
+        ["is a loss: its first top counts with a weight of 1 unless loss_weight says otherwise"] if cls.loss else []
+    )
+    for name in parameter_names(cls.type):
+        parts += ["", parameters(name)]
+    return "\n".join([*parts, "", "example:", textwrap.indent(example(cls), "  ")])
+
+
+def parameters(name: str) -> str:
+    """The fields of one message, those of Caffe with what they mean, then the names of those that forks added."""
+    message = LayerParameter.DESCRIPTOR.fields_by_name[name].message_type
+    about, fields = message_fields(message.name)
+    rows = []
+    for f in fields:
+        if not f.fork:
+            enum = message.fields_by_name[f.name].enum_type
+            notes = [f.about, "|".join(v.name for v in enum.values) if enum else ""]
+            type = f"{f.type.rpartition('.')[2]}{' ..' if f.label == 'repeated' else ''}"
+            rows.append((f.name, type, f.default and f"= {f.default}", "; ".join(filter(None, notes))))
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+    lines = [f"{name}{': ' if about else ''}{about}"]
+    lines += ["  " + "  ".join([*(f"{cell:{w}}" for cell, w in zip(row, widths)), row[3]]).rstrip() for row in rows]
+    forks = " ".join(f.name for f in fields if f.fork)
+    if forks:
+        lines += textwrap.wrap(
+            f"of forks, not all of them read: {forks}", 116, initial_indent="  ", subsequent_indent="    "
+        )
+    return "\n".join(lines)
+
+
+def count(arity: Any) -> str:
+    """2, "1 to 3", "1 or more", "any number"."""
+    if arity is None:
+        return "any number"
+    low, high = (arity, arity) if isinstance(arity, int) else arity
+    return str(low) if low == high else f"{low} or more" if high is None else f"{low} to {high}"
+
+
+def example(cls: type[Layer]) -> str:
+    """A prototxt of one such layer, with the parameters that its docstring shows."""
+    low, high = (arity if isinstance(arity, tuple) else (arity, arity) for arity in (cls.bottoms, cls.tops))
+    bottoms, tops = low[0] or 0, max(high[0] or 0, int(high[0] is None or cls.loss))
+    lines = [f'name: "{cls.type.lower()}"', f'type: "{cls.type}"']
+    lines += [f'bottom: "{name}"' for name in names("in", bottoms)] + [f'top: "{name}"' for name in names("out", tops)]
+    shown = shown_parameters(cls)
+    return "\n".join(["layer {", *(f"  {line}" for line in lines), *([f"  {shown}"] if shown else []), "}"])
+
+
+def names(stem: str, number: int) -> list[str]:
+    return [stem] if number == 1 else [f"{stem}{i + 1}" for i in range(number)]
+
+
+def shown_parameters(cls: type[Layer]) -> str:
+    """The first `*_param { .. }` of the docstring that reads as prototxt, on one line, or nothing."""
+    text = " ".join((cls.__doc__ or "").split())
+    for found in re.finditer(r"\b\w+_param \{", text):
+        depth, end = 1, found.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        try:
+            parse_text(text[found.start() : end], LayerParameter(), strict=True)
+        except ModelError:
+            continue
+        return text[found.start() : end]
+    return ""

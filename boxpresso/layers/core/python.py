@@ -1,0 +1,210 @@
+"""Python: a layer that the user wrote as a class with setup, reshape, forward and backward on numpy, as for pycaffe."""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...device import Array, Blob
+from ...proto.errors import LayerError, nearest
+from . import Layer, check_arity, layer_class
+
+# Classes that old nets name, and the types of ours that do the same: nothing is imported for them.
+SERVED = {
+    ("roi_data_layer.layer", "RoIDataLayer"): "RoIData",
+    ("rpn.proposal_layer", "ProposalLayer"): "Proposal",
+    ("rpn.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
+    ("rpn.proposal_target_layer", "ProposalTargetLayer"): "ProposalTarget",
+    ("rotation.rproposal_layer", "ProposalLayer"): "RotateProposal",
+    ("rotation.anchor_target_layer", "AnchorTargetLayer"): "RotateAnchorTarget",
+    ("rotation.rproposal_target_layer", "ProposalTargetLayer"): "RotateProposalTarget",
+    ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
+}
+PHASES = {"TRAIN": 0, "TEST": 1}
+
+
+class PythonLayer:
+    """What a user's class derives from; as `caffe.Layer` it is there for modules that import caffe.
+
+    Before `setup(bottom, top)` it has param_str, phase (0 in TRAIN, 1 in TEST, which print as their names) and blobs, an
+    empty list with add_blob. `reshape(bottom, top)` gives the tops their shapes, `forward(bottom, top)` their data;
+    `backward(top, propagate_down, bottom)` the bottoms' diffs; where it is missing or `pass`, nothing before the layer gets a
+    gradient from it. A bottom or top has data and diff (numpy arrays), shape, num,
+    channels, height, width, count and reshape.
+    """
+
+    param_str: str
+    phase: Any
+    blobs: Blobs
+
+    def setup(self, bottom: list[View], top: list[View]) -> None:
+        """Reads the parameters."""
+
+    def reshape(self, bottom: list[View], top: list[View]) -> None:
+        """Gives the tops their shapes."""
+
+    def backward(self, top: list[View], propagate_down: list[bool], bottom: list[View]) -> None:
+        """Computes the bottoms' diffs. Without it nothing is propagated."""
+
+
+class Phase(int):
+    """caffe.TRAIN or caffe.TEST: a number whose text is its name, as pycaffe's enumeration has it."""
+
+    def __str__(self) -> str:
+        return "TEST" if self else "TRAIN"
+
+
+class View:
+    """A Blob whose data and diff are numpy arrays on every device."""
+
+    def __init__(self, blob: Blob) -> None:
+        self.blob = blob
+
+    @property
+    def data(self) -> np.ndarray:
+        return self._numpy(self.blob.data)
+
+    @property
+    def diff(self) -> np.ndarray:
+        return self._numpy(self.blob.diff)
+
+    @staticmethod
+    def _numpy(array: Any) -> np.ndarray:
+        return array.numpy() if isinstance(array, Array) else array
+
+    def reshape(self, *shape: int) -> None:
+        self.blob.reshape(*shape)
+
+    def __getattr__(self, name: str) -> Any:  # shape, num, channels, height, width, count
+        if name.startswith("_") or name == "blob":
+            raise AttributeError(name)
+        return getattr(self.blob, name)
+
+
+class Blobs(list):
+    """The learned blobs of a user's layer."""
+
+    def __init__(self, layer: Layer) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def add_blob(self, *shape: int) -> View:
+        """A further blob of that shape, of zeros."""
+        made = self.layer.parameter(len(self.layer.blobs), shape, value=0)
+        self.append(View(made))
+        return self[-1]
+
+
+class Python(Layer, type="Python"):
+    """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (PythonLayer says
+    what it has), or one of our own layers under the name that old nets know it by: rpn.proposal_layer ProposalLayer,
+    rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and
+    rotation.rproposal_layer, rotation.anchor_target_layer, rotation.rproposal_target_layer (RRPN), spatial_dropout
+    SpatialDropoutLayer (ENet).
+
+    Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]); a prototxt alone imports and
+    runs nothing. A module that is named goes before a layer of ours. While it is imported, `import caffe` finds a module
+    with Layer, TRAIN and TEST where pycaffe is not installed. What the user's code raises comes through as it is.
+    Source: pycaffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.python_param
+        allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
+        self.inner: Layer | None = None
+        if p.module not in allowed and (p.module, p.layer) in SERVED:
+            cls = layer_class(SERVED[p.module, p.layer], self.name)
+            self.inner = cls(self.param, device=self.device, dtype=self.dtype, phase=self.phase)
+            self.inner.rng = self.rng
+            check_arity(self.inner, len(bottom), len(top))
+            self.inner.setup(bottom, top)
+            self.no_gradient = self.inner.no_gradient
+            return
+        self.need(
+            p.module in allowed,
+            f"runs the class {p.layer!r} of the Python module {p.module!r}, which was not allowed; if you trust that "
+            f"module, allow it: Net(..., python_layers=[{p.module!r}]), or --python-layers {p.module} of the command",
+        )
+        made = self.user_class(allowed[p.module], p.module, p.layer)
+        self.user = made.__new__(made)
+        self.user.param_str = self.user.param_str_ = p.param_str
+        self.user.phase = Phase(PHASES[self.phase])
+        self.user.blobs = Blobs(self)
+        if type(self.user).__init__ not in (object.__init__, PythonLayer.__init__):
+            type(self.user).__init__(self.user)
+        self.no_gradient = does_nothing(getattr(made, "backward", PythonLayer.backward))
+        self.user.setup(views(bottom), views(top))
+
+    def user_class(self, module: Any, name: str, layer: str) -> Any:
+        """The user's class, from its module or the name of it."""
+        if not isinstance(module, types.ModuleType):
+            try:
+                with caffe_to_import():
+                    module = importlib.import_module(name)
+            except ImportError as error:
+                raise LayerError(
+                    f"{self}: the module {name!r} cannot be imported ({error}); is its folder in sys.path or PYTHONPATH?"
+                ) from error
+        made = getattr(module, layer, None)
+        self.need(isinstance(made, type), f"the module {name!r} has no class {layer!r}{nearest(layer, vars(module))}")
+        return made
+
+    def reshape(self, bottom, top) -> None:
+        if self.inner:
+            self.inner.reshape(bottom, top)
+        else:
+            self.user.reshape(views(bottom), views(top))
+
+    def forward(self, bottom, top) -> None:
+        if self.inner:
+            self.inner.pass_number = self.pass_number
+            self.inner.forward(bottom, top)
+            self.pass_number = self.inner.pass_number
+        else:
+            self.user.forward(views(bottom), views(top))
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if self.inner:
+            self.inner.backward(top, propagate_down, bottom)
+            return
+        for blob, asked in zip(bottom, propagate_down):
+            if asked:
+                blob.diff.fill(0)  # where the class leaves it alone
+        self.user.backward(views(top), list(propagate_down), views(bottom))
+
+    def allow_force_backward(self, index: int) -> bool:
+        return self.inner.allow_force_backward(index) if self.inner else True
+
+
+def does_nothing(function: Any) -> bool:
+    """Whether a function is `pass`: so old layers of targets and regions say that nothing before them gets a gradient."""
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+    return inspect.isfunction(function) and all(step.opname in idle for step in dis.get_instructions(function))
+
+
+def views(blobs: Sequence[Blob]) -> list[View]:
+    return [View(blob) for blob in blobs]
+
+
+@contextmanager
+def caffe_to_import() -> Iterator[None]:
+    """Lets a module `import caffe` for caffe.Layer, caffe.TRAIN and caffe.TEST, unless there is a caffe."""
+    if "caffe" in sys.modules or importlib.util.find_spec("caffe") is not None:
+        yield
+        return
+    made = types.ModuleType("caffe", "What a Python layer needs of pycaffe; from boxpresso.")
+    made.Layer, made.TRAIN, made.TEST = PythonLayer, Phase(0), Phase(1)  # type: ignore[attr-defined]
+    sys.modules["caffe"] = made
+    try:
+        yield
+    finally:
+        del sys.modules["caffe"]

@@ -1,0 +1,113 @@
+"""AnnotatedData: SSD's batches of pictures and boxes from an LMDB of AnnotatedDatum records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...data.boxes import CORNERS
+from ...data.errors import BrokenRecord, DataError
+from ...data.loader import Loader, Source
+from ...data.records import Records, boxes_of, open_records, parse, picture_of
+from ...data.sampler import check_samplers, crops
+from ...data.transform import Transform
+from ...proto import AnnotatedDatum
+from .batches import BatchLayer, stack
+
+BBOX = AnnotatedDatum.BBOX
+
+
+@dataclass
+class AnnotatedSource(Source):
+    """Pictures and boxes of an LMDB of AnnotatedDatum records."""
+
+    records: Records
+    transform: Transform
+    samplers: list[Any]  # BatchSamplers
+    kind: int | None  # of annotations, where the prototxt says it
+    layer: str
+    tops: int
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None, int]:
+        what, transform = self.name(index), self.transform
+        record = parse(AnnotatedDatum(), self.records[index], what)
+        if not record.HasField("datum"):
+            raise BrokenRecord(f"{what} is no AnnotatedDatum: it has no datum; a Datum is for the layer Data")
+        kind = self.kind if self.kind is not None else record.type if record.HasField("type") else None
+        if kind not in (None, BBOX):
+            raise DataError(f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX")
+        picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
+        if not np.isfinite(boxes).all():
+            raise BrokenRecord(f"{what} has a box that is not finite")
+        picture, boxes = transform.distort_expand(picture, boxes, rng)
+        found = crops(self.samplers, boxes[:, CORNERS], rng)
+        if len(found):
+            picture, boxes = transform.cut(picture, boxes, found[rng.integers(len(found))])
+        values, boxes = transform(picture, rng, boxes)
+        return values, None if kind is None else boxes, record.datum.label
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _, _ in samples], self.layer)
+        given = {boxes is not None for _, boxes, _ in samples}
+        if len(given) > 1:
+            raise DataError(f"some records of {self.records.path!r} have an annotation type and some have none")
+        if given == {False}:
+            return [pictures, np.array([label for _, _, label in samples], np.float32)][: self.tops]
+        return [pictures, label_rows([boxes for _, boxes, _ in samples])][: self.tops]
+
+    def name(self, index: int) -> str:
+        return self.records.name(index)
+
+
+class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
+    """Pictures (batch, channels, height, width), and boxes (1, 1, boxes of the batch, 8).
+
+    A row of boxes is [picture in the batch, label, instance, xmin, ymin, xmax, ymax, difficult], corners as parts of the
+    picture; a batch without a box has one row of -1. Records without an annotation type give labels (batch) instead.
+
+    data_param as for Data. Each record goes through transform_param's distort_param and expand_param; then
+    annotated_data_param's batch_samplers look for crops, one of those found is drawn, or none; then resize_param, noise_param,
+    crop, mean, scale and mirror. Boxes follow, and emit_constraint says which ones a crop keeps. Source: SSD's Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.data_param
+        self.need(param.source, "give data_param { source: .. }, the LMDB to read")
+        self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
+        self.samplers = list(self.param.annotated_data_param.batch_sampler)
+        try:
+            check_samplers(self.samplers)
+        except DataError as error:
+            self.need(False, str(error))
+        self.transform = self.make_transform()
+        self.count = len(top)
+        shape, labels = self.transform.shape(), None
+        if shape is None:
+            picture, boxes, _ = self.first()  # its records tell
+            shape, labels = picture.shape, None if boxes is not None else (param.batch_size,)
+        top[0].reshape(param.batch_size, *shape)
+        if len(top) > 1:
+            top[1].reshape(*(labels or (1, 1, 1, 8)))
+
+    def open(self) -> Loader:
+        param = self.param.data_param
+        own = self.param.annotated_data_param
+        records = open_records(param.source)
+        kind = own.anno_type if own.HasField("anno_type") else None
+        source = AnnotatedSource(records, self.transform, self.samplers, kind, str(self), self.count)
+        order = self.make_order(len(records), param.shuffle, param.rand_skip)
+        return self.make_loader(source, order, param.batch_size, param.prefetch)
+
+
+def label_rows(boxes: list[np.ndarray]) -> np.ndarray:
+    """The boxes (N, 7) of each picture as one blob (1, 1, sum of N, 8), by picture, then label, as Caffe groups them."""
+    rows = []
+    for item, own in enumerate(boxes):
+        _, first = np.unique(own[:, 0], return_index=True)
+        rank = {own[at, 0]: at for at in first}  # labels in the order of their first box
+        own = own[np.argsort([rank[label] for label in own[:, 0]], kind="stable")] if len(own) else own
+        rows.append(np.concatenate([np.full((len(own), 1), item, np.float32), own], 1))
+    made = np.concatenate(rows)
+    return (made if len(made) else np.full((1, 8), -1, np.float32))[None, None]

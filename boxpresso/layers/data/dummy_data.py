@@ -1,0 +1,51 @@
+"""DummyData: blobs of constants or random numbers, to try a net without data."""
+
+from __future__ import annotations
+
+from ..core import Layer, fill
+
+
+class DummyData(Layer, type="DummyData", bottoms=0, tops=(1, None)):
+    """Tops of given shapes filled by fillers: a constant one once, any other before every forward.
+
+    dummy_data_param { shape { dim: 2 dim: 3 } data_filler { type: "gaussian" std: 1 } }: shapes and fillers are one for
+    all tops or one for each; without a filler all is 0. `num`, `channels`, `height`, `width` are the old form of
+    shape. Source: Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.dummy_data_param
+        self.fillers = self.each(list(param.data_filler) or [None], "data_filler", len(top))
+        old = ("num", "channels", "height", "width")
+        if any(len(getattr(param, name)) for name in old):
+            self.need(not param.shape, f"give shape or {', '.join(old)}, not both")
+            columns = [self.each(list(getattr(param, name)), name, len(top)) for name in old]
+            shapes = list(zip(*columns, strict=True))
+        else:
+            shapes = self.each([tuple(shape.dim) for shape in param.shape], "shape", len(top))
+        for blob, shape, filler in zip(top, shapes, self.fillers, strict=True):
+            self.need(all(dim >= 0 for dim in shape), f"shape {shape} has a negative length")
+            blob.reshape(*shape)
+            if filler is None:
+                blob.data.fill(0)
+            else:
+                blob.data[...] = fill(blob.shape, filler, self.rng, self.dtype)
+
+    def each(self, values: list, name: str, tops: int) -> list:
+        """One value for each top, from one for all or one for each."""
+        self.need(
+            len(values) in (1, tops), f"give {name} once, or once for each of the {tops} tops; {len(values)} were given"
+        )
+        return values if len(values) == tops else values * tops
+
+    def reshape(self, bottom, top) -> None:
+        """The tops keep the shapes that setup gave them."""
+
+    def forward(self, bottom, top) -> None:
+        draws = self.draws()
+        for blob, filler in zip(top, self.fillers, strict=True):
+            if filler is not None and filler.type != "constant":
+                blob.data[...] = fill(blob.shape, filler, draws, self.dtype)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """There is no bottom."""

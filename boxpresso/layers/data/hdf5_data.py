@@ -1,0 +1,68 @@
+"""HDF5Data: batches of rows from HDF5 files."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...data.errors import DataError
+from ...data.hdf5 import Rows
+from ..core import Layer
+
+
+class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
+    """One top for each data set, named like it, (batch, ...): rows in turn, through all files, round and round.
+
+    hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }: source lists HDF5 files, one per line; shuffle
+    draws another order of files, and of the rows in each, for each round. There is no transform_param. Source: Caffe.
+    `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks) where several processes train together: each
+    takes every ranks-th batch.
+    """
+
+    _share = (0, 1)
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.hdf5_data_param
+        self.need(param.source, "give hdf5_data_param { source: .. }, the list of HDF5 files")
+        self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
+        self.need(not self.param.HasField("transform_param"), "HDF5Data has no transform_param; transform before saving")
+        seed = int(self.rng.integers(2**31))
+        try:
+            self.rows = Rows(param.source, list(self.param.top), param.shuffle, seed, self.dtype)
+        except DataError as error:
+            self.need(False, str(error))
+        for blob, shape in zip(top, self.rows.shapes):
+            blob.reshape(param.batch_size, *shape)
+
+    @property
+    def batch_number(self) -> int:
+        return self.rows.taken // (self.param.hdf5_data_param.batch_size * self._share[1])
+
+    @batch_number.setter
+    def batch_number(self, number: int) -> None:
+        rank, ranks = self._share
+        self.rows.seek((number * ranks + rank) * self.param.hdf5_data_param.batch_size)
+
+    @property
+    def share(self) -> tuple[int, int]:
+        return self._share
+
+    @share.setter
+    def share(self, share: tuple[int, int]) -> None:
+        number, self._share = self.batch_number, share
+        self.batch_number = number
+
+    def reshape(self, bottom, top) -> None:
+        """The tops keep the shapes of the files."""
+
+    def forward(self, bottom, top) -> None:
+        batch, ranks = self.param.hdf5_data_param.batch_size, self._share[1]
+        try:
+            arrays = self.rows.take(batch)
+            self.rows.skip((ranks - 1) * batch)
+        except DataError as error:
+            self.need(False, str(error))
+        for blob, array in zip(top, arrays):
+            blob.data[...] = np.asarray(array)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """There is no bottom."""

@@ -1,0 +1,40 @@
+"""HDF5Output: writes pictures and labels to an HDF5 file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...data.errors import DataError
+from ...data.hdf5 import Writer
+from ..core import Layer
+
+
+class HDF5Output(Layer, type="HDF5Output", bottoms=2, tops=0):
+    """Adds the rows of bottom 0 and 1 to the data sets "data" and "label" of a file, batch after batch.
+
+    hdf5_output_param { file_name: "features.h5" }: an older file is replaced by the first batch. Caffe keeps one batch only.
+    """
+
+    def setup(self, bottom, top) -> None:
+        name = self.param.hdf5_output_param.file_name
+        self.need(name, "give hdf5_output_param { file_name: .. }")
+        try:
+            self.writer = Writer(name, ("data", "label"))
+        except DataError as error:
+            self.need(False, str(error))
+
+    def reshape(self, bottom, top) -> None:
+        counts = [blob.shape[0] if blob.shape else 1 for blob in bottom]
+        self.need(counts[0] == counts[1], f"data and label must have as many rows, got {counts[0]} and {counts[1]}")
+
+    def forward(self, bottom, top) -> None:
+        try:
+            self.writer.add([np.array(blob.data) for blob in bottom])
+        except DataError as error:
+            self.need(False, str(error))
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """Nothing comes back from a file."""
+        for blob, wanted in zip(bottom, propagate_down):
+            if wanted:
+                blob.diff.fill(0)

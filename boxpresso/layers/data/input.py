@@ -1,0 +1,32 @@
+"""Input: blobs that the caller fills."""
+
+from __future__ import annotations
+
+from ..core import Layer
+
+
+class Input(Layer, type="Input", bottoms=0, tops=(1, None)):
+    """Tops of given shapes, whose data the caller writes before forward; the caller may reshape them too.
+
+    input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } }: one shape for all tops, one for each, or none at all, and
+    the caller then shapes them. Source: Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        shapes = [tuple(shape.dim) for shape in self.param.input_param.shape]
+        self.need(
+            len(shapes) in (0, 1, len(top)),
+            f"give one shape, one for each of the {len(top)} tops, or none; {len(shapes)} were given",
+        )
+        for blob, shape in zip(top, shapes * len(top) if len(shapes) == 1 else shapes, strict=False):
+            self.need(all(dim >= 0 for dim in shape), f"shape {shape} has a negative length")
+            blob.reshape(*shape)
+
+    def reshape(self, bottom, top) -> None:
+        """The tops keep the shapes that setup, or the caller, gave them."""
+
+    def forward(self, bottom, top) -> None:
+        """The caller has written the data."""
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """There is no bottom."""

@@ -1,0 +1,83 @@
+"""MemoryData: batches from arrays that the caller gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...data.errors import DataError
+from ...data.transform import Transform
+from ..core import Layer
+
+
+class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
+    """Pictures (batch, channels, height, width), and labels (batch), in turn and round and round.
+
+    memory_data_param { batch_size: 8 channels: 3 height: 32 width: 32 }. `set_input_arrays` gives the arrays as they are to
+    be, as pycaffe's; `add_pictures` takes pictures through transform_param, as AddMatVector. Source: Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.memory_data_param
+        self.batch_size = param.batch_size
+        self.shape = (param.channels, param.height, param.width)
+        self.need(
+            self.batch_size > 0 and min(self.shape) > 0,
+            f"give batch_size, channels, height and width, each 1 or more; got {self.batch_size} and {self.shape}",
+        )
+        try:
+            self.transform = Transform(self.param.transform_param, self.phase)
+        except DataError as error:
+            self.need(False, str(error))
+        self.data: np.ndarray | None = None
+        self.labels: np.ndarray | None = None
+        self.position = 0
+        top[0].reshape(self.batch_size, *self.shape)
+        if len(top) > 1:
+            top[1].reshape(self.batch_size)
+
+    def set_input_arrays(self, data: np.ndarray, labels: np.ndarray | None = None) -> None:
+        """data: (N, channels, height, width); labels: N numbers, 0 for none. N must be a multiple of batch_size."""
+        data = np.asarray(data)
+        labels = np.zeros(len(data)) if labels is None else np.asarray(labels)
+        self.need(data.shape[1:] == self.shape, f"the data must have the shape {('N', *self.shape)}, got {data.shape}")
+        self.need(labels.size == len(data), f"there are {len(data)} pictures and {labels.size} labels")
+        self.need(
+            len(data) and len(data) % self.batch_size == 0,
+            f"the number of pictures must be a multiple of batch_size {self.batch_size}, got {len(data)}",
+        )
+        self.data, self.labels, self.position = data, labels.reshape(-1), 0
+
+    def add_pictures(self, pictures: list[np.ndarray], labels: np.ndarray | None = None) -> None:
+        """Pictures uint8 (H, W, C), blue, green, red, that go through transform_param; they replace those before."""
+        try:
+            made = [self.transform(picture, self.rng)[0] for picture in pictures]
+        except DataError as error:
+            self.need(False, str(error))
+        shapes = {values.shape for values in made}
+        self.need(shapes == {self.shape}, f"transformed pictures must have the shape {self.shape}, got {sorted(shapes)}")
+        self.set_input_arrays(np.stack(made), labels)
+
+    @property
+    def batch_number(self) -> int:
+        """The number of the next batch in the arrays; set it to resume."""
+        return self.position // self.batch_size
+
+    @batch_number.setter
+    def batch_number(self, number: int) -> None:
+        self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
+
+    def reshape(self, bottom, top) -> None:
+        """The tops keep the shapes of memory_data_param."""
+
+    def forward(self, bottom, top) -> None:
+        self.need(self.data is not None, "there are no data yet; call set_input_arrays of this layer before forward")
+        assert self.data is not None
+        assert self.labels is not None
+        rows = slice(self.position, self.position + self.batch_size)
+        top[0].data[...] = self.data[rows]
+        if len(top) > 1:
+            top[1].data[...] = self.labels[rows]
+        self.position = (self.position + self.batch_size) % len(self.data)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """There is no bottom."""

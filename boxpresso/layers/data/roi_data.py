@@ -1,0 +1,120 @@
+"""RoIData: VOC and COCO folders straight into Faster R-CNN, one picture at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...data.errors import BrokenRecord, DataError
+from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc
+from ...data.loader import Loader, Source
+from ...data.picture import decode, resize, short_side
+from ..core.param_str import settings
+from .batches import BatchLayer
+
+DEFAULTS: dict[str, Any] = {
+    "source": "",
+    "split": "",
+    "format": "",  # voc or coco; seen from the folder when empty
+    "classes": list(VOC_CLASSES),  # of VOC, label 1 first
+    "scales": [600],
+    "max_size": 1000,
+    "means": [102.9801, 115.9465, 122.7717],
+    "flipped": True,
+    "difficult": False,
+    "shuffle": True,
+    "num_classes": 0,  # with the background; only checked
+}
+
+
+@dataclass
+class SceneSource(Source):
+    """Pictures and boxes of annotated scenes."""
+
+    scenes: list[Scene]
+    sides: int  # 2 where each picture also comes flipped
+    settings: dict[str, Any]  # as in DEFAULTS
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        given, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
+        if scene.wrong:
+            raise BrokenRecord(scene.wrong)
+        picture = decode(scene.path, True)
+        height, width = picture.shape[:2]
+        if (width, height) != (scene.width, scene.height):
+            raise BrokenRecord(f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}")
+        scale = short_side(width, height, given["scales"][rng.integers(len(given["scales"]))], given["max_size"])
+        made = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        chosen = keep(scene, given["difficult"])
+        boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
+        if flip:
+            made, boxes = made[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
+            boxes = boxes[:, [2, 1, 0, 3]]
+        rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
+        info = np.array([made.shape[0], made.shape[1], scale], np.float32)
+        means = np.array(given["means"], np.float32)[:, None, None]
+        return made.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
+
+    def collate(self, samples) -> list[np.ndarray]:
+        picture, info, boxes = samples[0]
+        return [picture[None], info[None], boxes]
+
+    def name(self, index: int) -> str:
+        return str(self.scenes[index // self.sides].path)
+
+
+class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 3)):
+    """A picture (1, 3, height, width), im_info (1, 3) of height, width and scale, and gt_boxes (objects, 5).
+
+    gt_boxes are xmin, ymin, xmax, ymax in pixels of the resized picture, and the class. python_param { param_str:
+    "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600], 'max_size': 1000}" }: the shorter side becomes
+    one of scales, drawn for each picture, unless the longer one would pass max_size; means (blue, green, red) are
+    subtracted. roi_data_param may say source, train_scale, max_size, use_flipped and pixel_mean instead. In TRAIN each
+    picture comes twice in a round, as it is and flipped left to right, in a new order, and those without an object are left
+    out; in TEST all come once, in turn. Objects marked difficult are left out. Broken pictures and annotations are named in
+    a warning and left out. Source: py-faster-rcnn's RoIDataLayer.
+    """
+
+    def setup(self, bottom, top) -> None:
+        given = self.settings = settings(self, DEFAULTS)
+        own = self.param.roi_data_param  # of fireae/caffe_latte
+        for name, field in (("source", "source"), ("max_size", "max_size"), ("flipped", "use_flipped")):
+            if own.HasField(field):
+                given[name] = getattr(own, field)
+        given["scales"] = list(own.train_scale) or given["scales"]
+        given["means"] = list(own.pixel_mean) or given["means"]
+        self.need(given["source"], "give 'source' in param_str or roi_data_param, a VOC or COCO folder")
+        self.need(given["format"] in ("", "voc", "coco"), f"format must be voc or coco, got {given['format']!r}")
+        scales = given["scales"] if isinstance(given["scales"], (list, tuple)) else [given["scales"]]
+        self.need(scales and min(scales) > 0 < given["max_size"], f"scales and max_size must be above 0, got {scales}")
+        self.need(len(given["means"]) == 3, f"give three means, blue, green, red; got {given['means']}")
+        given["scales"], self.train = list(scales), self.phase == "TRAIN"
+        for blob, shape in zip(top, ((1, 3, int(max(scales)), int(given["max_size"])), (1, 3), (1, 5))):
+            blob.reshape(*shape)
+
+    def scenes(self) -> list[Scene]:
+        given, root = self.settings, Path(str(self.settings["source"]))
+        seen = "coco" if (root / "annotations").is_dir() or root.suffix == ".json" else "voc"
+        if (given["format"] or seen) == "coco":
+            return read_coco(root, given["split"])[0]
+        return read_voc(root, given["split"], given["classes"])
+
+    def open(self) -> Loader:
+        given, train = self.settings, self.train
+        scenes = [s for s in self.scenes() if s.wrong or not train or keep(s, given["difficult"]).any()]
+        if not scenes:
+            raise DataError(f"no picture of {given['source']!r} has an object to learn")
+        highest = max((max(s.labels, default=0) for s in scenes), default=0)
+        if given["num_classes"] and highest >= given["num_classes"]:
+            raise DataError(f"{given['source']!r} has the label {highest}, but num_classes is {given['num_classes']}")
+        sides = 2 if train and given["flipped"] else 1
+        order = self.make_order(len(scenes) * sides, bool(given["shuffle"]) and train)
+        return self.make_loader(SceneSource(scenes, sides, given), order, 1)
+
+
+def keep(scene: Scene, difficult: bool) -> np.ndarray:
+    """Which objects of a scene are used."""
+    return np.array([difficult or not hard for hard in scene.difficult], bool)

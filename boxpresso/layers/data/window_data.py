@@ -1,0 +1,107 @@
+"""WindowData: R-CNN's batches of warped regions, objects and background in a fixed share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...data.errors import DataError
+from ...data.loader import Loader, Order, Source
+from ...data.picture import decode
+from ...data.windows import Windows, cut_window, read_windows
+from .batches import BatchLayer, stack
+
+
+@dataclass
+class WindowSource(Source):
+    """A record is a place in the batch: windows of objects come last, and which ones is drawn."""
+
+    windows: Windows
+    objects: np.ndarray  # rows of the windows
+    rest: np.ndarray
+    wanted: int  # how many of the rest there are in a batch
+    mean: np.ndarray | None
+    param: Any  # a WindowDataParameter
+    transform: Any  # a TransformationParameter
+    layer: str
+    pictures: dict[str, np.ndarray] = field(default_factory=dict)  # with cache_images, those that were read
+
+    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+        transform, param, mean = self.transform, self.param, self.mean
+        background = index < self.wanted
+        rows = self.rest if background else self.objects
+        row = rows[rng.integers(len(rows))]
+        flip = bool(transform.mirror and rng.integers(2))
+        path = self.windows.paths[int(row[0])]
+        picture = self.pictures.get(path)
+        if picture is None:
+            picture = decode(Path(param.root_folder + path), True)
+            if param.cache_images:
+                self.pictures[path] = picture
+        size = transform.crop_size
+        try:
+            crop, y, x = cut_window(picture, row[3:], size, param.context_pad, param.crop_mode == "square", flip)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
+        where = (slice(None), slice(y, y + crop.shape[0]), slice(x, x + crop.shape[1]))
+        made = np.zeros((3, size, size), np.float32)
+        made[where] = crop.transpose(2, 0, 1)
+        if mean is not None:
+            made[where] -= mean[where] if mean.shape[1] > 1 else mean
+        return made * np.float32(transform.scale), 0 if background else float(row[1])
+
+    def collate(self, samples) -> list[np.ndarray]:
+        pictures = stack([picture for picture, _ in samples], self.layer)
+        return [pictures, np.array([label for _, label in samples], np.float32)]
+
+    def name(self, index: int) -> str:
+        return f"window {index} of the batch"
+
+
+class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
+    """Regions (batch, 3, crop_size, crop_size), and their classes (batch): background first, then objects.
+
+    window_data_param { source: "windows.txt" batch_size: 128 fg_fraction: 0.25 fg_threshold: 0.5 bg_threshold: 0.5
+    context_pad: 16 crop_mode: "warp" }: a window that overlaps an object by fg_threshold or more is an object, below
+    bg_threshold it is background, class 0. transform_param { crop_size: 227 mean_file, mean_value, scale, mirror }; what lies
+    outside the picture is 0, after the mean. A picture that cannot be read is an error. Source: Caffe.
+    """
+
+    _refuse_broken = True
+
+    def setup(self, bottom, top) -> None:
+        param, transform = self.param.window_data_param, self.param.transform_param
+        self.need(param.source, "give window_data_param { source: .. }, the window file")
+        self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
+        self.need(param.crop_mode in ("warp", "square"), f"crop_mode must be warp or square, got {param.crop_mode!r}")
+        self.need(0 <= param.fg_fraction <= 1, f"fg_fraction must be from 0 to 1, got {param.fg_fraction}")
+        self.need(transform.crop_size > 0, "give transform_param { crop_size: .. }")
+        self.need(2 * param.context_pad < transform.crop_size, f"context_pad {param.context_pad} leaves nothing of the crop")
+        self.transform = self.make_transform()
+        top[0].reshape(param.batch_size, 3, transform.crop_size, transform.crop_size)
+        top[1].reshape(param.batch_size)
+
+    def open(self) -> Loader:
+        param, transform = self.param.window_data_param, self.param.transform_param
+        windows, size = read_windows(param.source), transform.crop_size
+        overlap = windows.rows[:, 2]
+        objects, rest = windows.rows[overlap >= param.fg_threshold], windows.rows[overlap < param.bg_threshold]
+        count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
+        for kind, rows, wanted in (("object", objects, count), ("background", rest, param.batch_size - count)):
+            if wanted and not len(rows):
+                raise DataError(f"{param.source!r} has no window that counts as {kind}; check fg_threshold and bg_threshold")
+        if not (objects[:, 1] > 0).all():
+            raise DataError(f"{param.source!r} has an object of class 0, which is the background")
+        mean = self.transform.mean(3)
+        if mean is not None and mean.shape[1:] != (1, 1):
+            room = [(side - size) // 2 for side in mean.shape[1:]]
+            if min(room) < 0:
+                raise DataError(f"the mean {transform.mean_file} is smaller than crop_size {size}")
+            mean = mean[:, room[0] : room[0] + size, room[1] : room[1] + size]
+        wanted = param.batch_size - count
+        source = WindowSource(windows, objects, rest, wanted, mean, param, transform, str(self))
+        order = Order(param.batch_size, False, 0)  # the place in the batch says what to draw
+        return self.make_loader(source, order, param.batch_size)

@@ -1,0 +1,346 @@
+"""What Convolution, Deconvolution and DepthwiseConvolution share: their parameter, one linear map and its adjoints.
+
+An "image" is the larger side, a "map" the side that has one place for each window: Convolution goes from image to map,
+Deconvolution from map to image. Weights are (maps, channels / group, *kernel) for both.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...device import blas
+from ...device.blob import Blob
+from ...device.kernel import Kernels
+from ..core.layer import Layer
+
+DEVICE, HOST = Kernels("convolution.cu"), Kernels("convolution.cpp")
+PACKED = 2**24  # elements of a gradient that are packed at once
+Axes = Sequence[int]
+local = threading.local()
+
+
+def scratch(device: Any, count: int, dtype: np.dtype) -> Any:
+    """`count` elements that hold nothing yet, shared by all layers of a lane; on the CPU, of the calling thread."""
+    kept = local.__dict__ if device.kind == "cpu" else device.memo
+    key = f"convolution {dtype}"
+    array = kept.get(key)
+    if array is None or array.size < count:
+        kept.pop(key, None)  # gives the old one's memory back before more is taken
+        array = kept[key] = device.empty((count,), dtype)
+    return device.part(array, 0, (count,))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many images, channels, maps and groups, and for each spatial axis its numbers."""
+
+    images: int
+    channels: int
+    maps: int
+    group: int
+    image: tuple[int, ...]
+    map: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    pad: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+    pixels = property(lambda self: prod(self.image))
+    places = property(lambda self: prod(self.map))
+    taps = property(lambda self: prod(self.kernel))
+    inner = property(lambda self: self.channels // self.group)
+    filters = property(lambda self: self.maps // self.group)
+    depth = property(lambda self: self.inner * self.taps)
+    depthwise = property(lambda self: self.inner == 1 and (self.group > 1 or self.maps <= 4))
+
+    @property
+    def winograd(self) -> bool:
+        """Whether the transforms, of the weights above all, cost less than they save."""
+        once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)
+        return once and self.images * self.places >= 1000 and min(self.inner, self.filters) >= 32
+
+    def padded(self, axes: int) -> list[int]:
+        """Image, map, kernel, stride, pad and dilation of at least `axes` axes: leading ones of one pixel are added."""
+        missing = axes - len(self.image)
+        numbers = self.image, self.map, self.kernel, self.stride, self.pad, self.dilation
+        return [n for one, values in zip((1, 1, 1, 1, 0, 1), numbers) for n in (one,) * missing + values]
+
+    @property
+    def identity(self) -> bool:
+        """Whether the columns are the image itself."""
+        return self.taps == 1 and max(self.stride, default=1) == 1 and max(self.pad, default=0) == 0
+
+
+class HostConvolution:
+    """One and two spatial axes on the CPU: the kernels of convolution.cpp."""
+
+    def __init__(self, sizes: Sizes, device: Any) -> None:
+        self.sizes, self.device = sizes, device
+        s = sizes
+        self.geometry = device.table([s.channels, s.maps, s.group, *s.padded(2)])
+        # Channels of a block where columns are made: enough rows for the tiles, enough blocks for the workers.
+        fair = s.images * s.channels // (4 * device.workers)
+        self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
+
+    def correlate(self, image: Any, weights: Any, bias: Any, map: Any, relu: bool) -> None:
+        """map = weights * image + bias (None: no bias), and its ReLU where asked."""
+        s = self.sizes
+        if s.depthwise:
+            HOST.depthwise_correlate(s.images * s.channels, image, weights, bias, map, self.geometry, relu)
+            return
+        if s.winograd and image.dtype == np.float32:
+            points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
+            HOST.winograd_weights(s.maps, weights, points, s.inner)
+            across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
+            rows = max(1, round(96 / across))  # enough tiles for two panels
+            blocks = s.images * s.group * -(-down // rows)
+            HOST.winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
+            return
+        high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
+        HOST.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
+
+    def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
+        """The adjoint in the image: image = weights^T * map + bias of the channel."""
+        s = self.sizes
+        if s.depthwise:
+            HOST.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
+        else:
+            blocks = s.images * s.group * -(-s.inner // self.each)
+            HOST.spread(blocks, map, weights, bias, image, self.geometry, self.each)
+
+    def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
+        """The adjoint in the weights: weights_diff += map * image^T."""
+        s = self.sizes
+        if s.depthwise:
+            HOST.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
+            return
+        cuts = -(-s.filters // blas.CUT)
+        room = cuts * blas.CUT * s.places
+        each = max(1, min(-(-144 // s.taps), -(-s.channels // (4 * self.device.workers))))
+        step = max(1, PACKED // (s.group * room))  # images at once; it orders the sums, so only sizes decide it
+        for first in range(0, s.images, step):
+            count = min(step, s.images - first)
+            x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
+            y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
+            packed = scratch(self.device, count * s.group * room, image.dtype)
+            HOST.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
+            blocks = s.group * -(-s.inner // each)
+            HOST.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
+
+
+class ColumnConvolution:
+    """Any number of spatial axes on any device: im2col and gemm, image by image; depthwise directly."""
+
+    def __init__(self, sizes: Sizes, device: Any) -> None:
+        self.sizes, self.device = sizes, device
+        self.axes = max(len(sizes.image), 1)
+        self.window = device.table(sizes.padded(1))
+        self.plane = sizes.pixels, sizes.taps, sizes.places
+
+    def parts(self, array: Any, *shape: int) -> list[Any]:
+        """The array, of (len, *shape) elements, cut along its first axis."""
+        size = prod(shape)
+        return [self.device.part(array, i * size, (size,)) for i in range(array.size // size)] if size else []
+
+    def im2col(self, image: Any) -> Any:
+        if self.sizes.identity:
+            return image
+        columns = scratch(self.device, self.sizes.channels * self.sizes.taps * self.sizes.places, image.dtype)
+        if self.axes == 2:
+            DEVICE.im2col_2(columns.size, image, columns, *self.plane, self.window)
+        else:
+            DEVICE.im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
+        return columns
+
+    def correlate(self, image: Any, weights: Any, bias: Any, map: Any, relu: bool) -> None:
+        s = self.sizes
+        if s.depthwise:
+            DEVICE.depthwise_correlate(
+                map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.window
+            )
+        else:
+            filters = self.parts(weights, s.filters, s.depth)
+            for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
+                columns = self.parts(self.im2col(source), s.depth, s.places)
+                for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
+                    blas.gemm(False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
+        if bias is not None or relu:
+            has, values = bias is not None, weights if bias is None else bias
+            DEVICE.add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
+
+    def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
+        s = self.sizes
+        if s.depthwise:
+            DEVICE.depthwise_spread(
+                image.size, map, weights, image, s.maps, s.filters, *self.plane, self.axes, self.window
+            )
+        else:
+            filters = self.parts(weights, s.filters, s.depth)
+            for source, target in zip(self.parts(map, s.maps, s.places), self.parts(image, s.channels, s.pixels)):
+                self.spread_one(source, filters, target)
+        if bias is not None:
+            DEVICE.add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
+
+    def spread_one(self, source: Any, filters: list[Any], target: Any) -> None:
+        s = self.sizes
+        columns = target
+        if not s.identity:
+            columns = scratch(self.device, s.channels * s.taps * s.places, target.dtype)
+        parts = zip(filters, self.parts(source, s.filters, s.places), self.parts(columns, s.depth, s.places))
+        for w, y, x in parts:
+            blas.gemm(True, False, s.depth, s.places, s.filters, 1, w, y, 0, x)
+        if s.identity:
+            return
+        if self.axes == 2:
+            DEVICE.col2im_2(target.size, columns, target, *self.plane, self.window)
+        else:
+            DEVICE.col2im(target.size, columns, target, *self.plane, self.axes, self.window)
+
+    def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
+        s = self.sizes
+        if s.depthwise:
+            sizes = s.images, s.maps, s.filters, *self.plane, self.axes
+            DEVICE.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
+            return
+        filters = self.parts(weights_diff, s.filters, s.depth)
+        for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
+            columns = self.parts(self.im2col(source), s.depth, s.places)
+            for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
+                blas.gemm(False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
+
+
+class WindowLayer(Layer):
+    """The base of the layers with a convolution_param.
+
+    num_output, bias_term, group, axis; kernel_size, pad, stride, dilation: once for all spatial axes or once for each,
+    or as kernel_h and kernel_w and so on. Several bottoms of one shape go through the same weights to as many tops.
+    force_nd_im2col and engine change nothing: every number of axes has one way to be computed on a device.
+    """
+
+    kernels, host = DEVICE, HOST
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.convolution_param
+        self.channel_axis = self.axis(bottom[0], p.axis)
+        self.outputs, self.bias_term = p.num_output, p.bias_term
+        self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
+        self.need(not p.relu, "relu: true, of Intel's Caffe, is not known here; write a ReLU layer after this one")
+        self.need(
+            not (p.pad_type or p.pad_l or p.pad_r or p.pad_t or p.pad_b),
+            "pad_type, pad_l, pad_r, pad_t and pad_b, of Synopsys' Caffe, are not known here; write pad_h and pad_w",
+        )
+        axes = len(bottom[0].shape) - self.channel_axis - 1
+        self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
+        self.stride = self.per_axis("stride", "stride", axes, 1)
+        self.pad = self.per_axis("pad", "pad", axes, 0)
+        self.dilation = self.per_axis("dilation", None, axes, 1)
+        for name in ("kernel", "stride", "dilation"):
+            values = getattr(self, name)
+            self.need(min(values, default=1) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
+        self.extent = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation))
+        self.channels = bottom[0].shape[self.channel_axis]
+        self.group = self.groups()
+        self.need(self.group > 0, f"group must be at least 1, got {self.group}")
+        for what, count in (("the bottom's channels", self.channels), ("num_output", self.outputs)):
+            self.need(count % self.group == 0, f"{what}, {count}, cannot be divided into {self.group} groups")
+        self.parameter(0, self.weights_shape(), p.weight_filler)
+        if self.bias_term:
+            self.parameter(1, (self.outputs,), p.bias_filler)
+        self.sizes: Sizes | None = None
+
+    def groups(self) -> int:
+        return self.param.convolution_param.group
+
+    def weights_shape(self) -> tuple[int, ...]:
+        raise NotImplementedError(f"{self} has no weights_shape")
+
+    def per_axis(self, field: str, short: str | None, axes: int, default: int | None) -> tuple[int, ...]:
+        """A repeated field, or its _h and _w, as one number for each spatial axis."""
+        p = self.param.convolution_param
+        values = tuple(getattr(p, field))
+        pair = (f"{short}_h", f"{short}_w") if short else ()
+        if any(p.HasField(name) for name in pair):
+            self.need(not values, f"{field} and {' or '.join(pair)} are both given; give one of them")
+            self.need(axes == 2, f"{' and '.join(pair)} are for 2 spatial axes, the bottom has {axes}; give {field}")
+            return tuple(getattr(p, name) for name in pair)
+        if default is not None:
+            values = values or (default,)
+        self.need(values or axes == 0, f"{field} is missing")
+        self.need(
+            len(values) in (0, 1, axes),
+            f"{field} is given {len(values)} times, {list(values)}; give it once, or for each of {axes} spatial axes",
+        )
+        return values * axes if len(values) == 1 else values
+
+    def spatial(self, bottom: list[Blob], top: list[Blob]) -> tuple[int, ...]:
+        """The spatial shape of the bottoms, which must be of one shape and have the channels that setup saw."""
+        self.need(len(bottom) == len(top), f"needs one top for each bottom, got {len(bottom)} and {len(top)}")
+        shape = self.axes(bottom[0], self.channel_axis + 1 + len(self.kernel))
+        for blob in bottom[1:]:
+            self.need(blob.shape == shape, f"bottoms must have one shape, got {shape} and {blob.shape}")
+        channels = shape[self.channel_axis]
+        wanted = self.channels
+        self.need(channels == wanted, f"the weights are for {wanted} channels, the bottom now has {channels}")
+        return shape[self.channel_axis + 1 :]
+
+    def plan(self, bottom: list[Blob], channels: int, image: Axes, maps: int, map: Axes) -> tuple[int, ...]:
+        """Chooses how to compute for these sizes; returns the bottoms' axes before the channels."""
+        before = bottom[0].shape[: self.channel_axis]
+        window = self.kernel, self.stride, self.pad, self.dilation
+        sizes = Sizes(prod(before), channels, maps, self.group, tuple(image), tuple(map), *window)
+        if sizes != self.sizes:
+            self.sizes = sizes
+            on_host = self.device.kind == "cpu" and len(image) <= 2
+            self.convolution = (HostConvolution if on_host else ColumnConvolution)(sizes, self.device)
+        return before
+
+    @property
+    def bias(self) -> Any:
+        return self.blobs[1].data if self.bias_term else None
+
+    def bias_backward(self, top: Blob) -> None:
+        if self.bias_term and self.param_propagate_down[1] and top.count:
+            places = prod(top.shape[self.channel_axis + 1 :])
+            images = prod(top.shape[: self.channel_axis])
+            DEVICE.bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
+
+
+class ConvolutionLayer(WindowLayer):
+    """Convolution's three verbs, with as many groups as `groups` says."""
+
+    fuse_relu = False  # a Net that only runs forward may set it where the top goes into a ReLU alone
+
+    def weights_shape(self) -> tuple[int, ...]:
+        return self.outputs, self.channels // self.group, *self.kernel
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        image = self.spatial(bottom, top)
+        for size, pad, extent in zip(image, self.pad, self.extent):
+            self.need(
+                size + 2 * pad >= extent,
+                f"the kernel reaches over {list(self.extent)} pixels (kernel {list(self.kernel)}, dilation "
+                f"{list(self.dilation)}), the bottom has {list(image)} and pad {list(self.pad)}: it does not fit",
+            )
+        map = [(i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride)]
+        before = self.plan(bottom, self.channels, image, self.outputs, map)
+        for blob in top:
+            blob.reshape(*before, self.outputs, *map)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        for x, y in zip(bottom, top):
+            self.convolution.correlate(x.data, self.blobs[0].data, self.bias, y.data, self.fuse_relu)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        weights = self.blobs[0]
+        for down, x, y in zip(propagate_down, bottom, top):
+            self.bias_backward(y)
+            if self.param_propagate_down[0]:
+                self.convolution.gradient(x.data, y.diff, weights.diff)
+            if down:
+                self.convolution.spread(y.diff, weights.data, None, x.diff)

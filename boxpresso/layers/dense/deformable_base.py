@@ -1,0 +1,133 @@
+"""DeformableConvolution and ModulatedDeformableConvolution: their parameter, and the kernels that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...device import blas
+from ...device.blob import Blob
+from ...device.kernel import Kernels
+from .convolution_base import DEVICE, WindowLayer, scratch
+
+
+class DeformableLayer(WindowLayer):
+    """Bottoms: features, offsets, and the mask where there is one. Image by image: places, columns and gemm."""
+
+    moved, spread = Kernels("deformable.cu"), Kernels("deformable_spread.cu")
+    message = "deformable_convolution_param"
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        given = getattr(self.param, self.message)
+        self.axes(bottom[0], 4, "bottom 0")
+        self.need(given.axis in (1, -3), f"axis must be 1, the channels of (N, C, H, W), got {given.axis}")
+        known = type(self.param)()  # the fields that it shares with Convolution, under Convolution's name
+        known.CopyFrom(self.param)
+        known.convolution_param.Clear()
+        for field, value in given.ListFields():
+            if field.name == "deformable_group":
+                continue
+            if isinstance(value, (int, float)):
+                setattr(known.convolution_param, field.name, value)
+            else:
+                getattr(known.convolution_param, field.name).MergeFrom(value)
+        self.param = known
+        super().setup(bottom[:1], top)
+        self.parts = given.deformable_group
+        self.need(
+            self.parts > 0 and self.channels % self.parts == 0,
+            f"the bottom's {self.channels} channels cannot be divided into deformable_group {self.parts}; it is 4 where the "
+            "prototxt does not give it, as in most forks of Caffe, 1 in some",
+        )
+
+    def weights_shape(self) -> tuple[int, ...]:
+        return self.outputs, self.channels // self.group, *self.kernel
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        image = self.spatial(bottom[:1], top)
+        for size, pad, extent in zip(image, self.pad, self.extent):
+            self.need(
+                size + 2 * pad >= extent,
+                f"the kernel reaches over {list(self.extent)} pixels, the bottom has {list(image)} and pad "
+                f"{list(self.pad)}: it does not fit",
+            )
+        self.map = [(i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride)]
+        self.taps, self.places = self.kernel[0] * self.kernel[1], self.map[0] * self.map[1]
+        rows = self.parts * self.taps
+        for blob, each, what in zip(bottom[1:], (2 * rows, rows), ("offsets, (y, x) of each tap,", "mask")):
+            wanted = bottom[0].shape[0], each, *self.map
+            self.need(blob.shape == wanted, f"the {what} must be of shape {wanted}, got {blob.shape}")
+        largest = max(4 * rows, self.channels * self.taps) * self.places
+        self.need(largest < 2**31, f"an image's columns would have {largest} elements; they can have 2^31 - 1 at most")
+        top[0].reshape(bottom[0].shape[0], self.outputs, *self.map)
+        window = [*image, *self.kernel, *self.stride, *self.pad, *self.dilation, *self.map]
+        self.window = self.device.table(window)
+        self.area, self.rows = image[0] * image[1], rows
+        self.at = self.device.empty((rows * self.places * 4,), np.int32)
+        self.fractions = self.device.empty((rows * self.places * 2,), self.dtype)
+
+    def images(self, bottom: list[Blob], top: Blob, diff: Sequence[bool] = ()) -> Iterator[list[Any]]:
+        """For each image its part of the features, offsets, mask (None: there is none), the top, and their diffs (None:
+        not asked for)."""
+        sizes = self.channels * self.area, 2 * self.rows * self.places, self.rows * self.places
+        wanted = [*diff, *[False] * (3 - len(diff))]
+        arrays = [b.data for b in bottom] + [None] * (3 - len(bottom)) + [top.diff if diff else top.data]
+        arrays += [b.diff if ask else None for b, ask in zip(bottom, wanted)] + [None] * (3 - len(bottom))
+        each = (*sizes, self.outputs * self.places, *sizes)
+        for i in range(bottom[0].shape[0]):
+            yield [a if a is None else self.device.part(a, i * size, (size,)) for a, size in zip(arrays, each)]
+
+    def columns(self, image: Any, offset: Any, mask: Any, columns: Any) -> None:
+        """Fills in where this image's taps sample, and its columns."""
+        self.moved.deformable_places(self.rows, offset, self.at, self.fractions, self.window)
+        self.moved.deformable_columns(
+            self.channels * self.taps, image, self.at, self.fractions, mask, columns, *self.sizes_of_columns()
+        )
+
+    def sizes_of_columns(self) -> tuple[int, int, int, int]:
+        return self.taps, self.places, self.area, self.channels // self.parts
+
+    def groups_of(self, weights: Any, columns: Any, top: Any) -> Iterator[list[Any]]:
+        """Each group's part of the weights, the columns and the top."""
+        for g in range(self.group):
+            parts = []
+            for array in (weights, columns, top):
+                size = array.size // self.group
+                parts.append(self.device.part(array, g * size, (size,)))
+            yield parts
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
+        columns = scratch(self.device, self.channels * self.taps * self.places, self.dtype)
+        for image, offset, mask, target, *_ in self.images(bottom, top[0]):
+            self.columns(image, offset, mask, columns)
+            for w, x, y in self.groups_of(self.blobs[0].data, columns, target):
+                blas.gemm(False, False, filters, self.places, depth, 1, w, x, 0, y)
+        if self.bias_term:
+            planes = bottom[0].shape[0] * self.outputs
+            DEVICE.add_bias(planes, top[0].data, self.bias, True, self.outputs, self.places, False)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
+        columns = scratch(self.device, self.channels * self.taps * self.places, self.dtype)
+        weights, sizes = self.blobs[0], self.sizes_of_columns()
+        self.bias_backward(top[0])
+        if propagate_down[0]:
+            bottom[0].diff.fill(0)
+        for image, offset, mask, given, *diffs in self.images(bottom, top[0], propagate_down):
+            self.columns(image, offset, mask, columns)
+            if self.param_propagate_down[0]:
+                for w, x, y in self.groups_of(weights.diff, columns, given):
+                    blas.gemm(False, True, filters, depth, self.places, 1, y, x, 1, w)
+            if not any(propagate_down):
+                continue
+            for w, x, y in self.groups_of(weights.data, columns, given):
+                blas.gemm(True, False, depth, self.places, filters, 1, w, y, 0, x)
+            if diffs[0] is not None:
+                self.spread.deformable_spread(self.channels, columns, self.at, self.fractions, mask, diffs[0], *sizes)
+            if any(propagate_down[1:]):
+                self.moved.deformable_moves(
+                    self.rows * self.places, columns, image, self.at, self.fractions, mask, *diffs[1:], *sizes
+                )

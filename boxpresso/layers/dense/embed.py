@@ -1,0 +1,56 @@
+"""Embed: a learned vector for each whole number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+PIECE = 64  # columns that one block does in backward, as in embed.cu
+
+
+class Embed(Layer, type="Embed", bottoms=1, tops=1):
+    """top[..., :] = W[bottom[...]] (+ bias): the bottom holds whole numbers from 0 to input_dim - 1.
+
+    embed_param { num_output: N input_dim: K bias_term: true weight_filler {} bias_filler {} }. Parameters: W (K, N),
+    bias (N). The top has one axis more than the bottom, of N. The bottom has no gradient. Source: Caffe, but a number
+    outside of W raises LayerError.
+    """
+
+    kernels = Kernels("embed.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.embed_param
+        self.rows, self.width = p.input_dim, p.num_output
+        for field in ("num_output", "input_dim"):
+            self.need(getattr(p, field) > 0, f"embed_param: {field} must be given and at least 1")
+        self.parameter(0, (self.rows, self.width), p.weight_filler)
+        if p.bias_term:
+            self.parameter(1, (self.width,), p.bias_filler)
+
+    def reshape(self, bottom, top) -> None:
+        top[0].reshape(*bottom[0].shape, self.width)
+
+    def forward(self, bottom, top) -> None:
+        numbers = np.asarray(bottom[0].data).ravel()
+        wrong = ~((numbers > -1) & (numbers < self.rows))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            last = self.rows - 1
+            self.need(False, f"the bottom holds {numbers[at]:g} at {at}; input_dim {self.rows} has 0 to {last}")
+        bias = self.blobs[1].data if len(self.blobs) > 1 else None
+        self.kernels.look_up(len(numbers), bottom[0].data, self.blobs[0].data, bias, top[0].data, self.width)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[0], "whole numbers have no gradient; set propagate_down: false for the bottom")
+        count, blocks = bottom[0].count, -(-self.width // PIECE)
+        if not count:
+            return
+        if self.param_propagate_down[0]:
+            self.kernels.weight_diff(blocks, bottom[0].data, top[0].diff, self.blobs[0].diff, count, self.width)
+        if len(self.blobs) > 1 and self.param_propagate_down[1]:
+            self.kernels.bias_diff(self.width, top[0].diff, self.blobs[1].diff, count)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

@@ -1,0 +1,51 @@
+"""Im2col: each window of an image as a column, which is half of a convolution."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .convolution_base import DEVICE as KERNELS
+from .convolution_base import Sizes, WindowLayer
+
+
+class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
+    """(N, C, *size) to (N, C * taps, *places): channel c * taps + tap holds the pixel under that tap of each window.
+
+    convolution_param { kernel_size pad: 0 stride: 1 dilation: 1 axis: 1 }, kernel_h and so on, as in Convolution; the
+    windows are Convolution's, their padding is 0. Backward adds each pixel's columns up. Source: Caffe.
+    """
+
+    kernels = KERNELS
+
+    def setup(self, bottom, top) -> None:
+        self.channel_axis = self.axis(bottom[0], self.param.convolution_param.axis)
+        axes = len(bottom[0].shape) - self.channel_axis - 1
+        self.need(axes > 0, f"the bottom of shape {bottom[0].shape} has no spatial axes behind its channels")
+        self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
+        self.stride = self.per_axis("stride", "stride", axes, 1)
+        self.pad = self.per_axis("pad", "pad", axes, 0)
+        self.dilation = self.per_axis("dilation", None, axes, 1)
+        for name in ("kernel", "stride", "dilation"):
+            values = getattr(self, name)
+            self.need(min(values) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
+
+    def reshape(self, bottom, top) -> None:
+        shape, axis = self.axes(bottom[0], self.channel_axis + 1 + len(self.kernel)), self.channel_axis
+        image, extent = shape[axis + 1 :], [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation)]
+        room = [i + 2 * p - e for i, p, e in zip(image, self.pad, extent)]
+        self.need(
+            min(room) >= 0,
+            f"the kernel reaches over {extent} pixels, the bottom has {list(image)} and pad {list(self.pad)}",
+        )
+        places = tuple(r // s + 1 for r, s in zip(room, self.stride))
+        window = self.kernel, self.stride, self.pad, self.dilation
+        sizes = Sizes(prod(shape[:axis]), shape[axis], 1, 1, image, places, *window)
+        self.window = sizes.pixels, sizes.taps, sizes.places, len(image), self.device.table(sizes.padded(1))
+        top[0].reshape(*shape[:axis], shape[axis] * sizes.taps, *places)
+
+    def forward(self, bottom, top) -> None:
+        KERNELS.im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            KERNELS.col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)

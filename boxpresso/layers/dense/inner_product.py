@@ -1,0 +1,69 @@
+"""InnerProduct: the fully connected layer."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Kernels, blas
+from ..core import Layer
+
+
+class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
+    """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
+
+    inner_product_param { num_output: N  bias_term: true  axis: 1  transpose: false  weight_filler {}  bias_filler {} }
+    Parameters: W (N, K), or (K, N) with transpose; bias (N,). Top: the bottom's axes before `axis`, then N.
+    Source: Caffe.
+    """
+
+    kernels, products = Kernels("inner_product.cu"), blas.HOST
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.inner_product_param
+        self.outputs, self.bias_term, self.transpose = p.num_output, p.bias_term, p.transpose
+        self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
+        depth = prod(bottom[0].shape[self.axis(bottom[0], p.axis) :])
+        self.need(depth > 0, f"the bottom's axes from {p.axis} on hold no elements, its shape is {bottom[0].shape}")
+        self.parameter(0, (depth, self.outputs) if self.transpose else (self.outputs, depth), p.weight_filler)
+        if self.bias_term:
+            self.parameter(1, (self.outputs,), p.bias_filler)
+        self.ones = self.device.empty((0,), self.dtype)
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        axis = self.axis(bottom[0], self.param.inner_product_param.axis)
+        self.rows, self.depth = prod(shape[:axis]), prod(shape[axis:])
+        wanted = self.blobs[0].shape[0 if self.transpose else 1]
+        self.need(
+            self.depth == wanted,
+            f"the weights {self.blobs[0].shape} take {wanted} elements a row, but the bottom {shape} has {self.depth} "
+            f"from axis {axis} on; an input of another size needs other weights",
+        )
+        top[0].reshape(*shape[:axis], self.outputs)
+        if self.bias_term and self.ones.size != self.rows:
+            self.ones = self.device.table(np.ones(self.rows), self.dtype)
+
+    def forward(self, bottom, top) -> None:
+        if self.bias_term:
+            self.kernels.bias_forward(self.rows, self.blobs[1].data, top[0].data, self.outputs)
+        blas.gemm(
+            False, not self.transpose, self.rows, self.outputs, self.depth,
+            1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
+        )  # fmt: skip
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        diff, weights = top[0].diff, self.blobs[0]
+        if self.param_propagate_down[0]:
+            if self.transpose:
+                blas.gemm(True, False, self.depth, self.outputs, self.rows, 1, bottom[0].data, diff, 1, weights.diff)
+            else:
+                blas.gemm(True, False, self.outputs, self.depth, self.rows, 1, diff, bottom[0].data, 1, weights.diff)
+        if self.bias_term and self.param_propagate_down[1]:
+            blas.gemm(False, False, 1, self.outputs, self.rows, 1, self.ones, diff, 1, self.blobs[1].diff)
+        if propagate_down[0]:
+            blas.gemm(
+                False, self.transpose, self.rows, self.depth, self.outputs,
+                1, diff, weights.data, 0, bottom[0].diff,
+            )  # fmt: skip

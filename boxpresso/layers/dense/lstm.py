@@ -1,0 +1,80 @@
+"""LSTM: long short-term memory over time."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from .recurrent_base import Recurrent
+
+
+class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
+    """i, f, o = sigmoid and g = tanh of the four parts of W_x x + b + W_static static + W_h (cont h), and then
+    c = cont f c + i g and h = o tanh(c), step by step; the top is h.
+
+    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
+    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
+    (N, ...) that every step sees; with expose_hidden h and c before the first step, (1, N, D) each. Tops: the outputs
+    (T, N, D); with expose_hidden h and c after the last step. All of these but cont have gradients, unlike in Caffe.
+    Without expose_hidden a forward begins where the one before it ended.
+
+    Parameters: W_x (4 D, inputs), b (4 D), W_static (4 D, static inputs), W_h (4 D, D); the parts are in the order i,
+    f, o, g.
+
+    `type: "Lstm"` with lstm_param { num_output: D weight_filler {} bias_filler {} clipping_threshold: 0 }, CTPN's, is
+    an older form: bottoms x and, optionally, cont (without it every sequence begins anew), parameters in the order
+    W_x, W_h, b, and a gradient of the pre-activations that is held within the threshold where it is above 0. Sources:
+    Caffe; CTPN's Caffe; Hochreiter and Schmidhuber 1997, Donahue et al. 2015.
+    """
+
+    kernels, gates, states = Kernels("lstm.cu"), 4, 2
+
+    def setup(self, bottom, top) -> None:
+        self.older = self.param.HasField("lstm_param")
+        self.threshold = self.param.lstm_param.clipping_threshold
+        if self.older:
+            self.need(len(bottom) < 3, f"with lstm_param it takes 1 or 2 bottoms, the prototxt gives {len(bottom)}")
+            p, older = self.param.recurrent_param, self.param.lstm_param
+            p.num_output = older.num_output
+            p.weight_filler.CopyFrom(older.weight_filler)
+            p.bias_filler.CopyFrom(older.bias_filler)
+        self.cont = Blob((), self.dtype, self.device)
+        super().setup(self.with_cont(bottom), top)
+
+    def with_cont(self, bottom):
+        """The bottoms, with a cont for the form that may lack it."""
+        return [bottom[0], self.cont] if self.older and len(bottom) == 1 else bottom
+
+    def make_parameters(self, bottom) -> None:
+        if not self.older:
+            return super().make_parameters(bottom)
+        p, wide, x = self.param.recurrent_param, self.gates * self.size, bottom[0].shape
+        self.need(len(x) > 2, f"bottom 0 must be (T, N, ...), time steps, sequences and inputs; got shape {x}")
+        self.hidden_index, self.bias_index = 1, 2
+        self.parameter(0, (wide, prod(x[2:])), p.weight_filler)
+        self.parameter(1, (wide, self.size), p.weight_filler)
+        self.parameter(2, (wide,), p.bias_filler)
+
+    def reshape(self, bottom, top) -> None:
+        if self.older and len(bottom) == 1 and self.cont.shape != bottom[0].shape[:2]:
+            self.cont.reshape(*bottom[0].shape[:2])
+            self.cont.data[...] = np.arange(self.cont.shape[0])[:, None] > 0
+        super().reshape(self.with_cont(bottom), top)
+
+    def forward(self, bottom, top) -> None:
+        super().forward(self.with_cont(bottom), top)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        whole = self.with_cont(bottom)
+        super().backward(top, [*propagate_down, *[False] * (len(whole) - len(bottom))], whole)
+
+    def step(self, t, pre, cont) -> None:
+        hidden, cell = self.series
+        after = self.at(cell, t + 1), self.at(hidden, t + 1)
+        self.kernels.lstm_forward(after[0].size, self.at(cell, t), pre, cont, *after, self.size)
+
+    def step_backward(self, t, pre, cont, diffs, carried, pre_diff) -> None:
+        before = self.at(self.series[1], t)
+        self.kernels.lstm_backward(before.size, before, pre, cont, diffs, *carried, pre_diff, self.size, self.threshold)

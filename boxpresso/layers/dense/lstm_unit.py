@@ -1,0 +1,39 @@
+"""LSTMUnit: one step of an LSTM, without its weights."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
+    """c = cont * f * c_before + i * g and h = o * tanh(c), i, f, o = sigmoid and g = tanh of their pre-activations.
+
+    Bottoms: c_before (1, N, D); the pre-activations of i, f, o and g, one after the other, (1, N, 4 D); cont (1, N), 0
+    where a sequence begins, else 1. Tops: c and h, (1, N, D) each. Source: Caffe; Hochreiter and Schmidhuber 1997,
+    Donahue et al. 2015.
+    """
+
+    kernels = Kernels("lstm_unit.cu")
+
+    def reshape(self, bottom, top) -> None:
+        steps, images, self.size = self.axes(bottom[0], 3, "bottom 0, the state before,")
+        self.need(steps == 1, f"bottom 0, the state before, must be (1, N, D), got shape {bottom[0].shape}")
+        wanted = ((1, images, 4 * self.size), (1, images))
+        for i, shape in enumerate(wanted, 1):
+            self.need(bottom[i].shape == shape, f"bottom {i} must have the shape {shape}, got {bottom[i].shape}")
+        for blob in top:
+            blob.reshape(1, images, self.size)
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.unit_forward(top[0].count, *(blob.data for blob in (*bottom, *top)), self.size)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[2], "cont has no gradient; set propagate_down: false for bottom 2")
+        diffs = [blob.diff if down else None for blob, down in zip(bottom[:2], propagate_down)]
+        if any(propagate_down):
+            data = (blob.data for blob in bottom)
+            self.kernels.unit_backward(top[0].count, *data, top[0].diff, top[1].diff, *diffs, self.size)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2

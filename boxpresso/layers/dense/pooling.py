@@ -1,0 +1,130 @@
+"""Pooling: the maximum, the mean or a random pick of each window of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+SPAN = 512  # columns that a block of narrow windows keeps, as in pooling.cu
+WIDE = 64  # windows of more columns than this have a block each
+FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
+
+
+class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
+    """(N, C, H, W) to (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1, and where there is padding one less if
+    the last window would begin outside image and padding.
+
+    pooling_param { pool: MAX kernel_size: 2 stride: 1 pad: 0 } or kernel_h, kernel_w and so on; global_pooling: true
+    makes the image one window. MAX: -FLT_MAX for an empty window; a second top takes the place of each maximum,
+    y * W + x, -1 for none. AVE divides by the size of the window within image and padding, so that an empty window
+    gives NaN. STOCHASTIC, for values from 0: a pixel drawn with its share of the window's sum for a probability, at
+    TEST the mean with these weights.
+
+    Of forks: ceil_mode: false or round_mode: FLOOR round down; avg_include_pad: false and pool: AVE_EXC_PAD divide by
+    the pixels inside the image. Source: Caffe; stochastic: Zeiler and Fergus 2013.
+    """
+
+    kernels = Kernels("pooling.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.pooling_param
+        method = p.PoolMethod.Name(p.pool)
+        self.need(method in ("MAX", "AVE", "STOCHASTIC", "AVE_EXC_PAD"), f"pool: {method} of a fork is not supported")
+        self.inside = int(method == "AVE_EXC_PAD" or not p.avg_include_pad)
+        self.method = "AVE" if method == "AVE_EXC_PAD" else method
+        for fork in FORKS:
+            self.need(not getattr(p, fork), f"pooling_param: {fork} of a fork is not supported; remove it")
+        flat = not p.kernel_size_3d and not p.stride_3d and not p.pad_3d and set(p.dilation) <= {1}
+        self.need(flat and p.axis == 1, "pooling over other axes than height and width, or dilated, is not supported")
+        self.need(not p.torch_pooling, "pooling_param: torch_pooling of a fork is not supported; use round_mode: FLOOR")
+        self.need(len(top) == 1 or self.method == "MAX", f"a second top, the mask, is for pool: MAX, not {method}")
+        self.whole = p.global_pooling
+        kernel = p.HasField("kernel_size"), p.HasField("kernel_h"), p.HasField("kernel_w")
+        if self.whole:
+            self.need(
+                not any(kernel), "global_pooling takes the image's size: remove kernel_size, kernel_h and kernel_w"
+            )
+        else:
+            self.need(
+                kernel in ((True, False, False), (False, True, True)), "give kernel_size, or kernel_h and kernel_w"
+            )
+        self.kernel, self.stride, self.pad = self.pair("kernel", "kernel_size"), self.pair("stride"), self.pair("pad")
+        self.need(self.whole or min(self.kernel) > 0, f"the kernel must be 1 or more, got {self.kernel}")
+        self.need(min(self.stride) > 0, f"the stride must be 1 or more, got {self.stride}")
+        if self.whole:
+            plain = self.pad == (0, 0) and self.stride == (1, 1)
+            self.need(plain, f"global_pooling needs pad 0 and stride 1, got pad {self.pad} and stride {self.stride}")
+        elif any(self.pad):
+            self.need(self.method != "STOCHASTIC", f"STOCHASTIC takes no padding, got {self.pad}")
+            fits = self.pad[0] < self.kernel[0] and self.pad[1] < self.kernel[1]
+            self.need(fits, f"the padding must be smaller than the kernel, got {self.pad} and {self.kernel}")
+        self.down = not p.ceil_mode or p.round_mode == p.FLOOR
+        self.key = int(self.rng.integers(2**32))
+
+    def pair(self, name: str, both: str = "") -> tuple[int, int]:
+        """A size for height and width, given once or for each."""
+        p, both = self.param.pooling_param, both or name
+        h, w = p.HasField(f"{name}_h"), p.HasField(f"{name}_w")
+        self.need(h == w and not (h and p.HasField(both)), f"give {both}, or {name}_h and {name}_w")
+        return (getattr(p, f"{name}_h"), getattr(p, f"{name}_w")) if h else (getattr(p, both), getattr(p, both))
+
+    def reshape(self, bottom, top) -> None:
+        images, channels, *size = self.axes(bottom[0], 4)
+        if self.whole:
+            self.kernel = size[0], size[1]
+            self.need(min(size) > 0, f"global_pooling of an empty image, shape {bottom[0].shape}")
+        out = [self.windows(*axis) for axis in zip(size, self.kernel, self.stride, self.pad, strict=True)]
+        self.need(
+            min(out) > 0, f"the kernel {self.kernel} is larger than the padded image of a bottom of {bottom[0].shape}"
+        )
+        for blob in top:
+            blob.reshape(images, channels, *out)
+        shape = (*size, *out, *self.kernel, *self.stride, *self.pad, self.inside)
+        self.shape = self.device.table(shape)
+        self.rows, self.out_rows = images * channels * size[0], images * channels * out[0]
+        self.wide = self.kernel[1] > WIDE or out == [1, 1]
+        self.per_chunk = min(out[1], max(1, (SPAN - self.kernel[1]) // self.stride[1] + 1))
+        self.chunks = -(-out[1] // self.per_chunk)
+        self.mask = None
+
+    def windows(self, size: int, kernel: int, stride: int, pad: int) -> int:
+        """How many windows an axis has."""
+        room = size + 2 * pad - kernel
+        count = (room // stride if self.down else -(-room // stride)) + 1
+        return count - 1 if any(self.pad) and (count - 1) * stride >= size + pad else count
+
+    def forward(self, bottom, top) -> None:
+        x, y, kernels = bottom[0].data, top[0].data, self.kernels
+        if self.method == "STOCHASTIC":
+            self.pass_number = (self.pass_number + 1) % 2**32
+            train = int(self.phase == "TRAIN")
+            kernels.stochastic(self.out_rows, x, y, self.places(top), self.shape, train, self.key, self.pass_number)
+        elif self.wide:
+            (kernels.max_wide if self.method == "MAX" else kernels.mean_wide)(top[0].count, x, y, self.shape)
+        else:
+            run = kernels.max_narrow if self.method == "MAX" else kernels.mean_narrow
+            run(self.out_rows * self.chunks, x, y, self.shape, self.chunks, self.per_chunk)
+        if len(top) > 1:
+            kernels.max_mask(self.out_rows, x, self.places(top), self.shape)
+            kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
+
+    def places(self, top):
+        """Room for the place of each window's pick."""
+        if self.mask is None:
+            self.mask = self.device.empty(top[0].shape, np.int32)
+        return self.mask
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not propagate_down[0]:
+            return
+        diff, bottom_diff = top[0].diff, bottom[0].diff
+        if self.method == "AVE":
+            self.kernels.mean_backward(self.rows, diff, bottom_diff, self.shape)
+            return
+        if self.method == "MAX":  # found again, so that a net which only runs forward does not store it
+            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.shape)
+        else:
+            self.need(self.phase == "TRAIN", "STOCHASTIC has a gradient in phase TRAIN only")
+        self.kernels.mask_backward(self.rows, diff, self.places(top), bottom_diff, self.shape)

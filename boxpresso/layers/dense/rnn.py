@@ -1,0 +1,58 @@
+"""RNN: the plain recurrent network."""
+
+from __future__ import annotations
+
+from ...device import Kernels, blas
+from .recurrent_base import KERNELS, Recurrent
+
+
+class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
+    """h = tanh(W_x x + b + W_static static + W_h (cont h)), step by step; the top is tanh(W_o h + b_o).
+
+    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
+    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
+    (N, ...) that every step sees; with expose_hidden h before the first step, (1, N, D). Tops: the outputs (T, N, D);
+    with expose_hidden h after the last step. All of these but cont have gradients, unlike in Caffe. Without
+    expose_hidden a forward begins where the one before it ended.
+
+    Parameters: W_x (D, inputs), b (D), W_static (D, static inputs), W_h (D, D), W_o (D, D), b_o (D). Source: Caffe.
+    """
+
+    kernels, gates, states = Kernels("rnn.cu"), 1, 1
+
+    def make_parameters(self, bottom) -> None:
+        super().make_parameters(bottom)
+        p = self.param.recurrent_param
+        self.out_index = self.hidden_index + 1
+        self.parameter(self.out_index, (self.size, self.size), p.weight_filler)
+        self.parameter(self.out_index + 1, (self.size,), p.bias_filler)
+
+    def reshape(self, bottom, top) -> None:
+        super().reshape(bottom, top)
+        self.made = self.device.empty(top[0].shape, self.dtype)  # the outputs: a layer in place may change the top
+
+    def step(self, t, pre, cont) -> None:
+        self.kernels.rnn_forward(pre.size, pre, self.at(self.series[0], t + 1))
+
+    def states_after(self):
+        return self.device.part(self.series[0], self.sequences * self.size, self.made.shape)
+
+    def outputs(self, top) -> None:
+        weights, bias = (self.blobs[self.out_index + i].data for i in (0, 1))
+        KERNELS.begin(self.rows, bias, None, self.made, self.size, self.sequences)
+        blas.gemm(False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.made)
+        self.kernels.rnn_forward(top.count, self.made, self.made)
+        top.data[...] = self.made
+
+    def output_diffs(self, top):
+        diff, given = (self.device.empty(top.shape, self.dtype) for _ in range(2))
+        self.kernels.rnn_backward(top.count, self.made, top.diff, None, given)
+        if self.rows:
+            self.weight_diff(self.out_index, given, self.states_after(), self.rows)
+            self.bias_diff(self.out_index + 1, given)
+        self.from_weights(self.out_index, given, diff, self.rows)
+        return diff
+
+    def step_backward(self, t, pre, cont, diffs, carried, pre_diff) -> None:
+        after = self.at(self.series[0], t + 1)
+        self.kernels.rnn_backward(after.size, after, diffs, carried[0], pre_diff)

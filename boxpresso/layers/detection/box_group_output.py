@@ -1,0 +1,103 @@
+"""BoxGroupOutput: regions from the feature maps of a multi-scale proposal network."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core import Layer
+from . import suppress
+from .boxes import best
+
+
+class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2)):
+    """Bottoms, two for each box_group_param { field_w field_h stride }: probabilities (N G, C, H, W) of G fields, of which
+    channel 0 is the background's; offsets (N G, 4, H, W).
+
+    At each place a field lies around ((x + 0.5) stride, (y + 0.5) stride); its centre moves by offset * field, at most
+    1 / field_xyr of it, and its size grows by exp(offset), at most field_whr times. Boxes with 1 - background >= fg_thr,
+    clipped to the map's pixels, with both sides of min_size pixels or more, the max_nms_num best of an image, of these the
+    first max_post_nms_num that overlap no better one by iou_thr; 0 is all. top 0 (R, 5): image, xmin, ymin, xmax, ymax; top 1
+    (R, 6): the same and the score. Offsets are offset * std + mean of bbox_reg_param { bbox_mean bbox_std }.
+
+    box_group_output_param { fg_thr: 0 iou_thr: 0.5 nms_type: "IOU" field_whr: 2 field_xyr: 2 max_nms_num: 0
+    max_post_nms_num: 0 min_size: 15 box_group_param {...} }. Source: Cascade R-CNN's Caffe; it suppresses above the threshold
+    and puts out one invented region (1, 1, 10, 10) when there is none, here there are none.
+    """
+
+    kernels = suppress.kernels
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        p, regression = self.param.box_group_output_param, self.param.bbox_reg_param
+        self.need(p.nms_type == "IOU", f"nms_type must be IOU here, got {p.nms_type!r}")
+        self.need(len(bottom) % 2 == 0, f"takes two bottoms for each group, got {len(bottom)}")
+        groups = len(p.box_group_param)
+        self.need(
+            groups == len(bottom) // 2, f"{len(bottom)} bottoms need {len(bottom) // 2} box_group_param, got {groups}"
+        )
+        for group in p.box_group_param:
+            count = len(group.field_w)
+            self.need(
+                count > 0 and count == len(group.field_h), "each box_group_param needs as many field_w as field_h"
+            )
+            self.need(group.stride > 0, "each box_group_param needs a stride")
+        self.need(p.field_whr > 1 and p.field_xyr > 0, "field_whr must be above 1 and field_xyr above 0")
+        self.mean, self.std = np.zeros(4), np.ones(4)
+        if regression.bbox_mean and regression.bbox_std:
+            both = list(regression.bbox_mean), list(regression.bbox_std)
+            self.need(
+                len(both[0]) == len(both[1]) == 4, f"bbox_mean and bbox_std must be four numbers each, got {both}"
+            )
+            self.mean, self.std = map(np.array, both)
+
+    def reshape(self, bottom, top) -> None:
+        images = set()
+        for group, scores, offsets in zip(self.param.box_group_output_param.box_group_param, bottom[::2], bottom[1::2]):
+            rows, _, height, width = self.axes(scores, 4, "the probabilities")
+            self.need(
+                offsets.shape == (rows, 4, height, width),
+                f"offsets must be {(rows, 4, height, width)}, got {offsets.shape}",
+            )
+            self.need(rows % len(group.field_w) == 0, f"{rows} rows are no multiple of {len(group.field_w)} fields")
+            images.add(rows // len(group.field_w))
+        self.need(len(images) == 1, f"all groups must have the same images, got {sorted(images)}")
+        self.images = images.pop()
+        top[0].reshape(1, 5, 1, 1)  # forward knows how many there are
+        if len(top) > 1:
+            top[1].reshape(1, 6, 1, 1)
+
+    def forward(self, bottom, top) -> None:
+        p = self.param.box_group_output_param
+        parts = [self.decode(*each) for each in zip(p.box_group_param, bottom[::2], bottom[1::2])]
+        rows = [np.zeros((0, 6), self.dtype)]
+        for image in range(self.images):
+            boxes = np.concatenate([part[image] for part in parts])
+            wide = boxes[:, 2:4] - boxes[:, :2] + 1
+            boxes = boxes[(boxes[:, 4] >= np.float32(p.fg_thr)) & (wide >= p.min_size).all(1)]
+            boxes = boxes[best(boxes[:, 4], p.max_nms_num or -1)]
+            threshold, limit = float(np.float32(p.iou_thr)), p.max_post_nms_num or -1
+            kept = boxes[suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit)]
+            rows.append(np.column_stack([np.full(len(kept), image, self.dtype), kept]))
+        found = np.concatenate(rows)
+        for blob, columns in zip(top, (5, 6)):
+            blob.reshape(len(found), columns, 1, 1)
+            blob.data[...] = found[:, :columns].reshape(blob.shape)
+
+    def decode(self, group, scores, offsets) -> np.ndarray:
+        """(N, G H W, 5): boxes and scores of one group."""
+        p, real = self.param.box_group_output_param, self.dtype.type
+        fields = np.array([group.field_w, group.field_h], self.dtype).T[None, :, :, None, None]
+        height, width = scores.shape[2:]
+        by = np.asarray(offsets.data).reshape(self.images, -1, 4, height, width)
+        by = by * self.std.astype(self.dtype)[:, None, None] + self.mean.astype(self.dtype)[:, None, None]
+        place = (np.mgrid[:height, :width][::-1] + 0.5).astype(self.dtype) * group.stride
+        far, wide = real(1 / p.field_xyr), real(np.log(p.field_whr))
+        size = fields * np.exp(np.clip(by[:, :, 2:], -wide, wide))
+        start = np.clip(by[:, :, :2], -far, far) * fields + place - size / 2
+        most = np.array([width * group.stride, height * group.stride], self.dtype)[:, None, None]
+        boxes = np.concatenate([np.maximum(start, 0), np.minimum(start + size - 1, most)], 2)
+        score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, -1, 1, height, width)
+        return np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2).reshape(self.images, -1, 5)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

@@ -1,0 +1,114 @@
+"""DetectionEvaluate: which detections are right; from its rows the average precision is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..core import Layer
+from .boxes import best, overlaps
+from .results import in_image
+
+
+class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
+    """Bottoms: detections (1, 1, D, 7): image, label, score, xmin, ymin, xmax, ymax; true boxes (1, 1, G, 8): image, label,
+    instance, xmin, ymin, xmax, ymax, difficult; reading ends at the first row of image -1.
+
+    top (1, 1, C + K, 5): first for each class but the background (-1, label, number of true boxes, -1, -1); then for each
+    detection, by image, label, falling score: (image, label, score, right, wrong). A detection is right when it overlaps
+    the true box of its label that it overlaps most by overlap_threshold, and no better one has taken that; a true box that
+    is difficult does not count without evaluate_difficult_gt, and its detections are neither (0, 0). Rows of label -1 are
+    passed over.
+
+    detection_evaluate_param { num_classes background_label_id: 0 overlap_threshold: 0.5 evaluate_difficult_gt: true
+    name_size_file resize_param }. name_size_file has lines `name height width`, one for each image with detections, in the
+    order in which they come: boxes are then compared in its pixels, with widths of xmax - xmin + 1. Source: SSD's Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        p = self.param.detection_evaluate_param
+        self.need(p.HasField("num_classes"), "num_classes is missing")
+        self.need(p.overlap_threshold > 0, f"overlap_threshold must be above 0, got {p.overlap_threshold:g}")
+        self.sizes: list[tuple[int, int]] = []
+        self.seen = 0
+        if p.HasField("name_size_file"):
+            try:
+                words = Path(p.name_size_file).read_text(encoding="utf-8").split()
+                self.sizes = [(int(h), int(w)) for _, h, w in zip(*[iter(words)] * 3, strict=True)]
+            except OSError as error:
+                self.need(False, f"cannot read the name_size_file {p.name_size_file!r} ({error.strerror})")
+            except ValueError:
+                self.need(False, f"name_size_file {p.name_size_file!r} must hold lines `name height width`")
+
+    def reshape(self, bottom, top) -> None:
+        for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes")):
+            shape = bottom[i].shape
+            self.need(
+                len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == columns,
+                f"bottom {i}, {what}, must be (1, 1, N, {columns}), got {shape}",
+            )
+        p = self.param.detection_evaluate_param
+        self.labels = [c for c in range(p.num_classes) if c != p.background_label_id]
+        top[0].reshape(1, 1, len(self.labels) + bottom[0].shape[2], 5)  # at most
+
+    def forward(self, bottom, top) -> None:
+        found, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
+        found = found[found[:, 0].astype(int) != -1]
+        images = np.unique(found[:, 0].astype(int))  # those without a detection too
+        found = found[found[:, 1].astype(int) != -1]
+        end = np.flatnonzero(truth[:, 0].astype(int) == -1)
+        truth = truth[: end[0]] if len(end) else truth
+        p = self.param.detection_evaluate_param
+        for rows, what in ((found, "detection"), (truth, "true box")):
+            wrong = rows[:, 1].astype(int) == p.background_label_id
+            self.need(not wrong.any(), f"a {what} has the label of the background, {p.background_label_id}")
+        counted = truth if p.evaluate_difficult_gt else truth[truth[:, 7] == 0]
+        of_label = [int((counted[:, 1].astype(int) == c).sum()) for c in self.labels]
+        rows = [np.array([[-1, c, count, -1, -1] for c, count in zip(self.labels, of_label)]).reshape(-1, 5)]
+        for image in images:
+            in_truth = truth[truth[:, 0].astype(int) == image]
+            mine = found[found[:, 0].astype(int) == image]
+            for label in np.unique(mine[:, 1].astype(int)):
+                same = mine[mine[:, 1].astype(int) == label]
+                right = in_truth[in_truth[:, 1].astype(int) == label]
+                rows.append(self.judge(image, label, same, right))
+            self.seen = (self.seen + 1) % len(self.sizes) if self.sizes else 0
+        joined = np.concatenate(rows)
+        top[0].reshape(1, 1, len(joined), 5)
+        top[0].data[...] = joined
+
+    def judge(self, image: int, label: int, found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The rows of one image's detections of one label."""
+        p = self.param.detection_evaluate_param
+        if len(truth):  # as Caffe: without true boxes they stay in the order that they had
+            found = found[best(found[:, 2])]
+        shared = self.compare(found[:, 3:], truth[:, 3:7])
+        taken, states = np.zeros(len(truth), bool), []
+        for overlap in shared:
+            at = int(overlap.argmax()) if len(truth) else -1
+            if at < 0 or not overlap[at] >= np.float32(p.overlap_threshold):
+                states.append((0, 1))
+            elif not p.evaluate_difficult_gt and truth[at, 7]:
+                states.append((0, 0))
+            else:
+                states.append((0, 1) if taken[at] else (1, 0))
+                taken[at] = True
+        place = np.tile(np.array([image, label], found.dtype), (len(found), 1))
+        return np.column_stack([place, found[:, 2], np.array(states).reshape(-1, 2)])
+
+    def compare(self, found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Overlaps (D, G), in parts of the image or in its pixels."""
+        if not self.sizes:
+            return overlaps(found, truth)
+        p, (height, width) = self.param.detection_evaluate_param, self.sizes[self.seen]
+        resized = p.resize_param if p.HasField("resize_param") else None
+        boxes = []
+        for rows in (found, truth):
+            boxes.append(np.array([in_image(box, height, width, resized) for box in rows]).reshape(-1, 4))
+            boxes[-1][:, 2:] += 1  # the last pixel belongs to a box
+        return overlaps(*boxes)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

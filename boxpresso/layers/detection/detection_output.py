@@ -1,0 +1,151 @@
+"""DetectionOutput: the last layer of SSD, from predictions relative to priors to a list of detections."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ...device import Kernels
+from ...proto.errors import BoxpressoWarning, LayerError
+from ..core import Layer
+from .boxes import best
+from .results import Results
+
+
+class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
+    """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
+    priors (1, 2, P * 4), boxes and variances; a fourth (the image) is not read. RefineDet's fourth and fifth,
+    objectness (N, P * 2) and first locations (N, P * 4), refine the priors and drop those of low objectness.
+
+    top (1, 1, D, 7): rows (image, label, score, xmin, ymin, xmax, ymax), D as many as were found; when none was, N rows
+    (image, -1, ...). For each image and class but background_label_id: scores above confidence_threshold, the top_k
+    best, greedy suppression of what overlaps more than nms_threshold (times eta each time a box stays, while above
+    0.5); of all classes the keep_top_k best. Rows go by image, label, falling score; among equals the first prior wins.
+    Boxes are not clipped unless OpenCV's `clip: true` asks for it. save_output_param writes files, see results.py.
+    Source: SSD's and RefineDet's Caffe.
+    """
+
+    kernels = Kernels("detection_output.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.detection_output_param
+        self.need(p.HasField("num_classes"), "num_classes is missing")
+        for name in ("tflite_detection", "ratio_permute", "no_permute", "arm_conf_no_concat", "arm_loc_no_concat"):
+            self.need(not getattr(p, name), f"{name}: true is another program's DetectionOutput, not known here")
+        self.need(not p.scale_xywh, "scale_xywh is another program's, not known here")
+        self.classes, self.background = p.num_classes, p.background_label_id
+        self.loc_classes = 1 if p.share_location else self.classes
+        self.threshold = p.confidence_threshold if p.HasField("confidence_threshold") else -np.inf
+        self.top_k = p.nms_param.top_k if p.nms_param.HasField("top_k") else -1
+        self.need(
+            p.nms_param.nms_threshold >= 0, f"nms_threshold must not be negative, got {p.nms_param.nms_threshold}"
+        )
+        self.need(0 < p.nms_param.eta <= 1, f"eta must be above 0 and at most 1, got {p.nms_param.eta}")
+        self.results = self.results_of(p)
+        if p.visualize:
+            warnings.warn(
+                f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
+            )
+
+    def results_of(self, p) -> Results | None:
+        """The files to write, or None, with a warning where a directory is named but they cannot be."""
+        if not p.save_output_param.output_directory:
+            return None
+        try:
+            return Results(p.save_output_param, self.background)
+        except LayerError as error:
+            message = f"{self}: detections are not saved to {p.save_output_param.output_directory!r}: {error}"
+            warnings.warn(message, BoxpressoWarning, stacklevel=2)
+            return None
+
+    def reshape(self, bottom, top) -> None:
+        loc, conf, prior = bottom[:3]
+        self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
+        self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
+        wanted = [("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)]
+        if len(bottom) == 5:
+            wanted += [("objectness", bottom[3], 2), ("first-step locations", bottom[4], 4)]
+        for what, blob, each in wanted:
+            self.need(
+                blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
+                f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
+            )
+        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+
+    def forward(self, bottom, top) -> None:
+        scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
+        if len(bottom) == 5:
+            objectness = np.asarray(bottom[3].data).reshape(self.batch, self.priors, 2)[..., 1:]
+            scores = np.where(objectness < self.param.detection_output_param.objectness_score, 0, scores)
+        place, starts = self.candidates(scores)
+        image, prior = np.divmod(place // self.classes, max(self.priors, 1))
+        label = place % self.classes
+        boxes = self.decode(bottom, image, prior, label)
+        kept = self.device.empty((len(place),), np.int32)
+        p = self.param.detection_output_param.nms_param
+        groups = len(starts) - 1
+        self.kernels.detection_suppress(groups, boxes, self.device.table(starts), kept, p.nms_threshold, p.eta)
+        chosen = np.asarray(kept)
+        chosen = self.keep_best(chosen[chosen >= 0], image, scores.reshape(-1)[place])
+        rows = np.empty((len(chosen), 7), self.dtype)
+        rows[:, 0], rows[:, 1], rows[:, 2] = image[chosen], label[chosen], scores.reshape(-1)[place[chosen]]
+        rows[:, 3:] = np.asarray(boxes)[chosen]
+        if self.results:
+            for i in range(self.batch):
+                self.results.add(rows[rows[:, 0] == i, 1:])
+        if not len(rows):
+            rows = np.full((self.batch, 7), -1, self.dtype)
+            rows[:, 0] = np.arange(self.batch)
+        top[0].reshape(1, 1, len(rows), 7)
+        top[0].data[...] = rows
+
+    def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where in scores (N, P, C), flat, the candidates are, by image, then label, best first; and the index at which
+        each image's label starts among them, with the end at the end."""
+        found, sizes = [np.zeros(0, np.intp)], [0]
+        for image, values in enumerate(scores.reshape(self.batch, self.priors * self.classes)):
+            place = np.flatnonzero(values > self.threshold)
+            label = place % self.classes
+            order = np.argsort(label.astype(np.int16), kind="stable")  # of 16 bits: a radix sort
+            bounds = np.searchsorted(label[order], np.arange(self.classes + 1))
+            for c in range(self.classes):
+                mine = place[order[bounds[c] : bounds[c + 1]]]
+                if c != self.background and len(mine):
+                    mine = mine[best(values[mine], self.top_k)]
+                    found.append(mine + image * values.size)
+                    sizes.append(len(mine))
+        return np.concatenate(found), np.cumsum(sizes)
+
+    def decode(self, bottom, image: np.ndarray, prior: np.ndarray, label: np.ndarray):
+        """The boxes (K, 4) that the locations of these candidates say."""
+        p, count, table = self.param.detection_output_param, len(image), self.device.table
+        variances = self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
+        prior_at = table(prior)
+        anchors, anchor_at = bottom[2].data, prior_at
+        code, in_target = p.code_type, int(p.variance_encoded_in_target)
+        if len(bottom) == 5:
+            refined = self.device.empty((count, 4), self.dtype)
+            self.kernels.detection_decode(
+                count, anchors, anchor_at, variances, prior_at, bottom[4].data, table(image * self.priors + prior),
+                refined, code, in_target, 0,
+            )  # fmt: skip
+            anchors, anchor_at = refined, table(np.arange(count))
+        place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
+        boxes = self.device.empty((count, 4), self.dtype)
+        self.kernels.detection_decode(
+            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target,
+            int(p.clip),
+        )  # fmt: skip
+        return boxes
+
+    def keep_best(self, chosen: np.ndarray, image: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Of the chosen candidates the keep_top_k best of each image, in the order they had."""
+        keep = self.param.detection_output_param.keep_top_k
+        if keep < 0:
+            return chosen
+        images = np.split(chosen, np.searchsorted(image[chosen], np.arange(1, self.batch)))
+        return np.concatenate([np.sort(each[best(scores[each], keep)]) for each in images])
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

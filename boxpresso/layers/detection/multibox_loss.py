@@ -1,0 +1,265 @@
+"""MultiBoxLoss: the training loss of SSD."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+from .boxes import area, best, match, suppress
+
+CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
+
+
+class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True):
+    """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
+    priors (1, 2, P * 4), boxes and variances; ground truth (1, 1, G, 8): item, label, instance, xmin, ymin, xmax, ymax,
+    difficult, of which rows with item -1 are passed over. Gradients go to locations and scores.
+
+    Priors (or without use_prior_for_matching the predicted boxes) are matched with the true boxes: the best for each,
+    and with PER_PREDICTION all that overlap one by overlap_threshold. MAX_NEGATIVE then takes the neg_pos_ratio times
+    as many unmatched priors of largest loss that overlap nothing by neg_overlap; HARD_EXAMPLE the sample_size priors of
+    largest loss, matched or not; NONE all. An image without true boxes takes part with NONE alone. top: (loc_weight
+    times the loss of the matched locations + the loss of the chosen scores) / the number of matches, at least 1, or
+    what loss_param's normalization says. Each forward matches afresh.
+
+    Source: Liu et al. 2016 and SSD's Caffe, whose gradient with encode_variance_in_target lacks the division by the
+    variance here too. LOGISTIC without mining puts each label at its own prior, which that Caffe does for image 0 alone.
+    """
+
+    kernels = Kernels("multibox_loss.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.p = self.param.multibox_loss_param
+        self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
+        self.need(not p.ignore_difficult_gt, "ignore_difficult_gt is another program's; use use_difficult_gt: false")
+        self.classes, self.background = p.num_classes, p.background_label_id
+        self.loc_classes = 1 if p.share_location else self.classes
+        self.need(
+            not p.map_object_to_agnostic or self.classes == 2,
+            f"map_object_to_agnostic takes num_classes: 2, background and object, got {self.classes}",
+        )
+        self.need(
+            p.conf_loss_type == p.LOGISTIC or self.background < self.classes,
+            f"background_label_id {self.background} is not below num_classes {self.classes}",
+        )
+        self.mining = p.mining_type
+        if p.HasField("do_neg_mining"):  # the older name
+            if not p.HasField("mining_type"):
+                self.mining = p.MAX_NEGATIVE if p.do_neg_mining else p.NONE
+            self.need(p.do_neg_mining == (self.mining != p.NONE), "do_neg_mining and mining_type contradict each other")
+        self.need(self.mining == p.NONE or p.share_location, "mining needs share_location: true; or mining_type: NONE")
+        if self.mining == p.MAX_NEGATIVE:
+            self.need(p.neg_pos_ratio > 0, f"neg_pos_ratio must be positive, got {p.neg_pos_ratio}")
+        if self.mining == p.HARD_EXAMPLE:
+            self.need(p.sample_size > 0, f"sample_size must be positive, got {p.sample_size}")
+        self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
+        down = [*self.param.propagate_down, True, True]
+        self.learns = down[:2]  # a side without gradient is no part of the loss: as Caffe
+
+    def reshape(self, bottom, top) -> None:
+        loc, conf, prior, truth = bottom
+        self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
+        self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
+        for what, blob, each in (("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)):
+            self.need(
+                blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
+                f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
+            )
+        self.need(truth.shape[-1:] == (8,), f"bottom 3, the ground truth, must be (1, 1, G, 8), got {truth.shape}")
+        self.score_loss = self.device.empty((self.batch * self.priors,), self.dtype)
+        top[0].reshape()
+
+    # What is matched with what; on the host
+
+    def ground_truth(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Item, label and box of the true boxes that count."""
+        self.need(np.isfinite(rows).all(), "the ground truth, bottom 3, has NaN or infinity in it")
+        rows = rows[rows[:, 0].astype(int) != -1]
+        if not self.p.use_difficult_gt:
+            rows = rows[rows[:, 7] == 0]
+        item, label = rows[:, 0].astype(int), rows[:, 1].astype(int)
+        most = np.inf if self.p.map_object_to_agnostic else self.classes
+        bad = (label == self.background) | (label < 0) | (label >= most)
+        self.need(
+            not bad.any(),
+            f"labels of the ground truth must be below num_classes {self.classes} and not the background "
+            f"{self.background}, got {sorted(set(label[bad].tolist()))}",
+        )
+        if self.p.map_object_to_agnostic:
+            label[:] = self.background + 1
+        return item, label, rows[:, 3:7]
+
+    def find_matches(self, item, label, truth, priors, predicted) -> tuple[np.ndarray, np.ndarray]:
+        """found (N, L, P): the number of the true box matched, -1 none, -2 passed over; and largest overlaps (N, P)."""
+        found = np.full((self.batch, self.loc_classes, self.priors), -1)
+        most = np.zeros((self.batch, self.priors), priors.dtype)
+        threshold = self.p.overlap_threshold if self.p.match_type == self.p.PER_PREDICTION else None
+        sides = [c for c in range(self.loc_classes) if self.p.share_location or c != self.background]
+        for image in set(item.tolist()) & set(range(self.batch)):
+            mine = np.flatnonzero(item == image)
+            if self.p.use_prior_for_matching:
+                matched, most[image] = self.match_boxes(priors, truth, mine, threshold)
+                for c in sides:
+                    own = self.p.share_location | (label[np.maximum(matched, 0)] == c)
+                    found[image, c] = np.where(own, matched, -1)
+            else:
+                for c in sides:
+                    wanted = mine if self.p.share_location else mine[label[mine] == c]
+                    found[image, c], most[image] = self.match_boxes(predicted[image, :, c], truth, wanted, threshold)
+        return found, most
+
+    def match_boxes(self, boxes, truth, numbers, threshold) -> tuple[np.ndarray, np.ndarray]:
+        """`match` with the true boxes of these numbers; with ignore_cross_boundary_bbox -2 for boxes past the image."""
+        passed = np.zeros(len(boxes), bool)
+        if self.p.ignore_cross_boundary_bbox and len(numbers):
+            passed = ((boxes < 0) | (boxes > 1)).any(1)
+        boxes = np.where(passed[:, None], 0, boxes)  # of no area: they match nothing
+        matched, most = match(boxes, truth[numbers], threshold)
+        matched[matched >= 0] = numbers[matched[matched >= 0]]
+        matched[passed] = -2
+        return matched, most
+
+    def mine(self, found, most, loss, boxes, images) -> np.ndarray:
+        """The unmatched priors (N, P) that count as background, in the images that have true boxes. HARD_EXAMPLE takes
+        from `found` what it does not choose."""
+        negative = np.zeros((self.batch, self.priors), bool)
+        for image in images & set(range(self.batch)):
+            matched, free = found[image, 0] >= 0, found[image, 0] == -1
+            if self.mining == self.p.MAX_NEGATIVE:
+                eligible = np.flatnonzero(free & (most[image] < self.p.neg_overlap))
+                count = int(np.float32(matched.sum()) * np.float32(self.p.neg_pos_ratio))
+            else:
+                eligible, count = np.arange(self.priors), self.p.sample_size
+            chosen = eligible[self.hardest(loss[image, eligible], boxes[image % len(boxes)], eligible, count)]
+            selected = np.isin(np.arange(self.priors), chosen)
+            negative[image] = selected & free
+            if self.mining == self.p.HARD_EXAMPLE:
+                found[image, 0, matched & ~selected] = -1
+        return negative
+
+    def hardest(self, loss, boxes, eligible, count: int) -> np.ndarray:
+        """The `count` indices of largest loss, with nms_param of boxes that overlap none of larger loss. Its top_k is 0
+        unless given, and then nothing is chosen: as Caffe."""
+        if not self.p.HasField("nms_param") or self.p.nms_param.nms_threshold <= 0:
+            return best(loss, count)
+        order = best(loss, self.p.nms_param.top_k)
+        order = order[area(boxes[eligible[order]]) >= 1e-5]
+        return order[suppress(boxes[eligible[order]], self.p.nms_param.nms_threshold)][:count]
+
+    # The losses; in kernels
+
+    def forward(self, bottom, top) -> None:
+        host = np.asarray(bottom[2].data).reshape(2, self.priors, 4)
+        self.need((host[1] > 0).all(), "the variances of the priors, bottom 2, must be positive")
+        item, label, truth = self.ground_truth(np.asarray(bottom[3].data).reshape(-1, 8))
+        predicted = self.predicted(bottom)
+        found, most = self.find_matches(item, label, truth, host[0], predicted)
+        negative = None
+        if self.mining != self.p.NONE:
+            self.set_targets(found, label, np.ones((self.batch, self.priors), bool))
+            self.score_losses(bottom)
+            loss = np.array(self.score_loss).reshape(self.batch, self.priors)
+            if self.mining == self.p.HARD_EXAMPLE:
+                places = self.location_losses(bottom, found, truth, host[0], predicted)
+                np.add.at(loss, places[:2], np.asarray(self.location_loss))
+            boxes = host[:1] if predicted is None or self.p.use_prior_for_nms else predicted[:, :, 0]
+            negative = self.mine(found, most, loss, boxes, set(item.tolist()))
+        self.location_losses(bottom, found, truth, host[0], predicted)
+        self.set_targets(found, label, negative)
+        self.score_losses(bottom)
+        self.divisor = self.normalizer()
+        self.kernels.multibox_total(
+            1, self.location_loss, self.matches, self.p.loc_weight * self.learns[0] / self.divisor, self.score_loss,
+            self.batch * self.priors, self.learns[1] / self.divisor, top[0].data,
+        )  # fmt: skip
+
+    def predicted(self, bottom) -> np.ndarray | None:
+        """The predicted boxes (N, P, L, 4), or None when nothing asks for them."""
+        p = self.p
+        if p.use_prior_for_matching and (p.use_prior_for_nms or not p.HasField("nms_param")):
+            return None
+        boxes = self.device.empty((self.batch, self.priors, self.loc_classes, 4), self.dtype)
+        self.kernels.multibox_decode(
+            boxes.size // 4, bottom[0].data, bottom[2].data, self.variances(bottom), boxes, self.priors,
+            self.loc_classes, p.code_type, int(p.encode_variance_in_target),
+        )  # fmt: skip
+        return np.asarray(boxes)
+
+    def variances(self, bottom):
+        return self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
+
+    def location_losses(self, bottom, found, truth, priors, predicted) -> tuple[np.ndarray, ...]:
+        """The loss of each match; returns image, prior and location class of each."""
+        image, side, prior = np.nonzero(found >= 0)
+        inside = np.ones((len(image), 4), bool)
+        if self.p.bp_inside:
+            boxes = priors[prior] if self.p.use_prior_for_matching else predicted[image, prior, side]
+            inside = (boxes >= 0) & (boxes <= 1)
+        proper = self.p.code_type == CORNER or (priors[prior, 2:] > priors[prior, :2]).all()
+        self.need(proper, "a matched prior, of bottom 2, has no width or height, so nothing can be told relative to it")
+        self.matches = len(image)
+        self.at = self.device.table((image * self.priors + prior) * self.loc_classes + side)
+        self.residual = self.device.empty((self.matches, 4), self.dtype)
+        self.location_loss = self.device.empty((self.matches,), self.dtype)
+        self.kernels.multibox_location(
+            self.matches, bottom[0].data, self.at, bottom[2].data, self.variances(bottom), self.device.table(prior),
+            self.device.table(truth[found[image, side, prior]], self.dtype), self.device.table(inside), self.residual,
+            self.location_loss, self.p.code_type, int(self.p.encode_variance_in_target), self.smooth,
+        )  # fmt: skip
+        return image, prior, side
+
+    def set_targets(self, found, label, negative) -> None:
+        """What the scores should say: a match its label, the `negative` background; without them all the rest."""
+        image, side, prior = np.nonzero(found >= 0)
+        labels = label[found[image, side, prior]]
+        wanted = np.full((self.batch, self.priors), -1 if negative is not None else self.background)
+        if negative is not None:
+            wanted[negative] = self.background
+        wanted[image, prior] = labels
+        self.label = self.device.table(wanted)
+        if self.p.conf_loss_type == self.p.LOGISTIC:
+            target = np.zeros((self.batch, self.priors, self.classes), self.dtype)
+            if negative is not None and self.background < self.classes:
+                target[..., self.background] = wanted == self.background
+            target[image, prior, labels] = 1
+            self.target = self.device.table(target, self.dtype)
+
+    def score_losses(self, bottom) -> None:
+        """The loss of each row of scores, 0 for those that do not take part."""
+        rows = self.batch * self.priors
+        if self.p.conf_loss_type == self.p.LOGISTIC:
+            self.kernels.multibox_logistic(rows, bottom[1].data, self.label, self.target, self.score_loss, self.classes)
+        else:
+            self.kernels.multibox_softmax(rows, bottom[1].data, self.label, self.score_loss, self.classes)
+
+    def normalizer(self) -> float:
+        """What the loss is divided by."""
+        p = self.param.loss_param
+        mode = p.normalization
+        if not p.HasField("normalization") and p.HasField("normalize"):  # the older name
+            mode = p.VALID if p.normalize else p.BATCH_SIZE
+        count = {p.FULL: self.batch * self.priors, p.VALID: self.matches, p.BATCH_SIZE: self.batch, p.NONE: 1}
+        return max(float(count.get(mode, p.pre_fixed_normalizer)), 1.0)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not any(propagate_down[2:]), "priors and ground truth have no gradient; set propagate_down: false")
+        if propagate_down[0]:
+            bottom[0].diff.fill(0)
+            self.kernels.multibox_location_backward(
+                self.matches, self.residual, self.at, top[0].diff, bottom[0].diff, self.p.loc_weight / self.divisor,
+                self.smooth,
+            )  # fmt: skip
+        if propagate_down[1]:
+            rows, scores, given, wanted = self.batch * self.priors, bottom[1].data, top[0].diff, bottom[1].diff
+            if self.p.conf_loss_type == self.p.LOGISTIC:
+                self.kernels.multibox_logistic_backward(
+                    rows, scores, self.label, self.target, given, wanted, self.classes, 1 / self.divisor
+                )
+            else:
+                self.kernels.multibox_softmax_backward(
+                    rows, scores, self.label, given, wanted, self.classes, 1 / self.divisor
+                )
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2

@@ -1,0 +1,52 @@
+"""NMS, NMSRotated: greedy suppression of boxes that overlap a better one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+from . import suppress
+from .boxes import best
+
+
+class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), bottoms=(1, 2), tops=1):
+    """Bottom 0: boxes (N, 4): xmin, ymin, xmax, ymax in whole pixels, with widths xmax - xmin + 1; or rotated ones (N, 5):
+    centre x, centre y, width, height, angle in radians. nms_param { axis: 1 } takes (4, N) and (5, N). Bottom 1, if given:
+    their scores (N,); without it they come best first.
+
+    top (K,): the indices of the boxes that stay, best first, at most top_k of them if it is given. nms_param {
+    iou_threshold: 0.7 top_k: 100 axis: 0 }: a box goes when it overlaps one that stays by the threshold or more, a rotated
+    one by more than it. Sources: py-faster-rcnn's CPU rule, mmcv's nms_rotated, synopsys-caffe's NMS, which has the same
+    parameters but reads beyond the boxes that stay when they are fewer than top_k. No gradient.
+    """
+
+    kernels: Kernels = suppress.kernels
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        p = self.param.nms_param
+        self.need(p.iou_threshold >= 0, f"iou_threshold must not be negative, got {p.iou_threshold:g}")
+        self.need(p.axis in (0, 1, -1, -2), f"axis must be 0 or 1, got {p.axis}")
+        self.limit = p.top_k if p.HasField("top_k") else -1
+
+    def reshape(self, bottom, top) -> None:
+        shape = self.axes(bottom[0], 2, "bottom 0, the boxes,")
+        self.count, columns = shape if self.param.nms_param.axis in (0, -2) else shape[::-1]
+        self.need(columns in (4, 5), f"bottom 0 must have boxes of 4 numbers, or rotated ones of 5; got shape {shape}")
+        if len(bottom) > 1:
+            self.need(bottom[1].count == self.count, f"{self.count} boxes need as many scores, got {bottom[1].shape}")
+        top[0].reshape(min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
+
+    def forward(self, bottom, top) -> None:
+        boxes, p = np.asarray(bottom[0].data), self.param.nms_param
+        if p.axis in (1, -1):
+            boxes = boxes.T
+        order = best(np.asarray(bottom[1].data).reshape(-1)) if len(bottom) > 1 else np.arange(self.count)
+        threshold = float(np.float32(p.iou_threshold))
+        kept = order[suppress.suppress_boxes(self.device, boxes[order], threshold, self.limit)]
+        top[0].reshape(len(kept))
+        top[0].data[...] = kept
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

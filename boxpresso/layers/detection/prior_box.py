@@ -1,0 +1,100 @@
+"""PriorBox: the default boxes of SSD, a fixed set around the centre of every cell of a feature map."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class PriorBox(Layer, type="PriorBox", bottoms=2, tops=1):
+    """Bottoms: a feature map (N, C, H, W) and the image (N, C, IH, IW), of which the sizes alone are read.
+
+    top (1, 2, H * W * P * 4): [0, 0] the boxes (xmin, ymin, xmax, ymax) in parts of the image, [0, 1] their variances.
+    Of each cell, for each min_size s (and its max_size m): s x s, then sqrt(s m) x sqrt(s m), then for each aspect
+    ratio a (with flip also 1 / a) s sqrt(a) x s / sqrt(a). Sizes are pixels, and Caffe truncates them to whole numbers
+    first. The centre of a cell is ((x + offset) step, (y + offset) step), in pixels; step is by default the
+    image's size over the map's. Source: SSD (Liu et al. 2016) and its Caffe.
+    """
+
+    kernels = Kernels("prior_box.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.prior_box_param
+        for name in ("denser_prior_boxes", "faceboxes", "tf", "yx_order", "keras"):
+            self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not known here")
+        self.need(not p.box_width and not p.box_height, "box_width and box_height are another program's")
+        self.need(p.min_size, "min_size is missing: give at least one, in pixels")
+        self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
+        self.need(
+            len(p.max_size) in (0, len(p.min_size)),
+            f"max_size must be given once for each min_size or not at all, got {len(p.max_size)} for {len(p.min_size)}",
+        )
+        self.need(
+            all(high > low for low, high in zip(p.min_size, p.max_size, strict=False)),
+            f"each max_size must be above its min_size, got {list(p.max_size)} and {list(p.min_size)}",
+        )
+        self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
+        self.need(len(p.variance) in (0, 1, 4), f"variance takes 1 or 4 values, got {len(p.variance)}")
+        self.need(all(v > 0 for v in p.variance), f"variances must be positive, got {list(p.variance)}")
+        self.sizes = self.box_sizes(p)
+        variance = list(p.variance) or [0.1]
+        self.variance = self.device.table(variance if len(variance) == 4 else variance * 4, self.dtype)
+        self.size = self.device.table(self.sizes, self.dtype)
+        self.image = self.pair(p, "img_h", "img_w", "img_size")
+        self.step = self.pair(p, "step_h", "step_w", "step")
+        self.made: tuple | None = None  # the shapes that self.priors was made for
+
+    @staticmethod
+    def box_sizes(p) -> list[tuple[float, float]]:
+        """Width and height in pixels of each box of a cell, in Caffe's order."""
+        ratios = [1.0]
+        for ratio in p.aspect_ratio:
+            if all(abs(ratio - known) >= 1e-6 for known in ratios):
+                ratios += [ratio, 1 / ratio] if p.flip else [ratio]  # the flipped one is not looked up: as Caffe
+        sizes = []
+        for k, smallest in enumerate(map(int, p.min_size)):
+            sizes.append((float(smallest), float(smallest)))
+            if p.max_size:
+                between = sqrt(smallest * int(p.max_size[k]))
+                sizes.append((between, between))
+            sizes += [(smallest * sqrt(ratio), smallest / sqrt(ratio)) for ratio in ratios[1:]]
+        return sizes
+
+    def pair(self, p, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
+        """A size or step given for both directions by one field, or by two; None when not given."""
+        if p.HasField(vertical) or p.HasField(horizontal):
+            self.need(not p.HasField(both), f"give either {both} or {vertical} and {horizontal}, not all")
+            found = getattr(p, vertical), getattr(p, horizontal)
+        elif p.HasField(both):
+            found = getattr(p, both), getattr(p, both)
+        else:
+            return None
+        self.need(min(found) > 0, f"{vertical} and {horizontal} (or {both}) must both be positive, got {found}")
+        return found
+
+    def reshape(self, bottom, top) -> None:
+        height, width = self.axes(bottom[0], 4, "bottom 0")[2:]
+        image_height, image_width = self.image or self.axes(bottom[1], 4, "bottom 1")[2:]
+        self.need(height * width > 0, f"bottom 0 has no cells: its shape is {bottom[0].shape}")
+        self.need(image_height * image_width > 0, f"bottom 1, the image, is empty: its shape is {bottom[1].shape}")
+        self.wanted = height, width, int(image_height), int(image_width)
+        top[0].reshape(1, 2, height * width * len(self.sizes) * 4)
+
+    def forward(self, bottom, top) -> None:
+        if self.made != self.wanted:
+            height, width, image_height, image_width = self.wanted
+            step_y, step_x = self.step or (image_height / height, image_width / width)
+            self.priors = self.device.empty(top[0].shape, self.dtype)
+            half = top[0].count // 2
+            self.kernels.prior_box_forward(
+                half // 4, self.device.part(self.priors, 0, (half,)), self.device.part(self.priors, half, (half,)),
+                self.size, self.variance, len(self.sizes), width, self.param.prior_box_param.offset, step_x, step_y,
+                image_width, image_height, int(self.param.prior_box_param.clip),
+            )  # fmt: skip
+            self.made = self.wanted
+        top[0].data[...] = self.priors
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

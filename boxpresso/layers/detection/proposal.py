@@ -1,0 +1,165 @@
+"""Proposal, FrcnnProposal, RotateProposal: from what a region proposal network says to the regions worth a look."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+from ..core.param_str import settings
+from . import suppress
+from .boxes import best
+from .rcnn import Boxes, Rotated, Upright
+
+OTHERS = (  # proposal_param of programs whose Proposal is another
+    "stride", "im_min_w", "im_min_h", "top_num", "nms_num", "anchor_num", "anchor_base_size", "anchor_scale",
+    "anchor_ratio", "max_rois", "base_h", "base_w", "feat_stride_h", "feat_stride_w", "pvanet_mode", "enable_softmax",
+    "nproposal_mode", "im_h", "im_w", "nms_scale",
+)  # fmt: skip
+
+
+def away(x: np.ndarray) -> np.ndarray:
+    """Rounded as C's round does: halves away from zero."""
+    return np.floor(x + 0.5)
+
+
+class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
+    """Bottoms: scores (N, 2 A, H, W) of A anchors at each place, first all backgrounds, then all objects; offsets
+    (N, 4 A, H, W); im_info (N or 1, 3 or more): height, width and scale of the net's input.
+
+    top 0 (R, 5): regions (image, xmin, ymin, xmax, ymax) in pixels of the input; top 1 (R, 1): their scores. The anchors,
+    moved by the offsets and clipped to the image; those with both sides of at least min_size * scale; of these the
+    pre_nms_topn best; of these the first post_nms_topn that overlap no better one by nms_thresh. There may be none.
+
+    As `proposal_param { feat_stride: 16 base_size: 16 min_size: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 8 scale: 16
+    scale: 32 pre_nms_topn: 6000 post_nms_topn: 300 nms_thresh: 0.7 }` (PVANET). As py-faster-rcnn's rpn.proposal_layer
+    ProposalLayer by param_str: 'feat_stride', 'scales', 'ratios', and what its cfg holds, here beside them, with its
+    defaults: rpn_pre_nms_top_n (12000 in TRAIN, 6000 in TEST), rpn_post_nms_top_n (2000, 300), rpn_nms_thresh (0.7),
+    rpn_min_size (16). im_info may be longer (PVANET's is). There is no gradient.
+
+    Source: Ren et al. 2015. Among equal scores the first place, then the first anchor, wins. PVANET keeps the small ones
+    with a score of 0, and fills its top with what is left over.
+    """
+
+    boxes: ClassVar[Boxes] = Upright
+    trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
+    ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
+    angles: ClassVar[tuple[float, ...]] = (0,)
+    suppression: ClassVar[Kernels] = suppress.kernels
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        p, train = self.param.proposal_param, self.phase == "TRAIN"
+        for name in OTHERS:
+            seen = getattr(p, name)
+            told = len(seen) if hasattr(seen, "__len__") else p.HasField(name)
+            self.need(not told, f"proposal_param: {name} is another program's Proposal, not known here")
+        defaults: dict[str, Any] = {
+            "feat_stride": 16, "scales": (8, 16, 32), "ratios": self.ratios, "angles": self.angles, "base_size": 16,
+            "rpn_pre_nms_top_n": 12000 if train else 6000, "rpn_post_nms_top_n": 2000 if train else 300,
+            "rpn_nms_thresh": 0.7, "rpn_min_size": 16,
+        }  # fmt: skip
+        cpp = self.param.HasField("proposal_param")
+        if cpp:
+            defaults.update(rpn_pre_nms_top_n=p.pre_nms_topn, rpn_post_nms_top_n=p.post_nms_topn)
+            defaults.update(feat_stride=p.feat_stride, base_size=p.base_size)
+            defaults.update(scales=list(p.scale) or defaults["scales"], ratios=list(p.ratio) or defaults["ratios"])
+            defaults.update(
+                rpn_nms_thresh=p.rpn_nms_thresh if p.HasField("rpn_nms_thresh") else p.nms_thresh,
+                rpn_min_size=p.rpn_min_size if p.HasField("rpn_min_size") else p.min_size,
+            )
+        s = self.settings = settings(self, defaults)
+        for name in ("scales", "ratios", "angles"):
+            values = np.asarray(s[name])
+            self.need(
+                values.dtype.kind in "if"
+                and values.ndim == 1
+                and len(values)
+                and (name == "angles" or (values > 0).all()),
+                f"{name} must be a list of numbers above 0, got {s[name]!r}",
+            )
+        for name in ("feat_stride", "base_size"):
+            self.need(isinstance(s[name], (int, float)) and s[name] > 0, f"{name} must be above 0, got {s[name]!r}")
+        for name in ("rpn_pre_nms_top_n", "rpn_post_nms_top_n", "rpn_nms_thresh", "rpn_min_size"):
+            self.need(isinstance(s[name], (int, float)), f"{name} must be a number, got {s[name]!r}")
+        self.anchors = self.boxes.anchors(
+            s["base_size"], s["ratios"], s["scales"], s["angles"], rounded=away if cpp else np.round
+        )
+
+    def reshape(self, bottom, top) -> None:
+        scores, offsets, info = bottom
+        images, _, height, width = self.axes(scores, 4, "bottom 0, the scores,")
+        count, columns = len(self.anchors), self.boxes.columns
+        for i, blob, each in ((0, scores, 2), (1, offsets, columns)):
+            wanted = (images, each * count, height, width)
+            self.need(blob.shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {blob.shape}")
+        self.need(
+            len(info.shape) == 2 and info.shape[0] in (1, images) and info.shape[1] >= 3,
+            f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
+        )
+        top[0].reshape(1, columns + 1, *self.trailing)  # forward knows how many there are
+        if len(top) > 1:
+            top[1].reshape(1, 1, 1, 1)
+
+    def forward(self, bottom, top) -> None:
+        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
+        count, columns = len(self.anchors), self.boxes.columns
+        height, width = scores.shape[2:]
+        anchors = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
+        found = [np.zeros((0, columns + 2), self.dtype)]
+        for image in range(len(scores)):
+            by_place = scores[image, count:].transpose(1, 2, 0).reshape(-1)
+            moved = self.boxes.decode(anchors, offsets[image].transpose(1, 2, 0).reshape(-1, columns))
+            kept = self.choose(moved, by_place, info[image % len(info)])
+            found.append(np.column_stack([np.full(len(kept), image, self.dtype), kept]))
+        rows = np.concatenate(found)
+        top[0].reshape(len(rows), columns + 1, *self.trailing)
+        top[0].data[...] = rows[:, :-1].reshape(top[0].shape)
+        if len(top) > 1:
+            top[1].reshape(len(rows), 1, *self.trailing)
+            top[1].data[...] = rows[:, -1].reshape(top[1].shape)
+
+    def choose(self, boxes: np.ndarray, scores: np.ndarray, info: np.ndarray) -> np.ndarray:
+        """Of an image's boxes the chosen ones, best first, with their scores as a last column."""
+        s = self.settings
+        boxes = self.boxes.clip(boxes, info[0], info[1])
+        large = np.flatnonzero(self.boxes.large(boxes, s["rpn_min_size"] * info[2]) & ~np.isnan(scores))
+        before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
+        order = large[best(scores[large], before if before > 0 else -1)]
+        kept = order[self.boxes.suppress(self.device, boxes[order], s["rpn_nms_thresh"], after if after > 0 else -1)]
+        return np.column_stack([boxes[kept], scores[kept]])
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
+    """Proposal of makefile/frcnn: its tops are (R, 5, 1, 1) and (R, 1, 1, 1).
+
+    Its file of settings is no part of a net; the numbers are those of py-faster-rcnn, and param_str may change them.
+    """
+
+    trailing = (1, 1)
+
+    def setup(self, bottom, top) -> None:
+        stride = self.param.proposal_param.feat_stride
+        self.param.ClearField("proposal_param")
+        super().setup(bottom, top)
+        if stride:
+            self.settings["feat_stride"] = stride
+
+
+class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
+    """Proposal of rotated regions: RRPN's rotation.rproposal_layer ProposalLayer.
+
+    Bottoms as Proposal has them, with offsets (N, 5 A, H, W). top 0 (R, 6): (image, centre x, centre y, height, width, angle
+    in degrees from -45 to 135, anti-clockwise). Settings as Proposal's, 'ratios' of 0.2, 0.5, 1, and 'angles' of -30, 0, 30,
+    60, 90, 120. Regions are not clipped, and go when they overlap a better one by more than the threshold.
+    Source: Ma et al. 2018.
+    """
+
+    boxes = Rotated
+    ratios = (0.2, 0.5, 1)
+    angles = (-30, 0, 30, 60, 90, 120)

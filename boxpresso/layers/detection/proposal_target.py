@@ -1,0 +1,150 @@
+"""ProposalTarget, RotateProposalTarget: which regions a detector learns from, and what it should say of them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+from ..core.param_str import settings
+from . import suppress
+from .rcnn import Boxes, Rotated, Upright
+
+
+class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
+    """py-faster-rcnn's rpn.proposal_target_layer ProposalTargetLayer.
+
+    Bottoms: regions (R, 5): image, xmin, ymin, xmax, ymax; true boxes (G, 5): xmin, ymin, xmax, ymax, label; of one image.
+    Tops: the regions drawn (D, 5); their labels (D,), 0 for background; offsets (D, 4 C) to the true box that each overlaps
+    most, at its label's place; weights inside (D, 4 C); weights outside, 1 where the inside ones are above 0.
+
+    The true boxes are regions too. Of those with an overlap from fg_thresh on fg_fraction * batch_size are drawn at random,
+    with the net's seed, and of those below bg_thresh_hi and from bg_thresh_lo on as many as batch_size leaves.
+
+    param_str: 'num_classes', and what py-faster-rcnn's cfg.TRAIN holds, with its defaults: batch_size (128; -1 takes all, as
+    R-FCN does for OHEM), fg_fraction (0.25), fg_thresh (0.5), bg_thresh_hi (0.5), bg_thresh_lo (0.1; its end-to-end recipe
+    says 0), bbox_inside_weights (1, 1, 1, 1), bbox_normalize_targets_precomputed (False; end-to-end True),
+    bbox_normalize_means (0, 0, 0, 0), bbox_normalize_stds (0.1, 0.1, 0.2, 0.2). With num_classes: 2 every label but 0 is at
+    place 1: R-FCN's class-agnostic boxes. proposal_target_param { cls_num (or n_classes) batch_size fg_fraction fg_thr
+    bg_thr_hg bg_thr_lw append_gtbox } and bbox_reg_param { bbox_mean bbox_std } say the same. No gradient.
+    Source: Ren et al. 2015.
+    """
+
+    boxes: ClassVar[Boxes] = Upright
+    extra: ClassVar[dict[str, Any]] = {
+        "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
+    }  # fmt: skip
+    kernels: ClassVar[Kernels] = suppress.kernels
+
+    def setup(self, bottom, top) -> None:
+        self.no_gradient = True
+        columns = self.boxes.columns
+        defaults: dict[str, Any] = {
+            "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5,
+            "bg_thresh_lo": 0.1, "bbox_inside_weights": (1.0,) * columns, "bbox_normalize_targets_precomputed": False,
+            "bbox_normalize_means": (0.0,) * columns, "append_gtbox": True, **self.extra,
+        }  # fmt: skip
+        p, regression = self.param.proposal_target_param, self.param.bbox_reg_param
+        if self.param.HasField("proposal_target_param"):
+            defaults.update(
+                num_classes=p.cls_num if p.HasField("cls_num") else p.n_classes, batch_size=p.batch_size,
+                fg_fraction=p.fg_fraction, fg_thresh=p.fg_thr, bg_thresh_hi=p.bg_thr_hg, bg_thresh_lo=p.bg_thr_lw,
+                append_gtbox=p.append_gtbox,
+            )  # fmt: skip
+        if regression.bbox_mean and regression.bbox_std:
+            defaults.update(bbox_normalize_targets_precomputed=True, bbox_normalize_means=list(regression.bbox_mean))
+            defaults.update(bbox_normalize_stds=list(regression.bbox_std))
+        s = self.settings = settings(self, defaults)
+        self.classes = s["num_classes"]
+        self.need(
+            isinstance(self.classes, int) and self.classes > 1,
+            f"param_str must give num_classes, 2 or more with the background; got {self.classes!r}",
+        )
+        self.need(
+            s["batch_size"] > 0 or s["batch_size"] == -1,
+            f"batch_size must be above 0, or -1 for all, got {s['batch_size']}",
+        )
+        for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
+            self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
+
+    def reshape(self, bottom, top) -> None:
+        columns = self.boxes.columns
+        for i, what in ((0, "the regions"), (1, "the true boxes")):
+            shape = (*bottom[i].shape, 1, 1)[:2]
+            self.need(
+                len(bottom[i].shape) >= 2 and shape[1] == columns + 1 and bottom[i].count == shape[0] * shape[1],
+                f"bottom {i}, {what}, must be (R, {columns + 1}), got {bottom[i].shape}",
+            )
+        top[0].reshape(1, columns + 1)  # forward knows how many there are
+        top[1].reshape(1, 1)
+        for blob in top[2:]:
+            blob.reshape(1, columns * self.classes)
+
+    def forward(self, bottom, top) -> None:
+        s, columns = self.settings, self.boxes.columns
+        regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
+        truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
+        self.need(not regions[:, 0].any(), f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+        if s["append_gtbox"]:
+            regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
+        chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
+        labels = np.zeros(len(chosen))
+        labels[:objects] = truth[matched[:objects], -1]
+        self.need(
+            self.classes == 2 or not (labels >= self.classes).any(),
+            f"a true box has the label {labels.max(initial=0):g}, num_classes is {self.classes}",
+        )
+        boxes = regions[chosen]
+        targets = np.zeros((len(chosen), self.classes, columns))
+        weights = np.zeros(targets.shape)
+        rows = np.flatnonzero(labels > 0)
+        place = np.minimum(labels[rows].astype(int), self.classes - 1)
+        offsets = self.boxes.encode(boxes[rows, 1:].astype(np.float64), truth[matched[rows], :-1].astype(np.float64))
+        if s["bbox_normalize_targets_precomputed"]:
+            offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
+        targets[rows, place] = offsets
+        weights[rows, place] = s["bbox_inside_weights"]
+        for blob, values in zip(top, (boxes, labels, targets, weights, weights > 0)):
+            blob.reshape(len(chosen), *([] if values.ndim == 1 else [int(np.prod(values.shape[1:]))]))
+            blob.data[...] = values.reshape(blob.shape)
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
+        s, draws = self.settings, self.draws()
+        if len(truth):
+            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
+            matched, most = shared.argmax(1), shared.max(1)
+            turned = self.boxes.turn(boxes, truth)[np.arange(len(boxes)), matched]
+        else:
+            matched, most, turned = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes))
+        far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
+        objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
+        others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)
+        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
+        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        if len(objects):
+            objects = draws.choice(objects, size=count, replace=False)
+        if len(others):
+            others = draws.choice(others, size=int(min(whole - count, len(others))), replace=False)
+        chosen = np.append(objects, others)
+        return chosen, matched[chosen], count
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=2, tops=5):
+    """ProposalTarget for rotated regions: RRPN's rotation.rproposal_target_layer ProposalTargetLayer.
+
+    Regions (R, 6): image, centre x, centre y, height, width, angle in degrees; true boxes (G, 6): the same without the image,
+    and a label; offsets have five numbers. A region is an object only when it is turned by r_positive_angle_filter (15
+    degrees) or less against its true box; turned by more than r_negative_angle_filter (15) it is background.
+    Source: Ma et al. 2018.
+    """
+
+    boxes = Rotated
+    extra: ClassVar[dict[str, Any]] = {
+        "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2, 1), "r_positive_angle_filter": 15, "r_negative_angle_filter": 15
+    }  # fmt: skip

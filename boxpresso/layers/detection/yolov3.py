@@ -1,0 +1,137 @@
+"""Yolov3: the training loss of YOLOv3, for one feature map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+from .boxes import overlaps
+
+
+class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
+    """Bottom 0: a feature map (N, B (5 + num_class), H, W); for each of the B boxes at a place: x, y, width, height,
+    objectness, classes. Bottom 1: true boxes (N, ..., 5): label from 0, centre x, centre y, width, height, in parts of the
+    image; of an image those count that come before one of width 0.
+
+    Each number has an error. Of an objectness: sigmoid(o) - 1 for the box that is responsible for a true one, that is, of
+    the true centre's place and of the anchor with the same shape most nearly, if that anchor is in `mask`; 0 for boxes that
+    overlap a true one by more than thresh; sigmoid(o) for all others. Only responsible boxes have the others: of x and y
+    the distance of the sigmoids, of width and height that of the logarithms, times coord_scale * (2 - true area); of
+    classes sigmoid(c) - (1 for the label), times class_scale. top: the sum of the squared errors / N.
+
+    The gradient is that of darknet, not of this sum: error / N, the derivative of a cross entropy; with
+    use_logic_gradient, errors times the slope of the sigmoid, and the objectness' of responsible boxes times object_scale.
+    yolov3_param { num_class: 20 num: 5 anchors_scale: 32 object_scale: 1 class_scale: 1 coord_scale: 5 thresh: 0.2
+    use_logic_gradient: false biases.. mask.. }: biases are pairs (width, height) in pixels, anchors_scale the pixels per place.
+    Sources: Redmon and Farhadi 2018, MobileNet-YOLO's Caffe; there a second true box of the same place and anchor is pushed
+    away from its class, and one at the far border writes beyond the map.
+    """
+
+    kernels = Kernels("yolov3.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.p = self.param.yolov3_param
+        self.need(not p.use_focal_loss and p.iou_loss == p.MSE, "use_focal_loss and iou_loss are not known here")
+        self.anchors = np.array(p.biases, np.float64)
+        self.need(
+            len(self.anchors) % 2 == 0, f"biases must be pairs of width and height, got {len(self.anchors)} numbers"
+        )
+        self.anchors = self.anchors.reshape(-1, 2)
+        self.mask = list(p.mask)
+        self.need(len(self.mask) == p.num, f"mask must name num = {p.num} anchors, got {self.mask}")
+        self.need(
+            max(self.mask) < len(self.anchors), f"mask names anchor {max(self.mask)}, biases has {len(self.anchors)}"
+        )
+        self.error = Blob((), self.dtype, self.device)
+
+    def reshape(self, bottom, top) -> None:
+        self.images, channels, height, width = self.axes(bottom[0], 4)
+        wanted = self.p.num * (5 + self.p.num_class)
+        self.need(
+            channels == wanted, f"bottom 0 must have {wanted} channels for {self.p.num} boxes, got {bottom[0].shape}"
+        )
+        labels = bottom[1]
+        self.need(
+            labels.shape[:1] == (self.images,) and labels.count % (5 * max(1, self.images)) == 0,
+            f"bottom 1, the true boxes, must be ({self.images}, ..., 5), got {labels.shape}",
+        )
+        self.cells = np.array([width, height])
+        self.error.reshape(*bottom[0].shape)
+        top[0].reshape()
+
+    def forward(self, bottom, top) -> None:
+        shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
+        values = np.array(bottom[0].data).reshape(shape)
+        self.sigmoids(values)
+        error = np.zeros(shape, self.dtype)
+        if self.images:
+            truth = np.asarray(bottom[1].data).reshape(self.images, -1, 5)
+            for image, rows in enumerate(truth):
+                end = np.flatnonzero(rows[:, 3] == 0)
+                self.errors_of(values[image], rows[: end[0]] if len(end) else rows, error[image])
+        self.error.data[...] = error.reshape(self.error.shape)
+        top[0].data[...] = np.square(error, dtype=np.float64).sum() / max(1, self.images)
+        if self.p.use_logic_gradient:
+            slope = values * (1 - values)
+            slope[:, :, 2:4] = 1
+            self.error.data[...] = (error * slope).reshape(self.error.shape)
+
+    @staticmethod
+    def sigmoids(values: np.ndarray) -> None:
+        """Of all but width and height, in place."""
+        for part in (values[:, :, :2], values[:, :, 4:]):
+            part[...] = 1 / (1 + np.exp(-part))
+
+    def errors_of(self, values: np.ndarray, truth: np.ndarray, error: np.ndarray) -> None:
+        """The errors (B, 5 + classes, H, W) of one image, into `error`."""
+        p, cells = self.p, self.cells
+        pixels = cells * p.anchors_scale
+        error[:, 4] = values[:, 4]
+        if not len(truth):
+            return
+        labels = truth[:, 0].astype(int)
+        self.need(
+            ((labels >= 0) & (labels < p.num_class)).all(),
+            f"labels of true boxes must be from 0 to {p.num_class - 1}, got {truth[:, 0].min():g} to {truth[:, 0].max():g}",
+        )
+        place = np.stack(np.meshgrid(*map(np.arange, cells)), 0).astype(self.dtype)
+        mine = self.anchors[self.mask].astype(self.dtype)[:, :, None, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = (values[:, :2] + place) / cells[:, None, None]
+            half = np.exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
+            boxes = np.concatenate([centre - half, centre + half], 1).transpose(0, 2, 3, 1).reshape(-1, 4)
+            corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
+            most = overlaps(boxes, corners).max(1).reshape(len(values), *cells[::-1])
+        error[:, 4][most > p.thresh] = 0
+        sizes = np.concatenate([-self.anchors / pixels, self.anchors / pixels], 1) / 2
+        nearest = overlaps(np.concatenate([-truth[:, 3:], truth[:, 3:]], 1) / 2, sizes).argmax(1)
+        for row, label, anchor in zip(truth.astype(np.float64), labels, nearest):
+            if anchor in self.mask:
+                box = self.mask.index(anchor)
+                x, y = (int(k) for k in np.clip((row[1:3] * cells).astype(int), 0, cells - 1))
+                self.responsible(
+                    values[box, :, y, x], row, int(label), self.anchors[anchor], (x, y), error[box, :, y, x]
+                )
+
+    def responsible(self, values, truth, label: int, anchor, place, error) -> None:
+        """The errors (5 + classes,) of the box that is responsible for a true one."""
+        p, cells = self.p, self.cells
+        scale = p.coord_scale * (2 - truth[3] * truth[4])
+        error[:2] = scale * (values[:2] - (truth[1:3] * cells - place))
+        error[2:4] = scale * (values[2:4] - np.log(truth[3:] * cells * p.anchors_scale / anchor))
+        error[4] = (values[4] - 1) * (p.object_scale if p.use_logic_gradient else 1)
+        again = error[5:].any()  # another true box has it too: both labels are right
+        if not again:
+            error[5:] = p.class_scale * values[5:]
+        error[5 + label] = (1 if again else p.class_scale) * (values[5 + label] - 1)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
+        if propagate_down[0]:
+            self.kernels.yolo_backward(
+                bottom[0].count, self.error.data, top[0].diff, bottom[0].diff, 1 / max(1, self.images)
+            )
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0

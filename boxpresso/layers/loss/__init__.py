@@ -1,0 +1,4 @@
+"""Layers that compare a prediction with its target: losses and Accuracy.
+
+Read euclidean_loss.py first, then softmax_loss.py; normalized_sum.py is the sum and the normaliser that losses share.
+"""

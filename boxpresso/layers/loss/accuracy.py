@@ -1,0 +1,61 @@
+"""Accuracy: how often the label is among the best scores."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
+    """top 0 = the share of the labels that are among the top_k highest scores; top 1, of each class alone.
+
+    Bottom 0: scores, accuracy_param { top_k: 1 axis: 1 ignore_label } axis being theirs. Bottom 1: whole labels from 0,
+    one for each position of the other axes; those that are an ignore_label (it may be repeated) do not count. Of equal
+    scores the later channel is the higher. Top 1 has one number for each channel, 0 for a class without labels; top 0
+    is NaN when no label counts. No gradient. Source: Caffe, but a label that is no channel raises LayerError.
+    """
+
+    kernels = Kernels("accuracy.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.accuracy_param
+        self.need(not p.min_is_better, "accuracy_param: min_is_better of a fork is not supported; remove it")
+        self.need(p.top_k > 0, f"top_k must be at least 1, got {p.top_k}")
+        self.ignored = sorted(set(p.ignore_label))
+        self.ignored_table = self.device.table(self.ignored or [0])
+        self.result = self.device.empty((1,), self.dtype)
+
+    def reshape(self, bottom, top) -> None:
+        p, shape = self.param.accuracy_param, bottom[0].shape
+        axis = self.axis(bottom[0], p.axis)
+        outer, self.channels, self.inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+        self.positions = outer * self.inner
+        self.need(
+            bottom[1].count == self.positions,
+            f"scores of shape {shape} have {self.positions} labels beside axis {axis}, bottom 1 of shape "
+            f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
+        )
+        self.need(p.top_k <= self.channels, f"top_k {p.top_k} is more than the {self.channels} channels of {shape}")
+        top[0].reshape()
+        if len(top) > 1:
+            top[1].reshape(self.channels)
+        self.right = self.device.empty((max(1, self.positions),), np.int32)
+
+    def forward(self, bottom, top) -> None:
+        label, kernels = bottom[1].data, self.kernels
+        kernels.ranks(
+            self.positions, bottom[0].data, label, self.right, self.channels, self.inner,
+            self.param.accuracy_param.top_k, self.ignored_table, len(self.ignored),
+        )  # fmt: skip
+        kernels.share(1, self.right, top[0].data, self.result, self.positions)
+        if np.asarray(self.result)[0]:
+            at = int(np.argmax(np.asarray(self.right)[: self.positions] == -2))
+            seen = np.asarray(label).ravel()[at]
+            last = self.channels - 1
+            self.need(False, f"label {seen:g} at {at} is none of the {self.channels} channels, 0 to {last}")
+        if len(top) > 1:
+            kernels.share_of_class(self.channels, self.right, label, top[1].data, self.positions)

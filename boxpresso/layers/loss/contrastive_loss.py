@@ -1,0 +1,53 @@
+"""ContrastiveLoss: like pairs together, unlike pairs apart by a margin; for siamese networks."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+from .normalized_sum import KERNELS, Sum
+
+
+class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), loss=True):
+    """top = sum(y d^2 + (1 - y) max(margin - d, 0)^2) / (2 N), d the Euclidean distance of the pairs a and b.
+
+    contrastive_loss_param { margin: 1 legacy_version: false }. Bottoms: a and b, (N, C); y (N), 1 for like pairs and 0
+    for unlike ones. legacy_version: true has max(margin - d^2, 0) for unlike pairs. As in Caffe the gradient of an
+    unlike pair divides by d + 1e-4. Source: Caffe; Hadsell et al. 2006.
+    """
+
+    kernels, sum_kernels = Kernels("contrastive_loss.cu"), KERNELS
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.contrastive_loss_param
+        self.how = p.margin, int(p.legacy_version)
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
+        self.need(bottom[1].shape == shape, f"the pairs must have one shape, got {shape} and {bottom[1].shape}")
+        self.batch, self.length = shape[0], bottom[0].count // shape[0]
+        self.need(
+            bottom[2].count == self.batch,
+            f"bottom 2 must say of each of the {self.batch} pairs if it is alike, its shape is {bottom[2].shape}",
+        )
+        top[0].reshape()
+        self.sum = Sum(self, self.batch)
+        self.squares = self.device.empty((self.batch,), self.dtype)  # of the distances
+
+    def forward(self, bottom, top) -> None:
+        a, b, alike = (blob.data for blob in bottom)
+        self.kernels.distances(self.batch, a, b, self.squares, self.length)
+        self.kernels.pair_losses(self.sum.blocks, self.squares, alike, self.sum.partial, self.batch, *self.how)
+        self.sum.join(top[0].data, 2 * self.batch)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[2], "what pairs are alike has no gradient; set propagate_down: false for bottom 2")
+        data = [blob.data for blob in bottom]
+        for i, sign in ((0, 1.0), (1, -1.0)):
+            if propagate_down[i]:
+                self.kernels.pair_diffs(
+                    self.batch, *data, self.squares, top[0].diff, bottom[i].diff, self.length, *self.how, sign
+                )
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2

@@ -1,0 +1,36 @@
+"""EuclideanLoss: half the mean squared distance between two blobs."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True):
+    """top = sum((a - b)^2) / (2 N), N the first axis. Both bottoms get a gradient. Source: Caffe."""
+
+    kernels = Kernels("euclidean_loss.cu")
+
+    def reshape(self, bottom, top) -> None:
+        a, b = bottom
+        self.need(
+            a.shape[:1] == b.shape[:1] and a.count == b.count,
+            f"its bottoms must agree in their first axis and in size, got {a.shape} and {b.shape}",
+        )
+        self.batch = a.shape[0] if a.shape else 1
+        self.need(self.batch > 0, f"a loss over an empty batch (shape {a.shape}) has no value")
+        top[0].reshape()
+        self.partial = self.device.empty((self.batch,), self.dtype)
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.euclidean_rows(
+            self.batch, bottom[0].data, bottom[1].data, self.partial, bottom[0].count // self.batch
+        )
+        self.kernels.euclidean_total(1, self.partial, top[0].data, self.batch)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        for i, sign in ((0, 1.0), (1, -1.0)):
+            if propagate_down[i]:
+                self.kernels.euclidean_backward(
+                    bottom[i].count, bottom[0].data, bottom[1].data, top[0].diff, bottom[i].diff, sign / self.batch
+                )

@@ -1,0 +1,49 @@
+"""HingeLoss: one-against-all support vector machines."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+from .normalized_sum import KERNELS, Sum
+
+
+class HingeLoss(Layer, type="HingeLoss", bottoms=2, tops=(0, 1), loss=True):
+    """top = sum(max(0, margin - s x)^p) / N, s = 1 at a row's label and -1 elsewhere, p = 1 for L1 and 2 for L2.
+
+    hinge_loss_param { norm: L1 margin: 1 }; margin is a fork's. Bottom 0 holds scores (N, ...), what lies behind the
+    first axis being one row of channels; bottom 1 N whole labels, whose gradient, if it is asked for, is 0. Source:
+    Caffe, but a label that is no channel raises LayerError.
+    """
+
+    kernels, sum_kernels = Kernels("hinge_loss.cu"), KERNELS
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.hinge_loss_param
+        self.how = int(p.norm == p.L2), p.margin
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
+        self.batch, self.channels = shape[0], bottom[0].count // shape[0]
+        self.need(
+            bottom[1].count == self.batch,
+            f"needs a label for each of the {self.batch} rows of bottom 0, bottom 1 has the shape {bottom[1].shape}",
+        )
+        top[0].reshape()
+        self.sum = Sum(self, self.batch)
+
+    def forward(self, bottom, top) -> None:
+        data, partial = (bottom[0].data, bottom[1].data), self.sum.partial
+        self.kernels.hinges(self.sum.blocks, *data, partial, self.batch, self.channels, *self.how)
+        self.sum.join(top[0].data, self.batch)
+        self.sum.check_labels(data[1], self.channels)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[1]:
+            bottom[1].diff.fill(0)
+        if propagate_down[0]:
+            data = bottom[0].data, bottom[1].data
+            self.kernels.hinges_backward(self.batch, *data, top[0].diff, bottom[0].diff, self.channels, *self.how)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0

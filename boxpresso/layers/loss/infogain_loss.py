@@ -1,0 +1,97 @@
+"""InfogainLoss: the cross entropy with a matrix that says what each confusion of classes costs."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...device import Blob, Kernels
+from ...proto.binary import read_blob
+from ..core import Layer, softmax
+from .normalized_sum import KERNELS, Sum, divisor, normalization
+
+
+class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss=True):
+    """top = -sum(H[label, k] log(p[k])) over all positions and channels k, divided by a normaliser.
+
+    Two layers have this name. Plain: bottom 0 holds probabilities (N, ...), what lies behind the first axis being one
+    row of K channels, bottom 1 N labels, and N is the normaliser. With infogain_loss_param { axis } or a loss_param or
+    a second top, as in later Caffes: bottom 0 holds scores, the softmax along `axis` (1) is taken, bottom 1 has a label
+    for each position of the other axes, loss_param { ignore_label normalization: VALID } is SoftmaxWithLoss's, and a
+    second top takes the probabilities. H is bottom 2, K x K, or the blob in the file infogain_loss_param { source }.
+    Probabilities below 1e-20 count as that. Source: Caffe, but a label that is no channel raises LayerError.
+    """
+
+    kernels, sum_kernels, softmax_kernels = Kernels("infogain_loss.cu"), KERNELS, softmax.kernels
+
+    def setup(self, bottom, top) -> None:
+        p, loss = self.param.infogain_loss_param, self.param.loss_param
+        self.scores = p.HasField("axis") or self.param.HasField("loss_param") or len(top) > 1
+        self.mode = normalization(self, "VALID") if self.scores else "BATCH_SIZE"
+        self.ignored = int(loss.HasField("ignore_label")), loss.ignore_label
+        self.probability = Blob((), self.dtype, self.device)
+        self.table = Blob((), self.dtype, self.device)
+        if len(bottom) < 3:
+            self.need(p.source, "needs the matrix H: a third bottom, or infogain_loss_param { source: FILE }")
+            values = read_blob(p.source)
+            self.table.reshape(*values.shape)
+            self.table.data[...] = values
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        axis = self.axis(bottom[0], self.param.infogain_loss_param.axis) if self.scores else 1
+        self.need(shape, "bottom 0 must be (N, ...), got a single number")
+        outer, inner = prod(shape[:axis]), prod(shape[axis + 1 :]) if self.scores else 1
+        channels = shape[axis] if self.scores else prod(shape[1:])
+        self.need(self.scores or outer, f"a loss over an empty batch (shape {shape}) has no value")
+        self.need(channels > 0, f"bottom 0 of shape {shape} has no channels")
+        self.need(
+            bottom[1].count == outer * inner,
+            f"bottom 0 of shape {shape} needs {outer * inner} labels, bottom 1 has the shape {bottom[1].shape}",
+        )
+        table = bottom[2] if len(bottom) > 2 else self.table
+        self.need(
+            table.count == channels**2,
+            f"H must be {channels} x {channels}, a row for each label, got shape {table.shape}",
+        )
+        self.sizes = outer, channels, inner
+        top[0].reshape()
+        self.sum = Sum(self, outer * inner)
+        self.divisor = divisor(self, self.mode, outer * inner, outer)
+        self.row_sums = self.device.empty((channels,), self.dtype)
+        self.probability.reshape(*shape)
+        if len(top) > 1:
+            top[1].share_data(self.probability)
+            top[1].reshape(*shape)
+
+    def operands(self, bottom):
+        """The probabilities, the labels, the matrix."""
+        table = bottom[2] if len(bottom) > 2 else self.table
+        return (self.probability if self.scores else bottom[0]).data, bottom[1].data, table.data
+
+    def forward(self, bottom, top) -> None:
+        _, channels, inner = self.sizes
+        if self.scores and bottom[0].count:
+            softmax.forward(bottom[0].data, self.probability.data, *self.sizes)
+        probability, label, table = self.operands(bottom)
+        self.kernels.gains(
+            self.sum.blocks, probability, label, table, self.sum.partial, bottom[1].count, channels, inner,
+            *self.ignored,
+        )  # fmt: skip
+        self.sum.join(top[0].data, self.divisor)
+        self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not any(propagate_down[1:]), "labels and H have no gradient; set propagate_down: false for them")
+        if not propagate_down[0]:
+            return
+        outer, channels, inner = self.sizes
+        data, given = self.operands(bottom), (top[0].diff, self.sum.result)
+        sums = None
+        if self.scores:
+            sums = self.row_sums
+            self.kernels.sum_rows(channels, data[2], sums)
+        blocks = outer * channels if inner else 0
+        self.kernels.gains_backward(blocks, *data, sums, *given, bottom[0].diff, channels, inner, *self.ignored)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0

@@ -1,0 +1,58 @@
+"""SmoothL1Loss: the Huber loss of box regression, as Fast R-CNN and SSD have it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+PIECE = 4096  # terms that one block sums, as in smooth_l1_loss.cu
+
+
+class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True):
+    """top = sum(outside * f(inside * (a - b))) / N, f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere
+    |d| - 1 / (2 sigma^2).
+
+    Bottoms: a, b, and if given the weights inside and outside, all of N first and one size. smooth_l1_loss_param
+    { sigma: 1 }. a and b get a gradient, the weights are constants. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's
+    (two bottoms).
+    """
+
+    kernels = Kernels("smooth_l1_loss.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.smooth_l1_loss_param
+        self.need(p.sigma > 0, f"sigma must be above 0, got {p.sigma:g}")
+        self.sigma2 = p.sigma * p.sigma
+
+    def reshape(self, bottom, top) -> None:
+        first = bottom[0].shape
+        for i, blob in enumerate(bottom[1:], 1):
+            same = blob.count == bottom[0].count and blob.shape[:1] == first[:1]
+            self.need(same, f"bottom {i} must have bottom 0's shape {first}, got {blob.shape}")
+        top[0].reshape()
+        self.images = max(1, first[0] if first else 1)
+        self.blocks = -(-bottom[0].count // PIECE)
+        self.partial = self.device.empty((max(1, self.blocks),), np.float64)
+
+    @staticmethod
+    def operands(bottom) -> list:
+        return [blob.data for blob in bottom] + [None] * (4 - len(bottom))
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.smooth_l1_sums(self.blocks, *self.operands(bottom), self.partial, bottom[0].count, self.sigma2)
+        self.kernels.smooth_l1_total(1, self.partial, top[0].data, self.blocks, self.images)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        for i, sign in ((0, 1.0), (1, -1.0)):
+            if propagate_down[i]:
+                self.kernels.smooth_l1_backward(
+                    bottom[i].count, *self.operands(bottom), top[0].diff, bottom[i].diff, self.sigma2, sign, self.images
+                )
+        for blob, down in zip(bottom[2:], propagate_down[2:]):
+            if down:  # weights made by a layer over something that learns, as py-faster-rcnn's targets are
+                blob.diff.fill(0)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2

@@ -1,0 +1,68 @@
+"""SmoothL1LossOHEM: the Huber loss of box regression, and beside it the loss of each region."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 2), loss=True):
+    """top 0 = sum(f(weights * (a - b))) / normaliser, f(d) = d^2 / 2 where |d| < 1, elsewhere |d| - 1 / 2; top 1 (R, 1, H, W),
+    if given: the sum over the channels of each region, not normalised, and without a gradient.
+
+    Bottoms of one size (R, C, H, W): a, b, and if given the weights. loss_param { normalization: PRE_FIXED
+    pre_fixed_normalizer: 128 } divides by that number, FULL and VALID (the default) by R * H * W, BATCH_SIZE by R, NONE by
+    1. a and b get a gradient. Source: R-FCN's Caffe.
+    """
+
+    kernels = Kernels("smooth_l1_loss_ohem.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.loss_param
+        mode = p.NormalizationMode.Name(p.normalization)
+        if p.HasField("normalize") and not p.HasField("normalization"):
+            mode = "VALID" if p.normalize else "BATCH_SIZE"
+        self.mode, fixed = mode, p.pre_fixed_normalizer
+        self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
+
+    def reshape(self, bottom, top) -> None:
+        first = bottom[0].shape
+        for i, blob in enumerate(bottom[1:], 1):
+            same = blob.count == bottom[0].count and blob.shape[:1] == first[:1]
+            self.need(same, f"bottom {i} must have bottom 0's shape {first}, got {blob.shape}")
+        regions, channels, *rest = (*first, 1, 1, 1)[: max(4, len(first))]
+        self.shape = regions, channels, prod(rest)
+        top[0].reshape()
+        if len(top) > 1:
+            top[1].reshape(regions, 1, *rest)
+        full, fixed = regions * prod(rest), self.param.loss_param.pre_fixed_normalizer
+        divisor = {"FULL": full, "VALID": full, "BATCH_SIZE": regions, "NONE": 1, "PRE_FIXED": fixed}[self.mode]
+        self.divisor = divisor if self.mode == "PRE_FIXED" else max(1, divisor)
+        self.each = self.device.empty((full,), np.float64)
+
+    @staticmethod
+    def operands(bottom) -> list:
+        return [blob.data for blob in bottom] + [None] * (3 - len(bottom))
+
+    def forward(self, bottom, top) -> None:
+        regions, channels, inner = self.shape
+        self.kernels.ohem_sums(regions * inner, *self.operands(bottom), self.each, channels, inner)
+        self.kernels.ohem_total(1, self.each, top[0].data, regions * inner, self.divisor)
+        if len(top) > 1:
+            self.kernels.ohem_each(regions * inner, self.each, top[1].data)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if any(propagate_down[2:]):
+            bottom[2].diff.fill(0)  # weights are constants
+        for i, sign in ((0, 1.0), (1, -1.0)):
+            if propagate_down[i]:
+                self.kernels.ohem_backward(
+                    bottom[i].count, *self.operands(bottom), top[0].diff, bottom[i].diff, sign / self.divisor
+                )
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < 2

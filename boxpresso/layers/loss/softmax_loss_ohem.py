@@ -1,0 +1,82 @@
+"""SoftmaxWithLossOHEM: the cross entropy of labels and scores, and beside it the loss of each region."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer, softmax
+
+
+class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1, 3), loss=True):
+    """SoftmaxWithLoss with a third top: the loss of each label, not normalised and without a gradient, in bottom 1's shape.
+
+    Bottom 0: scores; softmax_param { axis: 1 }. Bottom 1: whole labels from 0, one for each position of the other axes. top 0:
+    the sum of -log(softmax(scores)[label]), at most -log(FLT_MIN) each, divided by a normaliser of 1 at least; top 1: the
+    probabilities. loss_param { ignore_label normalization: VALID pre_fixed_normalizer } as SoftmaxWithLoss has them.
+    Source: R-FCN's Caffe, which has it on GPUs alone; a label that is no channel raises LayerError.
+    """
+
+    kernels = Kernels("softmax_loss_ohem.cu")
+    softmax_kernels = softmax.kernels
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.loss_param
+        self.ignored = int(p.HasField("ignore_label")), p.ignore_label
+        mode = p.NormalizationMode.Name(p.normalization)
+        if p.HasField("normalize") and not p.HasField("normalization"):
+            mode = "VALID" if p.normalize else "BATCH_SIZE"
+        self.mode, fixed = mode, p.pre_fixed_normalizer
+        self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
+        self.probability = Blob((), self.dtype, self.device)
+        self.result = self.device.empty((2,), self.dtype)
+
+    def reshape(self, bottom, top) -> None:
+        shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
+        self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+        self.need(
+            bottom[1].count == outer * inner and channels > 0,
+            f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 has {bottom[1].shape}",
+        )
+        top[0].reshape()
+        self.probability.reshape(*shape)
+        if len(top) > 1:
+            top[1].share_data(self.probability)
+            top[1].reshape(*shape)
+        if len(top) > 2:
+            top[2].reshape(*bottom[1].shape)
+        fixed = self.param.loss_param.pre_fixed_normalizer
+        divisors = {"FULL": outer * inner, "VALID": 0, "BATCH_SIZE": outer, "NONE": 1, "PRE_FIXED": fixed}
+        self.divisor = divisors[self.mode]
+        self.each = self.device.empty((outer * inner,), self.dtype)
+
+    def forward(self, bottom, top) -> None:
+        outer, channels, inner = self.shape
+        probability, label = self.probability.data, bottom[1].data
+        if bottom[0].count:
+            softmax.forward(bottom[0].data, probability, *self.shape)
+        self.kernels.region_losses(outer * inner, probability, label, self.each, channels, inner, *self.ignored)
+        self.kernels.region_total(
+            1, self.each, label, top[0].data, self.result, outer * inner, channels, *self.ignored, self.divisor
+        )
+        if len(top) > 2:
+            top[2].data[...] = self.each.reshape(top[2].shape)
+        if np.asarray(self.result)[1]:
+            self.need(
+                False,
+                f"a label is none of the {channels} channels, 0 to {channels - 1}: {np.unique(np.asarray(label))}",
+            )
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
+        if propagate_down[0]:
+            outer, channels, inner = self.shape
+            self.kernels.region_diffs(
+                outer * inner, self.probability.data, bottom[1].data, top[0].diff, self.result, bottom[0].diff, channels,
+                inner, *self.ignored,
+            )  # fmt: skip
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0

@@ -1,0 +1,36 @@
+"""Axpy: a * x + y with an a for each channel, as squeeze-and-excitation networks need it."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Axpy(Layer, type="Axpy", bottoms=3, tops=1):
+    """top = a * x + y: bottom 0 is a, (N, C) or (N, C, 1, 1); bottoms 1 and 2 are x and y, (N, C, ...).
+
+    Source: SENet's Caffe; Hu et al. 2018.
+    """
+
+    kernels = Kernels("axpy.cu")
+
+    def reshape(self, bottom, top) -> None:
+        a, x, y = (blob.shape for blob in bottom)
+        self.need(len(x) > 1 and x == y, f"x and y must have one shape, (N, C, ...), got {x} and {y}")
+        self.need(a[:2] == x[:2] and prod(a[2:]) == 1, f"a must be {x[:2]}, a number for each channel, got shape {a}")
+        self.planes, self.size = x[0] * x[1], prod(x[2:])
+        top[0].reshape(*x)
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.axpy_forward(self.planes, *(blob.data for blob in bottom), top[0].data, self.size)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        (a, x, _), diff = (blob.data for blob in bottom), top[0].diff
+        if propagate_down[0]:
+            self.kernels.axpy_factors(self.planes, x, diff, bottom[0].diff, self.size)
+        if propagate_down[1]:
+            self.kernels.axpy_scaled(self.planes, a, diff, bottom[1].diff, self.size)
+        if propagate_down[2]:
+            bottom[2].diff[...] = diff

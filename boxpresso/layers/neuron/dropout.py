@@ -1,0 +1,55 @@
+"""Dropout: while training, a random part of the elements is zero."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
+    """TRAIN: an element is 0 with probability dropout_ratio, else x / (1 - dropout_ratio). TEST: top is bottom.
+
+    dropout_param { dropout_ratio: 0.5 }. Which elements are dropped depends on the layer's seed, the number of the
+    forward and the element's index alone: both devices and any number of threads drop the same. Of forks:
+    `scale_train: false` scales by 1 - dropout_ratio at TEST instead (Microsoft), `sample_weights_test: true` drops at
+    TEST too (SegNet), `random_seed` (NVIDIA). Source: Caffe; Srivastava et al. 2014.
+    """
+
+    kernels = Kernels("dropout.cu")
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.dropout_param
+        ratio = param.dropout_ratio
+        self.need(0 <= ratio < 1, f"dropout_ratio must be from 0 to below 1, got {ratio:g}")
+        self.need(not param.sqrt_scale, "sqrt_scale: true is not supported; remove it and scale by a Power layer")
+        self.drops = ratio > 0 and (self.phase == "TRAIN" or param.sample_weights_test)
+        if self.drops:
+            self.scale = 1 / (1 - ratio) if param.scale_train else 1.0
+        else:
+            self.scale = 1.0 if param.scale_train or self.phase == "TRAIN" else 1 - ratio
+        self.identity = not self.drops and self.scale == 1
+        self.threshold = min(round(ratio * 2**32), 2**32 - 1)
+        self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
+
+    def reshape(self, bottom, top) -> None:
+        if top[0] is bottom[0]:
+            return
+        if self.identity:
+            top[0].share(bottom[0])
+        else:
+            top[0].reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top) -> None:
+        self.pass_number = (self.pass_number + 1) % 2**32
+        self.pass_on(bottom[0].data, top[0].data)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            self.pass_on(top[0].diff, bottom[0].diff)
+
+    def pass_on(self, source, target) -> None:
+        """Data upwards or gradients downwards: the same elements pass, at the same scale."""
+        if self.drops:
+            self.kernels.dropout(source.size, source, target, self.key, self.pass_number, self.threshold, self.scale)
+        elif not self.identity:
+            self.kernels.dropout_scale(source.size, source, target, self.scale)

@@ -1,0 +1,97 @@
+"""Eltwise: the sum, product or maximum of blobs of one shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+
+class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
+    """top = sum(coeff[i] * bottom[i]), or the product, or the maximum of all bottoms, element by element.
+
+    eltwise_param { operation: SUM coeff: 1 coeff: -1 stable_prod_grad: true }: PROD, SUM or MAX; one coeff for each
+    bottom, or none for 1. Of equal elements in MAX, bottom 1 wins over bottom 0, and both over later ones. The
+    gradient of PROD is the product of the other bottoms, or with stable_prod_grad: false the quotient top / bottom,
+    which is NaN at 0. Every operation works in place of bottom 0, for which PROD keeps a copy. Source: Caffe, whose
+    SUM in place loses bottom 0.
+    """
+
+    kernels = Kernels("eltwise.cu")
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.eltwise_param
+        self.operation = param.EltwiseOp.Name(param.operation)
+        self.need(
+            self.operation in ("PROD", "SUM", "MAX"), f"operation {self.operation} is not one of PROD, SUM and MAX"
+        )
+        given = list(param.coeff)
+        self.need(
+            len(given) in (0, len(bottom)),
+            f"give one coeff for each of the {len(bottom)} bottoms, or none; got {given}",
+        )
+        self.need(not (given and self.operation == "PROD"), f"coeff is for SUM, operation PROD takes none; got {given}")
+        self.coeff = given or [1.0] * len(bottom)
+        self.in_place_now = top[0] is bottom[0]
+        self.need(all(blob is not top[0] for blob in bottom[1:]), "in place, the top must be the first bottom")
+        self.winner = Blob((), np.int32, self.device)  # of MAX: which bottom it was
+        self.first = Blob((), self.dtype, self.device) if self.in_place_now else bottom[0]  # of PROD
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        for i, blob in enumerate(bottom):
+            self.need(
+                without_ones(blob.shape) == without_ones(shape),
+                f"bottom {i} has shape {blob.shape}, bottom 0 has {shape}; they must be equal",
+            )
+        top[0].reshape(*shape)
+        if self.operation == "MAX":
+            self.winner.reshape(*shape)
+        elif self.operation == "PROD":
+            self.first.reshape(*shape)
+
+    def forward(self, bottom, top) -> None:
+        count, made, (first, second, *rest) = top[0].count, top[0].data, [blob.data for blob in bottom]
+        if self.operation == "SUM":
+            self.kernels.eltwise_sum(count, first, second, made, *self.coeff[:2])
+            for more, coeff in zip(rest, self.coeff[2:], strict=True):
+                self.kernels.eltwise_sum(count, made, more, made, 1.0, coeff)
+        elif self.operation == "PROD":
+            if self.in_place_now:
+                self.first.data[...] = first
+            self.kernels.eltwise_product(count, first, second, made)
+            for more in rest:
+                self.kernels.eltwise_product(count, made, more, made)
+        else:
+            self.kernels.eltwise_max(count, first, second, made, self.winner.data)
+            for index, more in enumerate(rest, 2):
+                self.kernels.eltwise_max_next(count, more, made, self.winner.data, index)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        count, upstream = top[0].count, top[0].diff
+        for i in reversed(range(len(bottom))):  # bottom 0 last: in place its diff is the top's
+            if not propagate_down[i]:
+                continue
+            if self.operation == "SUM":
+                self.kernels.eltwise_scale(count, upstream, bottom[i].diff, self.coeff[i])
+            elif self.operation == "MAX":
+                self.kernels.eltwise_max_backward(count, upstream, self.winner.data, bottom[i].diff, i)
+            else:
+                self.product_backward(i, top, bottom)
+
+    def product_backward(self, i: int, top, bottom) -> None:
+        count, made = top[0].count, bottom[i].diff
+        factors = [self.first.data, *(blob.data for blob in bottom[1:])]
+        if not self.param.eltwise_param.stable_prod_grad:
+            self.kernels.eltwise_quotient(count, top[0].diff, top[0].data, factors[i], made)
+            return
+        del factors[i]
+        self.kernels.eltwise_product(count, top[0].diff, factors[0], made)
+        for more in factors[1:]:
+            self.kernels.eltwise_product(count, made, more, made)
+
+
+def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without trailing axes of size 1, by which legacy 4-D blobs differ: (R, 1, 1, 1) adds to (R,)."""
+    return shape[: max((i + 1 for i, size in enumerate(shape) if size != 1), default=0)]

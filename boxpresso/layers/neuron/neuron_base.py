@@ -1,0 +1,47 @@
+"""Neuron: the base of layers that work element by element and whose gradient may ask for their input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...device.blob import Blob
+from ...device.kernel import Kernel, Kernels
+from ..core.layer import Layer
+
+
+class Neuron(Layer):
+    """One forward kernel (n, bottom, top, *numbers) and one backward (n, place, top_diff, bottom_diff, *numbers).
+
+    The kernels are named after the file: `elu_forward` and `elu_backward` of elu.cu. `place` is the bottom, of which a
+    layer in place keeps a copy; with `from_top` it is the top.
+    """
+
+    kernels: Kernels
+    from_top = False
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.keeps = top[0] is bottom[0] and not self.from_top
+        self.kept = Blob((), self.dtype, self.device)
+        self.numbers = self.read()
+
+    def read(self) -> tuple[float, ...]:
+        """The checked parameters, as the kernels take them."""
+        return ()
+
+    def kernel(self, verb: str) -> Kernel:
+        return getattr(self.kernels, f"{self.kernels.path.stem}_{verb}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        top[0].reshape(*bottom[0].shape)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.keeps:
+            self.kept.reshape(*bottom[0].shape)
+            self.kept.data[...] = bottom[0].data
+        self.kernel("forward")(top[0].count, bottom[0].data, top[0].data, *self.numbers)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        if propagate_down[0]:
+            place: Any = top[0] if self.from_top else self.kept if self.keeps else bottom[0]
+            self.kernel("backward")(top[0].count, place.data, top[0].diff, bottom[0].diff, *self.numbers)

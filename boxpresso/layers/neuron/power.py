@@ -1,0 +1,50 @@
+"""Power: a line of the input, raised to a power."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+
+class Power(Layer, type="Power", bottoms=1, tops=1, in_place=True):
+    """top = (shift + scale * x) ^ power, element by element.
+
+    power_param { power: 1 scale: 1 shift: 0 }. With scale 0 or power 0 the input is not looked at, NaN included: the
+    top is shift ^ power (1 for power 0) and the gradient 0. Source: Caffe, whose gradient in place is wrong (it has
+    overwritten the top's diff and data before it reads them) and without that NaN where shift + scale * x is 0.
+    """
+
+    kernels = Kernels("power.cu")
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.power_param
+        self.line = param.power, param.scale, param.shift
+        self.constant = param.power * param.scale == 0
+        # The gradient of a curve depends on the place, which a layer in place must then remember.
+        self.remembers = top[0] is bottom[0] and not self.constant and param.power != 1
+        self.place = Blob((), self.dtype, self.device) if self.remembers else bottom[0]
+
+    def reshape(self, bottom, top) -> None:
+        top[0].reshape(*bottom[0].shape)
+        if self.remembers:
+            self.place.reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top) -> None:
+        power, _, shift = self.line
+        if self.constant:
+            with np.errstate(all="ignore"):  # 0 ^ -1 is infinity and (-1) ^ 0.5 NaN, as C has it
+                top[0].data.fill(float(np.power(np.float64(shift), power)) if power else 1.0)
+            return
+        if self.remembers:
+            self.place.data[...] = bottom[0].data
+        self.kernels.power_forward(top[0].count, bottom[0].data, top[0].data, *self.line)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not propagate_down[0]:
+            return
+        if self.constant:
+            bottom[0].diff.fill(0)
+        else:
+            self.kernels.power_backward(top[0].count, self.place.data, top[0].diff, bottom[0].diff, *self.line)

@@ -1,0 +1,56 @@
+"""PReLU: the rectifier with a learned slope below zero."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+
+class PReLU(Layer, type="PReLU", bottoms=1, tops=1, in_place=True):
+    """top = max(x, 0) + a * min(x, 0), with a slope `a` for each channel, or one for all.
+
+    prelu_param { channel_shared: false filler { type: "constant" value: 0.25 } }. The bottom is (N, C, ...), the
+    parameter (C) or (). In place the layer keeps a copy of its input for backward. Source: Caffe; He et al. 2015.
+    """
+
+    kernels = Kernels("prelu.cu")
+
+    def setup(self, bottom, top) -> None:
+        self.in_place_now = top[0] is bottom[0]
+        self.place = Blob((), self.dtype, self.device) if self.in_place_now else bottom[0]
+        self.sums = Blob((), self.dtype, self.device)
+        self.reshape(bottom, top)  # makes the parameter
+
+    def reshape(self, bottom, top) -> None:
+        shape, param = bottom[0].shape, self.param.prelu_param
+        self.need(len(shape) >= 2, f"the bottom must have a channel axis, (N, C, ...), got shape {shape}")
+        slopes = () if param.channel_shared else (shape[1],)
+        filled = {"filler": param.filler} if param.HasField("filler") else {"value": 0.25}
+        self.slope = self.parameter(0, slopes, **filled)
+        self.images, self.channels, self.size = shape[0], shape[1], prod(shape[2:])
+        top[0].reshape(*shape)
+        self.place.reshape(*shape)
+        self.sums.reshape(self.channels)
+
+    def forward(self, bottom, top) -> None:
+        if self.in_place_now:
+            self.place.data[...] = bottom[0].data
+        self.kernels.prelu_forward(
+            self.images * self.channels, bottom[0].data, self.slope.data, top[0].data, *self.layout()
+        )
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        place = self.place.data
+        if self.param_propagate_down[0] and bottom[0].count:  # before bottom.diff, which in place overwrites top.diff
+            sums = self.sums.data
+            self.kernels.prelu_slope_sums(self.channels, place, top[0].diff, sums, self.images, self.size)
+            self.kernels.prelu_slope_diff(self.slope.count, sums, self.slope.diff, self.channels)
+        if propagate_down[0]:
+            self.kernels.prelu_backward(
+                self.images * self.channels, place, self.slope.data, top[0].diff, bottom[0].diff, *self.layout()
+            )
+
+    def layout(self) -> tuple[int, int, bool]:
+        return self.channels, self.size, self.slope.shape == ()

@@ -1,0 +1,41 @@
+"""ReLU: max(x, 0), or leaky with a slope below zero, or with a ceiling, as ReLU6 has."""
+
+from __future__ import annotations
+
+from math import inf
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class ReLU(Layer, type=("ReLU", "ReLU6"), bottoms=1, tops=1, in_place=True):
+    """top = min(max(x, 0) + negative_slope * min(x, 0), ceiling), element by element.
+
+    relu_param { negative_slope: 0 }; ReLU6 reads relu6_param, or relu_param, and its ceiling is 6. Forks give ReLU a
+    ceiling too: `relu6: true` is 6, `maximum` and `upper_limit` are it when above 0. The gradient is negative_slope at
+    0 and 0 at the ceiling. Source: Caffe, MobileNet-YOLO's and Synopsys's; Nair and Hinton 2010.
+    """
+
+    kernels = Kernels("relu.cu")
+
+    def setup(self, bottom, top) -> None:
+        six = self.param.type.lower() == "relu6"
+        param = self.param.relu6_param if six and self.param.HasField("relu6_param") else self.param.relu_param
+        self.need(param.minimum == 0, f"minimum {param.minimum} is not supported: the least value is 0, or the slope's")
+        ceilings = [v for v in (6.0 * (six or param.relu6), param.maximum, param.upper_limit) if v > 0]
+        self.limits = param.negative_slope, min(ceilings, default=inf)
+
+    def reshape(self, bottom, top) -> None:
+        top[0].reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.relu_forward(top[0].count, bottom[0].data, top[0].data, *self.limits)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            # In place the bottom is the top. For slopes from 0 on, the sign of the top decides just as well.
+            self.need(
+                top[0] is not bottom[0] or self.limits[0] >= 0,
+                f"in place, a negative_slope below 0, {self.limits[0]}, leaves no way back; give it a top of its own",
+            )
+            self.kernels.relu_backward(top[0].count, bottom[0].data, top[0].diff, bottom[0].diff, *self.limits)

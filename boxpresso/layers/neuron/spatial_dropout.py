@@ -1,0 +1,56 @@
+"""SpatialDropout: while training, random channels of each image are zero."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...device import Kernels
+from ..core import Layer
+from ..core.param_str import settings
+
+
+class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=True):
+    """TRAIN: a channel of an image is 0 with probability p, else x / (1 - p). TEST: top is bottom. Bottom: (N, C, ...).
+
+    spatial_dropout_param { dropout_ratio: 0.5 }, or as ENet's spatial_dropout SpatialDropoutLayer by param_str: 'p', and
+    'phase', TRAIN or TEST, in place of the net's. Which channels are dropped depends on the layer's seed and the number of
+    the forward alone, on both devices. Source: Tompson et al. 2015; ENet's Python layer.
+    """
+
+    kernels = Kernels("spatial_dropout.cu")
+
+    def setup(self, bottom, top) -> None:
+        s = settings(self, {"p": self.param.spatial_dropout_param.dropout_ratio, "phase": self.phase})
+        try:
+            ratio = float(s["p"])
+        except (TypeError, ValueError):
+            ratio = -1
+        self.need(0 <= ratio < 1, f"p, the part that is dropped, must be from 0 to below 1, got {s['p']!r}")
+        self.need(s["phase"] in ("TRAIN", "TEST"), f"phase must be TRAIN or TEST, got {s['phase']!r}")
+        self.need(
+            self.param.spatial_dropout_param.dropout_scale == 1, "dropout_scale is not known here; use a Scale layer"
+        )
+        self.drops = ratio > 0 and s["phase"] == "TRAIN"
+        self.scale, self.threshold = 1 / (1 - ratio), min(round(ratio * 2**32), 2**32 - 1)
+        self.key = int(self.rng.integers(2**32))
+
+    def reshape(self, bottom, top) -> None:
+        self.need(len(bottom[0].shape) >= 2, f"bottom must have 2 axes or more, got {bottom[0].shape}")
+        if top[0] is not bottom[0]:
+            top[0].reshape(*bottom[0].shape) if self.drops else top[0].share(bottom[0])
+        self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
+
+    def forward(self, bottom, top) -> None:
+        self.pass_number = (self.pass_number + 1) % 2**32
+        self.pass_on(bottom[0].data, top[0].data)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            self.pass_on(top[0].diff, bottom[0].diff)
+
+    def pass_on(self, source, target) -> None:
+        """Data upwards or gradients downwards: the same channels pass, at the same scale."""
+        if self.drops and self.inner:
+            self.kernels.spatial_dropout(
+                self.planes, source, target, self.inner, self.key, self.pass_number, self.threshold, self.scale
+            )

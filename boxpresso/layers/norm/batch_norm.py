@@ -1,0 +1,107 @@
+"""BatchNorm: zero mean and unit variance for each channel."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob
+from ..core import Layer
+from .batch_norm_kernels import kernels as batch_norm_kernels
+
+
+class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
+    """top = (bottom - mean) / sqrt(variance + eps), for each channel (axis 1).
+
+    batch_norm_param { use_global_stats moving_average_fraction: 0.999 eps: 1e-5 }. use_global_stats, the default
+    at TEST, takes the recorded statistics; otherwise the batch's are taken and recorded. Parameters: the sums of the
+    means and of the unbiased variances, (C), and what to divide them by, (1); none of them learns.
+
+    scale_bias: true, scale_filler or bias_filler give NVCaffe's five: a learned scale, 1 at first, and bias, 0 at
+    first, follow, the statistics are plain running averages, and eps is 1e-5 at least. Sources: Caffe, NVCaffe; Ioffe
+    and Szegedy 2015.
+    """
+
+    kernels = batch_norm_kernels
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.batch_norm_param
+        for fork in ("disable_mean", "disable_variance", "icnet", "relu", "fused_relu", "use_alpha_beta"):
+            self.need(not getattr(p, fork), f"batch_norm_param: {fork} of a fork is not supported; remove it")
+        self.need(p.add_eps_before_sqrt, "batch_norm_param: add_eps_before_sqrt: false of a fork is not supported")
+        self.need(p.eps >= 0, f"eps must not be negative, got {p.eps}")
+        self.running = p.use_global_stats if p.HasField("use_global_stats") else self.phase == "TEST"
+        self.five = p.scale_bias or p.HasField("scale_filler") or p.HasField("bias_filler")
+        self.eps = max(p.eps, 1e-5) if self.five else p.eps
+        self.normal = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
+        self.need(len(bottom[0].shape) > 0, "its bottom must have one axis at least, got a single number")
+        channels = self.channels(bottom[0])
+        for i, shape in enumerate([(channels,), (channels,), (1,)]):
+            self.parameter(i, shape, value=0)
+        if self.five:
+            for i, name, value in ((3, "scale_filler", 1), (4, "bias_filler", 0)):
+                filler = getattr(p, name) if p.HasField(name) else None
+                self.parameter(i, (channels,), filler, value if filler is None else None)
+        while len(self.param.param) < len(self.blobs):
+            self.param.param.add()
+        for i in range(3):  # statistics are recorded, not learned, whatever the prototxt says
+            self.param.param[i].lr_mult = self.param.param[i].decay_mult = 0
+            self.param_propagate_down[i] = False
+
+    @staticmethod
+    def channels(blob) -> int:
+        return blob.shape[1] if len(blob.shape) > 1 else 1
+
+    def reshape(self, bottom, top) -> None:
+        shape, channels = bottom[0].shape, self.channels(bottom[0])
+        self.parameter(0, (channels,))
+        top[0].reshape(*shape)
+        self.images: int = shape[0] if len(shape) > 1 else 1
+        self.size: int = prod(shape[2:]) if len(shape) > 1 else shape[0]
+        self.planes = self.images * channels if self.size else 0
+        self.stats = [self.device.empty((channels,), self.dtype) for _ in range(4)]
+        self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
+
+    def forward(self, bottom, top) -> None:
+        if not self.planes:
+            return
+        x, (mean, inverse, *_), kernels = bottom[0].data, self.stats, self.kernels
+        sums, squares, factor = (blob.data for blob in self.blobs[:3])
+        channels = len(sums)
+        if self.running:
+            kernels.running_stats(channels, sums, squares, factor, self.eps, mean, inverse)
+        else:
+            fraction, average = self.param.batch_norm_param.moving_average_fraction, int(self.five)
+            kernels.batch_sums(self.planes, x, self.partial, channels, self.size)
+            kernels.batch_stats(
+                channels, x, self.partial, self.images, self.size, self.eps, fraction, average, factor, mean, inverse,
+                sums, squares,
+            )  # fmt: skip
+            kernels.count_batch(1, factor, fraction, average)
+        normal = None
+        if bottom[0] is top[0] and (self.five or not self.running):
+            self.normal.reshape(*bottom[0].shape)
+            normal = self.normal.data
+        scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
+        kernels.normalise(self.planes, x, mean, inverse, scale, bias, top[0].data, normal, channels, self.size)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not self.planes:
+            return
+        diff, x, (mean, inverse, sum_mean, dot_mean) = top[0].diff, bottom[0].data, self.stats
+        normal = self.normal.data if bottom[0] is top[0] and (self.five or not self.running) else None
+        scale = self.blobs[3].data if self.five else None
+        learning = self.five and any(self.param_propagate_down[3:])
+        if learning or not self.running:
+            channels = len(mean)
+            self.kernels.diff_sums(self.planes, diff, x, normal, mean, inverse, self.partial, channels, self.size)
+            wanted = [self.blobs[i].diff if self.five and self.param_propagate_down[i] else None for i in (3, 4)]
+            self.kernels.join_diff_sums(channels, self.partial, self.images, self.size, sum_mean, dot_mean, *wanted)
+        if propagate_down[0] and self.running:
+            self.kernels.running_diff(self.planes, diff, inverse, scale, bottom[0].diff, len(mean), self.size)
+        elif propagate_down[0]:
+            self.kernels.batch_diff(
+                self.planes, diff, x, normal, mean, inverse, scale, sum_mean, dot_mean, bottom[0].diff, len(mean),
+                self.size,
+            )  # fmt: skip

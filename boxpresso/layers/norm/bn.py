@@ -1,0 +1,123 @@
+"""BN: batch normalisation with its own scale and shift, of PSPNet, ICNet, SegNet and ENet."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob
+from ..core import Layer
+from .batch_norm_kernels import kernels as batch_norm_kernels
+
+OLDER = {"var_eps", "moving_average", "decay", "axis", "across_spatial", "sync_forward", "icnet"}
+SEGNET = {"scale_filler", "shift_filler", "bn_mode"}
+
+
+class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
+    """top = scale * (bottom - mean) / sqrt(variance + eps) + shift, for each channel (axis 1).
+
+    Two layers have this name; their fields tell them apart.
+
+    bn_param { slope_filler {} bias_filler {} momentum: 0.9 eps: 1e-5 frozen: false }, PSPNet's and ICNet's: TRAIN takes
+    the batch's statistics and keeps running averages, average = momentum * average + (1 - momentum) * batch; TEST and
+    frozen take these. Four parameters (1, C): scale, shift, mean, variance; the last two are recorded, not learned, and
+    frozen keeps all of them.
+
+    bn_param { scale_filler {} shift_filler {} bn_mode: LEARN }, SegNet's and ENet's: LEARN takes the batch's statistics
+    (eps is 1e-9), in either phase; INFERENCE none at all, top = scale * bottom + shift. Two parameters (1, C, 1, 1). A
+    second and third top take the batch's mean and variance.
+
+    Without fillers the scale is 1 and the shift 0. Sources: yjxiong's Caffe; caffe-segnet; Ioffe and Szegedy 2015.
+    """
+
+    kernels = batch_norm_kernels
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.bn_param
+        given = {field.name for field, _ in p.ListFields()}
+        for name in sorted(given & OLDER):
+            self.need(False, f"bn_param: {name}, of a third BN layer, is not supported; remove it")
+        self.segnet = bool(given & SEGNET)
+        both = given & {"slope_filler", "bias_filler", "momentum", "eps", "frozen"} if self.segnet else ()
+        self.need(not both, f"bn_param has fields of two layers: {sorted(given)}; keep PSPNet's or SegNet's")
+        self.need(len(top) == 1 or self.segnet, "more than one top is for a BN with bn_mode")
+        self.need(p.eps >= 0, f"eps must not be negative, got {p.eps:g}")
+        if self.segnet:
+            self.plain, self.running, self.eps = p.bn_mode == p.INFERENCE, p.bn_mode == p.INFERENCE, 1e-9
+            self.need(len(top) == 1 or not self.plain, "bn_mode: INFERENCE has no statistics for a second top")
+        else:
+            self.plain, self.running, self.eps = False, p.frozen or self.phase == "TEST", p.eps
+        self.kept = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
+        self.make_parameters(bottom)
+        while len(self.param.param) < len(self.blobs):
+            self.param.param.add()
+        for i in range(len(self.blobs)):  # statistics are recorded, not learned, whatever the prototxt says
+            if i > 1 or p.frozen:
+                self.param.param[i].lr_mult = self.param.param[i].decay_mult = 0
+                self.param_propagate_down[i] = False
+
+    def make_parameters(self, bottom) -> None:
+        p, shape = self.param.bn_param, bottom[0].shape
+        self.need(len(shape) > 1, f"its bottom must be (N, C, ...), got shape {shape}")
+        form = (1, shape[1], 1, 1) if self.segnet else (1, shape[1])
+        names = ("scale_filler", "shift_filler") if self.segnet else ("slope_filler", "bias_filler")
+        for i, name in enumerate(names):
+            filler = getattr(p, name) if p.HasField(name) else None
+            self.parameter(i, form, filler, 1 - i if filler is None else None)
+        if not self.segnet:
+            self.parameter(2, form, value=0)
+            self.parameter(3, form, value=int(p.frozen))
+
+    def reshape(self, bottom, top) -> None:
+        self.make_parameters(bottom)
+        shape = bottom[0].shape
+        top[0].reshape(*shape)
+        for blob in top[1:]:
+            blob.reshape(1, shape[1], 1, 1)
+        self.images, self.channels, self.size = shape[0], shape[1], prod(shape[2:])
+        self.planes = self.images * self.channels if self.size else 0
+        self.mean, self.inverse, *self.means = (self.device.empty((self.channels,), self.dtype) for _ in range(4))
+        if self.plain:
+            self.mean.fill(0)
+            self.inverse.fill(1)
+        self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
+
+    def forward(self, bottom, top) -> None:
+        if not self.planes:
+            return
+        x, mean, inverse = bottom[0].data, self.mean, self.inverse
+        if not self.running:
+            p, averages = self.param.bn_param, [blob.data for blob in self.blobs[2:]] or [None, None]
+            tops = [blob.data for blob in top[1:]] + [None] * (3 - len(top))
+            self.kernels.batch_sums(self.planes, x, self.partial, self.channels, self.size)
+            self.kernels.batch_moments(
+                self.channels, x, self.partial, self.images, self.size, self.eps, p.momentum, mean, inverse, *averages,
+                *tops,
+            )  # fmt: skip
+        elif not self.plain:
+            self.kernels.kept_moments(self.channels, *(b.data for b in self.blobs[2:]), self.eps, mean, inverse)
+        kept = None
+        if bottom[0] is top[0]:
+            self.kept.reshape(*bottom[0].shape)
+            kept = self.kept.data
+        scale, shift = (blob.data for blob in self.blobs[:2])
+        self.kernels.normalise(
+            self.planes, x, mean, inverse, scale, shift, top[0].data, kept, self.channels, self.size
+        )
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not self.planes:
+            return
+        diff, x, sizes = top[0].diff, bottom[0].data, (self.channels, self.size)
+        kept, scale = self.kept.data if bottom[0] is top[0] else None, self.blobs[0].data
+        if any(self.param_propagate_down) or not self.running:
+            self.kernels.diff_sums(self.planes, diff, x, kept, self.mean, self.inverse, self.partial, *sizes)
+            wanted = [b.diff if down else None for b, down in zip(self.blobs[:2], self.param_propagate_down)]
+            self.kernels.join_diff_sums(self.channels, self.partial, self.images, self.size, *self.means, *wanted)
+        if propagate_down[0] and self.running:
+            self.kernels.running_diff(self.planes, diff, self.inverse, scale, bottom[0].diff, *sizes)
+        elif propagate_down[0]:
+            self.kernels.batch_diff(
+                self.planes, diff, x, kept, self.mean, self.inverse, scale, *self.means, bottom[0].diff, *sizes
+            )

@@ -1,0 +1,54 @@
+"""LRN: local response normalisation, of AlexNet and GoogLeNet."""
+
+from __future__ import annotations
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+PIECE = 256  # positions that one block does, as in lrn.cu
+
+
+class LRN(Layer, type="LRN", bottoms=1, tops=1):
+    """top = x / (k + alpha / n * sum(x^2))^beta, the sum over a window of n elements around x, zero outside the blob.
+
+    lrn_param { local_size: 5 alpha: 1 beta: 0.75 k: 1 norm_region: ACROSS_CHANNELS }. ACROSS_CHANNELS: the window is
+    local_size channels, and so is n. WITHIN_CHANNEL: local_size x local_size positions, n their number, and k is 1
+    whatever it says. Source: Caffe; Krizhevsky et al. 2012.
+    """
+
+    kernels = Kernels("lrn.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.lrn_param
+        self.need(p.local_size % 2 == 1, f"local_size must be odd, got {p.local_size}")
+        self.need(p.fuse_type == p.UNFUSED, "lrn_param: fuse_type of a fork is not supported; add a Pooling layer")
+        self.across = p.norm_region == p.ACROSS_CHANNELS
+        self.half, self.beta, self.k = p.local_size // 2, p.beta, p.k if self.across else 1.0
+        self.by = p.alpha / (p.local_size if self.across else p.local_size**2)
+        self.scale, self.ratio = Blob((), self.dtype, self.device), Blob((), self.dtype, self.device)
+
+    def reshape(self, bottom, top) -> None:
+        images, channels, height, width = self.axes(bottom[0], 4)
+        top[0].reshape(*bottom[0].shape)
+        self.scale.reshape(*bottom[0].shape)
+        self.ratio.reshape(*bottom[0].shape)
+        if self.across:
+            pieces = -(-height * width // PIECE)
+            self.blocks = images * pieces
+            self.shape: tuple[int, ...] = (channels, height * width, pieces, self.half)
+        else:
+            self.blocks, self.shape = images * channels * height, (height, width, self.half)
+
+    def forward(self, bottom, top) -> None:
+        x, scale = bottom[0].data, self.scale.data
+        scales = self.kernels.scales_across if self.across else self.kernels.scales_within
+        scales(self.blocks, x, scale, *self.shape, self.by, self.k)
+        self.kernels.lrn_forward(bottom[0].count, x, scale, top[0].data, self.beta)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not propagate_down[0]:
+            return
+        x, scale, diff, ratio = bottom[0].data, self.scale.data, top[0].diff, self.ratio.data
+        self.kernels.ratios(bottom[0].count, x, scale, diff, ratio, self.beta)
+        gradient = self.kernels.across_backward if self.across else self.kernels.within_backward
+        gradient(self.blocks, x, scale, diff, ratio, bottom[0].diff, *self.shape, self.by, self.beta)

@@ -1,0 +1,83 @@
+"""Normalize: SSD's L2 normalisation with a learned scale, over its conv4_3."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+PIECE = 256  # positions that one block does, as in normalize.cu
+
+
+class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
+    """top = scale * bottom / sqrt(sum(bottom^2) + eps), the sum over the channels of each position, or with
+    across_spatial over the whole image.
+
+    norm_param { across_spatial: true channel_shared: true scale_filler { value: 1 } eps: 1e-10 }. The learned scale is
+    one number, or with `channel_shared: false` one for each channel. As in Caffe, the bottom's gradient is scaled after
+    it was projected: where the scales of channels differ it is not quite the true one. Source: SSD's Caffe; ParseNet,
+    Liu et al. 2015.
+    """
+
+    kernels = Kernels("normalize.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.norm_param
+        for fork in ("fix_gradient", "bp_norm"):
+            self.need(not getattr(p, fork), f"norm_param: {fork} of a fork is not supported; remove it")
+        plain = p.normalize_type == "L2" and p.coeff == 1 and p.add_eps_before_sqrt
+        self.need(plain, "norm_param: normalize_type, coeff and add_eps_before_sqrt of forks are not supported")
+        self.need(p.eps >= 0, f"eps must not be negative, got {p.eps:g}")
+        self.across, self.shared = int(p.across_spatial), int(p.channel_shared)
+        self.need(len(bottom[0].shape) >= 2, f"its bottom must have channels, axis 1; got shape {bottom[0].shape}")
+        filler = p.scale_filler if p.HasField("scale_filler") else None
+        self.parameter(0, self.scale_shape(bottom[0]), filler, 1 if filler is None else None)
+        self.norm = Blob((), self.dtype, self.device)
+        self.dot = Blob((), self.dtype, self.device)
+
+    def scale_shape(self, blob) -> tuple[int, ...]:
+        return () if self.shared else (blob.shape[1],)
+
+    def reshape(self, bottom, top) -> None:
+        shape = bottom[0].shape
+        self.need(len(shape) >= 2, f"its bottom must have channels, axis 1; got shape {shape}")
+        self.parameter(0, self.scale_shape(bottom[0]))
+        top[0].reshape(*shape)
+        self.images, self.channels, self.size = shape[0], shape[1], prod(shape[2:])
+        self.planes = self.images * self.channels if self.size else 0
+        self.pieces = -(-self.size // PIECE)
+        self.norm.reshape(self.images if self.across else self.images * self.size)
+        self.dot.reshape(self.images)
+        self.partial = self.device.empty((max(1, self.planes),), np.float64)
+
+    def forward(self, bottom, top) -> None:
+        x, y, norm, scale = bottom[0].data, top[0].data, self.norm.data, self.blobs[0].data
+        channels, size, eps, kernels = self.channels, self.size, self.param.norm_param.eps, self.kernels
+        if self.across:
+            kernels.plane_sums(self.planes, x, x, self.partial, size)
+            kernels.image_norms(self.images, self.partial, norm, channels, eps)
+            kernels.image_forward(self.planes, x, norm, scale, y, channels, size, self.shared)
+        else:
+            blocks = self.images * self.pieces
+            kernels.position_forward(blocks, x, scale, y, norm, channels, size, self.pieces, self.shared, eps)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        x, diff, norm, scale = bottom[0].data, top[0].diff, self.norm.data, self.blobs[0]
+        channels, size, kernels = self.channels, self.size, self.kernels
+        if self.param_propagate_down[0]:
+            kernels.scale_sums(self.planes, x, diff, norm, self.partial, channels, size, self.across)
+            kernels.scale_diff(scale.count, self.partial, scale.diff, self.planes)
+        if propagate_down[0] and self.across:
+            kernels.plane_sums(self.planes, x, diff, self.partial, size)
+            kernels.image_dots(self.images, self.partial, self.dot.data, channels)
+            kernels.image_backward(
+                self.planes, x, diff, norm, self.dot.data, scale.data, bottom[0].diff, channels, size, self.shared
+            )
+        elif propagate_down[0]:
+            kernels.position_backward(
+                self.images * self.pieces, x, diff, norm, scale.data, bottom[0].diff, channels, size, self.pieces,
+                self.shared,
+            )  # fmt: skip

@@ -1,0 +1,37 @@
+"""MaskPooling: the features of each region times its mask (MNC)."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class MaskPooling(Layer, type="MaskPooling", bottoms=2, tops=1):
+    """Bottoms: features (N, C, H, W); masks (N, 1, H, W). top (N, C, H, W): each feature times the mask at its place.
+
+    Both bottoms get a gradient. Source: Dai et al. 2016, Multi-task Network Cascades, and its Caffe.
+    """
+
+    kernels = Kernels("mask_pooling.cu")
+
+    def reshape(self, bottom, top) -> None:
+        images, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
+        wanted = images, 1, height, width
+        self.need(
+            bottom[1].shape == wanted,
+            f"bottom 1, the masks, must be {wanted} for features of {bottom[0].shape}, got {bottom[1].shape}",
+        )
+        top[0].reshape(*bottom[0].shape)
+        self.size = channels, height * width
+
+    def forward(self, bottom, top) -> None:
+        planes = bottom[0].shape[0] * self.size[0]
+        self.kernels.mask_pooling_forward(planes, bottom[0].data, bottom[1].data, top[0].data, *self.size)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:  # the gradient is masked as the features were
+            planes = bottom[0].shape[0] * self.size[0]
+            self.kernels.mask_pooling_forward(planes, top[0].diff, bottom[1].data, bottom[0].diff, *self.size)
+        if propagate_down[1]:
+            images = bottom[0].shape[0]
+            self.kernels.mask_pooling_masks(images, bottom[0].data, top[0].diff, bottom[1].diff, *self.size)

@@ -1,0 +1,21 @@
+"""ModulatedDeformROIPooling: DeformROIPooling times a mask (Deformable ConvNets v2)."""
+
+from __future__ import annotations
+
+from .deform_roi_base import DeformPoolingLayer
+
+
+class ModulatedDeformROIPooling(
+    DeformPoolingLayer, type=("ModulatedDeformROIPooling", "ModulatedDeformRoIPool"), bottoms=4, tops=1
+):
+    """DeformROIPooling with a fourth bottom, the mask (K, 1, pooled_h, pooled_w), that multiplies every channel of a bin.
+
+    The parameter is deform_roi_pooling_param, or modulated_deform_roi_pooling_param with the same fields. Gradients go to
+    the features, the offsets and the mask. Source: Zhu et al. 2019; numbers as mmcv's ModulatedDeformRoIPoolPack, whose
+    sigmoid is a layer of its own here.
+    """
+
+    def setup(self, bottom, top) -> None:
+        if self.param.HasField("modulated_deform_roi_pooling_param"):
+            self.message = "modulated_deform_roi_pooling_param"
+        super().setup(bottom, top)

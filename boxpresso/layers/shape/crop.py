@@ -1,0 +1,54 @@
+"""Crop: cut a window out of a blob, as large as another blob."""
+
+from __future__ import annotations
+
+from ...device import strides
+from ..core import Layer
+from . import strided
+
+
+class Crop(Layer, type="Crop", bottoms=2, tops=1):
+    """The top is bottom 0 from `offset` on; from `axis` on its axes are as long as bottom 1's, before it as bottom 0's.
+
+    crop_param { axis: 2 offset: 0 }: one offset for all cropped axes, or one each; a negative axis counts from the end.
+    Bottom 1 lends its shape alone, so its gradient is zero. Source: Caffe; FCN.
+    """
+
+    kernels = strided.kernels
+
+    def setup(self, bottom, top) -> None:
+        shape, offsets = bottom[0].shape, list(self.param.crop_param.offset)
+        axis = self.axis(bottom[0], self.param.crop_param.axis)
+        self.need(
+            len(offsets) < 2 or axis + len(offsets) == len(shape),
+            f"offset {offsets} is for {len(offsets)} axes, but {len(shape) - axis} of {shape} are cropped, from axis "
+            f"{axis} on; give one offset for all, or one for each",
+        )
+
+    def reshape(self, bottom, top) -> None:
+        shape, wanted = bottom[0].shape, bottom[1].shape
+        axis = self.axis(bottom[0], self.param.crop_param.axis)
+        self.need(len(wanted) >= len(shape), f"bottom 1 of shape {wanted} has fewer axes than bottom 0, {shape}")
+        given = list(self.param.crop_param.offset) or [0]
+        offsets = [0] * axis + given * (len(shape) - axis if len(given) == 1 else 1)
+        window = (*shape[:axis], *wanted[axis : len(shape)])
+        for k, (offset, size, whole) in enumerate(zip(offsets, window, shape, strict=True)):
+            self.need(
+                offset + size <= whole,
+                f"axis {k} of bottom 0, {shape}, ends at {whole}, the crop asks for {offset} to {offset + size}",
+            )
+        top[0].reshape(*window)
+        self.steps = strides(shape)
+        self.start = sum(offset * step for offset, step in zip(offsets, self.steps, strict=True))
+
+    def forward(self, bottom, top) -> None:
+        made, steps = top[0], strides(top[0].shape)
+        strided.copy(self.device, made.shape, bottom[0].data, self.steps, made.data, steps, source_at=self.start)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        made, steps = top[0], strides(top[0].shape)
+        for blob, down in zip(bottom, propagate_down, strict=True):
+            if down:
+                blob.diff.fill(0)
+        if propagate_down[0]:
+            strided.copy(self.device, made.shape, made.diff, steps, bottom[0].diff, self.steps, target_at=self.start)

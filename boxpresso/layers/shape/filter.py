@@ -1,0 +1,60 @@
+"""Filter: the images that a selector lets pass."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
+    """Top i holds the entries of bottom i, along the first axis, for which the selector is not 0, in their order.
+
+    The last bottom is the selector: (N), or with further axes of length 1. The bottoms before it, one for each top,
+    have N entries each. The tops' length is known in forward only (before it, it is N) and may be 0. What was not
+    selected has the gradient 0. Source: Caffe.
+    """
+
+    kernels = Kernels("filter.cu")
+
+    def setup(self, bottom, top) -> None:
+        self.need(
+            len(top) == len(bottom) - 1,
+            f"needs a top for each bottom but the last, the selector; got {len(bottom)} bottoms and {len(top)} tops",
+        )
+
+    def reshape(self, bottom, top) -> None:
+        *blobs, selector = bottom
+        shape = selector.shape
+        self.need(shape and prod(shape[1:]) == 1, f"the selector must be (N) or (N, 1, 1, 1), got shape {shape}")
+        for i, blob in enumerate(blobs):
+            fits = blob.shape[:1] == shape[:1]
+            self.need(fits, f"bottom {i} of shape {blob.shape} must have the selector's {shape[0]} entries")
+        for blob, made in zip(blobs, top, strict=True):
+            made.reshape(*blob.shape)
+        self.place = self.device.table(range(shape[0])) if shape[0] else None
+
+    def forward(self, bottom, top) -> None:
+        *blobs, selector = bottom
+        keep = np.asarray(selector.data).ravel() != 0
+        chosen = np.flatnonzero(keep)
+        if keep.size:
+            self.place = self.device.table(np.where(keep, np.cumsum(keep) - 1, -1))
+        for blob, made in zip(blobs, top, strict=True):
+            made.reshape(len(chosen), *blob.shape[1:])
+            if len(chosen):
+                self.kernels.choose(
+                    len(chosen), blob.data, self.device.table(chosen), made.data, prod(blob.shape[1:])
+                )
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        self.need(not propagate_down[-1], "the selector has no gradient; set propagate_down: false for it")
+        for down, blob, made in zip(propagate_down, bottom, top):
+            if down and blob.count:
+                self.kernels.put_back(blob.shape[0], made.diff, self.place, blob.diff, prod(blob.shape[1:]))
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index < len(self.param.bottom) - 1

@@ -1,0 +1,64 @@
+"""Interp: bilinear interpolation to another size, of DeepLab, PSPNet and ICNet."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Interp(Layer, type="Interp", bottoms=1, tops=1):
+    """Each plane of (N, C, H, W) to another height and width by bilinear interpolation.
+
+    interp_param gives the size one way: { height width }; { zoom_factor: Z }, H + (H - 1)(Z - 1); { shrink_factor: S
+    }, (H - 1) / S + 1; { shrink_factor zoom_factor }, the one after the other; { full_zoom_factor: F }, F H, of
+    Synopsys. pad_beg and pad_end, 0 or below, cut so many pixels off before. Corners lie on corners: pixel y of the
+    top is at y (H - 1) / (h - 1). Source: DeepLab's Caffe, Papandreou.
+    """
+
+    kernels = Kernels("interp.cu")
+
+    def setup(self, bottom, top) -> None:
+        p = self.param.interp_param
+        for name in ("zoom_factor", "shrink_factor", "full_zoom_factor"):
+            self.need(getattr(p, name) >= 1, f"{name} must be at least 1, got {getattr(p, name)}")
+        self.need(p.align_corners, "align_corners: false, of Cambricon's Caffe, is not supported")
+        cut = p.pad_beg <= 0 and p.pad_end <= 0
+        self.need(cut, f"pad_beg and pad_end cut when below 0 and cannot be above, got {p.pad_beg} and {p.pad_end}")
+
+    def size(self, length: int, wanted: int) -> int:
+        """How long an axis of `length` pixels becomes; wanted: the height or width that the prototxt gives, or 0."""
+        p = self.param.interp_param
+        shrink, zoom = p.HasField("shrink_factor"), p.HasField("zoom_factor")
+        sized = p.HasField("height") and p.HasField("width")
+        if sized and shrink == zoom:
+            return wanted
+        if shrink:
+            length = (length - 1) // p.shrink_factor + 1
+        if zoom:
+            length += (length - 1) * (p.zoom_factor - 1)
+        if not shrink and not zoom:
+            self.need(
+                p.HasField("full_zoom_factor"),
+                "give height and width, or zoom_factor, shrink_factor or full_zoom_factor in interp_param",
+            )
+            length *= p.full_zoom_factor
+        return length
+
+    def reshape(self, bottom, top) -> None:
+        images, channels, *size = self.axes(bottom[0], 4)
+        p = self.param.interp_param
+        kept = [length + p.pad_beg + p.pad_end for length in size]
+        self.need(min(kept) > 0, f"pad_beg {p.pad_beg} and pad_end {p.pad_end} leave nothing of {size}")
+        out = [self.size(*axis) for axis in zip(kept, (p.height, p.width), strict=True)]
+        self.need(min(out) > 0, f"the height and width of the top must be at least 1, got {out}")
+        top[0].reshape(images, channels, *out)
+        self.rows = images * channels * out[0]
+        self.planes = images * channels
+        self.sizes = *size, *kept, -p.pad_beg, *out
+
+    def forward(self, bottom, top) -> None:
+        self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.sizes)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            self.kernels.interp_backward(self.planes, top[0].diff, bottom[0].diff, *self.sizes)

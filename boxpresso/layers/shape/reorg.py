@@ -1,0 +1,50 @@
+"""Reorg: YOLOv2's passthrough, space to depth."""
+
+from __future__ import annotations
+
+from ...device import strides
+from ..core import Layer
+from . import strided
+
+
+class Reorg(Layer, type="Reorg", bottoms=1, tops=1):
+    """(N, C, H, W) to (N, C s^2, H / s, W / s), s = stride: blocks of s x s pixels become channels.
+
+    `reverse: true` goes back, (N, C, H, W) to (N, C / s^2, H s, W s).
+
+    reorg_param { stride: S reverse: false }. As in darknet, whose weights expect it, the elements do not stay in their
+    blocks: the bottom's memory is read as (N, C / s^2, H s, W s), the pixels of its s x s blocks become channels, (N,
+    C, H, W), and that memory is the top's; `reverse` moves the other way. Source: darknet; MobileNet-YOLO's Caffe.
+    """
+
+    kernels = strided.kernels
+
+    def setup(self, bottom, top) -> None:
+        stride = self.param.reorg_param.stride
+        self.need(stride > 0, f"reorg_param: stride must be given and at least 1, got {stride}")
+
+    def reshape(self, bottom, top) -> None:
+        p, shape = self.param.reorg_param, self.axes(bottom[0], 4)
+        images, channels, height, width = shape
+        s, square = p.stride, p.stride**2
+        self.need(channels % square == 0, f"{channels} channels do not divide by stride {s} squared")
+        if p.reverse:
+            top[0].reshape(images, channels // square, height * s, width * s)
+        else:
+            fits = height % s == 0 and width % s == 0
+            self.need(fits, f"height {height} and width {width} do not divide by stride {s}")
+            top[0].reshape(images, channels * square, height // s, width // s)
+        few = channels // square
+        self.shape = images, s, s, few, height, width
+        fine = strides((images, few, height, s, width, s))
+        self.split = fine[0], fine[3], fine[5], fine[1], fine[2], fine[4]
+        self.joined = strides(self.shape)
+
+    def forward(self, bottom, top) -> None:
+        ways = (self.joined, self.split) if self.param.reorg_param.reverse else (self.split, self.joined)
+        strided.copy(self.device, self.shape, bottom[0].data, ways[0], top[0].data, ways[1])
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            ways = (self.split, self.joined) if self.param.reorg_param.reverse else (self.joined, self.split)
+            strided.copy(self.device, self.shape, top[0].diff, ways[0], bottom[0].diff, ways[1])

@@ -1,0 +1,61 @@
+"""Reshape: the same elements under other axes."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..core import Layer
+
+
+class Reshape(Layer, type="Reshape", bottoms=1, tops=1):
+    """The top is the bottom's memory under another shape.
+
+    reshape_param { shape { dim: 0 dim: -1 dim: 4 } axis: 0 num_axes: -1 }: the `num_axes` axes from `axis` on (-1: all
+    of them) are replaced by the dims. A 0 keeps the length that the bottom has there, one -1 takes what is left. A
+    negative axis counts from behind the last one: axis -1 with num_axes 0 appends. Source: Caffe.
+    """
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.reshape_param
+        self.dims = list(param.shape.dim)
+        self.need(self.dims.count(-1) < 2, f"dims {self.dims} hold -1 more than once; one length alone can be inferred")
+        self.need(all(dim >= -1 for dim in self.dims), f"dims {self.dims} must be lengths, 0 to copy or -1 to infer")
+        self.need(param.num_axes >= -1, f"num_axes {param.num_axes} must be a count, or -1 for all axes")
+        self.need(
+            param.pixelshuffler == 1,
+            f"pixelshuffler {param.pixelshuffler} moves elements, which Reshape does not; write Reshape, Permute and "
+            "Reshape instead",
+        )
+
+    def reshape(self, bottom, top) -> None:
+        shape, param = bottom[0].shape, self.param.reshape_param
+        start = param.axis if param.axis >= 0 else len(shape) + 1 + param.axis
+        end = len(shape) if param.num_axes == -1 else start + param.num_axes
+        self.need(
+            0 <= start <= end <= len(shape),
+            f"axis {param.axis} with num_axes {param.num_axes} does not fit a bottom of shape {shape}",
+        )
+        dims = list(self.dims)
+        for k, dim in enumerate(dims):
+            if dim == 0:
+                self.need(start + k < len(shape), f"dim {k} is 0, but there is no axis {start + k} in shape {shape}")
+                dims[k] = shape[start + k]
+        made = [*shape[:start], *dims, *shape[end:]]
+        if -1 in made:
+            place, others = made.index(-1), prod(dim for dim in made if dim != -1)
+            if others:
+                made[place] = bottom[0].count // others
+            else:  # an empty batch: what one image would leave, so that later layers see their usual length
+                made[place] = prod(filter(None, shape)) // prod(dim for dim in made if dim > 0)
+        self.need(
+            prod(made) == bottom[0].count,
+            f"dims {self.dims} make {tuple(made)} of a bottom of shape {shape}, which has {bottom[0].count} elements",
+        )
+        top[0].share(bottom[0])
+        top[0].reshape(*made)
+
+    def forward(self, bottom, top) -> None:
+        """Nothing is to be done: the memory is shared."""
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        """Nothing is to be done: the memory is shared."""

@@ -1,0 +1,36 @@
+"""ShuffleChannel: channels of groups interleaved, so that the next grouped convolution sees all groups."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..core import Layer
+from . import strided
+
+
+class ShuffleChannel(Layer, type="ShuffleChannel", bottoms=1, tops=1):
+    """Channel j * group + i of the top is channel i * (C / group) + j of the bottom (N, C, ...).
+
+    shuffle_channel_param { group: 1 }. Backward is the same with C / group groups. Source: farmingyard's Caffe layer;
+    ShuffleNet, Zhang et al. 2018.
+    """
+
+    kernels = strided.kernels
+
+    def reshape(self, bottom, top) -> None:
+        shape, group = bottom[0].shape, self.param.shuffle_channel_param.group
+        self.need(len(shape) > 1, f"the bottom must be (N, C, ...), got shape {shape}")
+        self.need(group > 0, f"group must be at least 1, got {group}")
+        self.need(shape[1] % group == 0, f"{shape[1]} channels do not divide into {group} groups")
+        each, size = shape[1] // group, prod(shape[2:])
+        image = shape[1] * size
+        self.shape = shape[0], group, each, size
+        self.grouped, self.mixed = (image, each * size, size, 1), (image, size, group * size, 1)
+        top[0].reshape(*shape)
+
+    def forward(self, bottom, top) -> None:
+        strided.copy(self.device, self.shape, bottom[0].data, self.grouped, top[0].data, self.mixed)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if propagate_down[0]:
+            strided.copy(self.device, self.shape, top[0].diff, self.mixed, bottom[0].diff, self.grouped)

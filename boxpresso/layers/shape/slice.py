@@ -1,0 +1,66 @@
+"""Slice: cut a blob into pieces along an axis."""
+
+from __future__ import annotations
+
+from ...device import strides
+from ..core import Layer
+from . import strided
+
+
+class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
+    """Top i holds the bottom from one cut to the next along `axis`.
+
+    slice_param { axis: 1 slice_point: 2 slice_point: 5 }: the places of the cuts, one fewer than tops; without any all
+    pieces are equally long. A negative axis counts from the end; `slice_dim` is its old name. One top shares the
+    bottom's memory. Source: Caffe.
+    """
+
+    kernels = strided.kernels
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.slice_param
+        self.need(
+            not (param.HasField("axis") and param.HasField("slice_dim")),
+            f"axis {param.axis} and slice_dim {param.slice_dim} mean the same; give one of them",
+        )
+        points = list(param.slice_point)
+        self.need(
+            len(points) in (0, len(top) - 1),
+            f"{len(top)} tops need {len(top) - 1} slice_point, or none for equal pieces; {points} was given",
+        )
+
+    def reshape(self, bottom, top) -> None:
+        param, shape = self.param.slice_param, bottom[0].shape
+        old = param.HasField("slice_dim")
+        axis = self.axis(bottom[0], *((param.slice_dim, "slice_dim") if old else (param.axis,)))
+        length = shape[axis]
+        cuts = list(param.slice_point)
+        if not cuts:
+            self.need(length % len(top) == 0, f"axis {axis} of {shape} does not divide into {len(top)} equal pieces")
+            cuts = [length // len(top) * i for i in range(1, len(top))]
+        else:
+            rising = all(a < b for a, b in zip([0, *cuts], [*cuts, length], strict=True))
+            self.need(rising, f"slice_point {cuts} must rise from above 0 to below {length}, axis {axis} of {shape}")
+        if len(top) == 1:
+            top[0].share(bottom[0])
+            return
+        self.steps = strides(shape)
+        self.starts = [cut * self.steps[axis] for cut in (0, *cuts)]
+        for blob, start, end in zip(top, (0, *cuts), (*cuts, length), strict=True):
+            blob.reshape(*shape[:axis], end - start, *shape[axis + 1 :])
+
+    def forward(self, bottom, top) -> None:
+        if len(top) == 1:
+            return
+        for blob, start in zip(top, self.starts, strict=True):
+            strided.copy(
+                self.device, blob.shape, bottom[0].data, self.steps, blob.data, strides(blob.shape), source_at=start
+            )
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if len(top) == 1 or not propagate_down[0]:
+            return
+        for blob, start in zip(top, self.starts, strict=True):
+            strided.copy(
+                self.device, blob.shape, blob.diff, strides(blob.shape), bottom[0].diff, self.steps, target_at=start
+            )

@@ -1,0 +1,29 @@
+"""Split: give one blob to several readers. The Net puts it where a top has more than one."""
+
+from __future__ import annotations
+
+from ...device import Kernels
+from ..core import Layer
+
+
+class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
+    """Every top is the bottom, in its own memory; the bottom's gradient is the sum of theirs. Source: Caffe."""
+
+    kernels = Kernels("split.cu")
+
+    def reshape(self, bottom, top) -> None:
+        for blob in top:
+            blob.share_data(bottom[0])
+            blob.reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top) -> None:
+        """Nothing is to be done: the memory is shared."""
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if not propagate_down[0]:
+            return
+        total = bottom[0].diff
+        if len(top) == 1:
+            total[...] = top[0].diff
+        for i in range(1, len(top)):
+            self.kernels.split_backward(bottom[0].count, total if i > 1 else top[0].diff, top[i].diff, total)

@@ -1,0 +1,72 @@
+"""copy: elements from one strided layout to another. Permute, Concat, Slice and Crop are calls of it, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from ...device.kernel import Kernel, Kernels
+
+kernels = Kernels("strided.cu")
+PIECE = 4096  # elements that one block copies where they are contiguous
+TILE = {"cpu": (512, 16), "cuda": (32, 32)}  # what one block turns at a time: along the target's fast axis, the source's
+PAST = 2**24  # bytes of a result that no cache is left with
+
+
+def copy(
+    device: Any,
+    shape: Sequence[int],
+    source: Any,
+    source_steps: Sequence[int],
+    target: Any,
+    target_steps: Sequence[int],
+    source_at: int = 0,
+    target_at: int = 0,
+) -> None:
+    """target[target_at + sum(i * target_steps)] = source[source_at + sum(i * source_steps)] for each i in `shape`.
+
+    Steps count elements, one per axis, as `strides` gives them. Both arrays are on `device` and of one dtype, float16,
+    float32 or float64; no two indices may name one target.
+    """
+    if prod(shape):
+        key = "strided", tuple(shape), tuple(source_steps), tuple(target_steps), prod(shape) * target.dtype.itemsize > PAST
+        if key not in device.memo:
+            device.memo[key] = _plan(device, *key[1:])
+        kernel, blocks, plan = device.memo[key]
+        kernel(blocks, source, target, source_at, target_at, *plan)
+
+
+Axis = tuple[int, int, int]  # size, step in the source, step in the target
+
+
+def merged(axes: Sequence[Axis]) -> list[Axis]:
+    """The axes from the target's slowest to its fastest, without those of size 1, neighbours that act as one joined."""
+    joined: list[Axis] = []
+    for size, source, target in sorted((a for a in axes if a[0] != 1), key=lambda a: -a[2]):
+        if joined and joined[-1][1:] == (size * source, size * target):
+            joined[-1] = (joined[-1][0] * size, source, target)
+        else:
+            joined.append((size, source, target))
+    return joined
+
+
+def _plan(
+    device: Any, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
+) -> tuple[Kernel, int, tuple[Any, ...]]:
+    """Which kernel copies that shape, on how many blocks, and its arguments after the two starts."""
+    axes = merged(list(zip(shape, source_steps, target_steps, strict=True)))
+    fast = min(range(len(axes)), key=lambda a: axes[a][1], default=0)  # the axis that is fastest in the source
+    if axes and fast != len(axes) - 1:
+        q, p = axes.pop(fast), axes.pop()
+        p_tile, q_tile = TILE[device.kind]
+        blocks = -(-p[0] // p_tile) * -(-q[0] // q_tile)
+        kernel, inner = kernels.copy_turned, [*p, *q, p_tile, q_tile, int(past)]
+    else:
+        run = axes.pop()[0] if axes and axes[-1][1:] == (1, 1) else 1
+        rows, source_row, target_row = axes.pop() if axes else (1, 0, 0)
+        tile_run, tile_rows = min(run, PIECE), max(1, PIECE // run)
+        blocks = -(-rows // tile_rows) * -(-run // tile_run)
+        kernel, inner = kernels.copy_runs, [rows, run, source_row, target_row, tile_rows, tile_run]
+    outer = [device.table(column) for column in zip(*axes, strict=True)] or [device.table([0])] * 3
+    return kernel, prod(a[0] for a in axes) * blocks, (*inner, len(axes), *outer)

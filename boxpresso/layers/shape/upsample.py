@@ -1,0 +1,95 @@
+"""Upsample: enlarge planes, by repeating each element or by undoing a max pooling."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+
+
+class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), bottoms=(1, 2), tops=1):
+    """One bottom: nearest neighbours (YOLO). Two bottoms, data and a pooling's mask: the pooling undone (SegNet).
+
+    upsample_param { scale: 2 } or { scale_h: 2 scale_w: 2 }, for one bottom by default 1, for two 2; or for two
+    bottoms { upsample_h: 45 upsample_w: 60 }, the top's size in pixels; `pad_out_h` and `pad_out_w` make a top of
+    scale 2 one shorter. UpsampleNearest and UpsampleDarknet are forks' names for the first form, with
+    upsample_nearest_param { scale } and upsample_darknet_param { stride }. A mask element is an index into the top's
+    plane (y * width + x). The top is 0 where no element goes; where several do, the last one wins, and it alone gets
+    the gradient; one that lies outside of the plane goes nowhere. The mask itself has no gradient. Source:
+    MobileNet-YOLO's Caffe, SegNet's Caffe.
+    """
+
+    kernels = Kernels("upsample.cu")
+
+    def setup(self, bottom, top) -> None:
+        param = self.param.upsample_param
+        self.unpools = len(bottom) == 2
+        self.size = param.upsample_h, param.upsample_w
+        self.need(
+            self.unpools or self.size == (0, 0), "upsample_h and upsample_w need a mask as second bottom; give scale"
+        )
+        self.need(all(self.size) or not any(self.size), f"give both upsample_h and upsample_w, got {self.size}")
+        if param.HasField("scale_h") or param.HasField("scale_w"):
+            self.need(not param.HasField("scale"), "give scale, or scale_h and scale_w, not both")
+            self.scale = param.scale_h, param.scale_w
+        else:
+            self.scale = (self.one_scale(),) * 2
+        self.need(min(self.scale) >= 1, f"scales must be from 1, got {self.scale} for height and width")
+        self.pad = int(param.pad_out_h), int(param.pad_out_w or param.pad_out_W > 0)
+        self.need(
+            all(scale == 2 or not pad for scale, pad in zip(self.scale, self.pad, strict=True)),
+            f"pad_out_h and pad_out_w are for scale 2, got scales {self.scale}",
+        )
+        self.need(self.unpools or not any(self.pad), "pad_out_h and pad_out_w need a mask as second bottom")
+        self.source = Blob((), np.int32, self.device)
+
+    def one_scale(self) -> int:
+        """The scale of both axes, from whichever message holds it."""
+        if self.param.HasField("upsample_nearest_param"):
+            return self.param.upsample_nearest_param.scale
+        if self.param.HasField("upsample_darknet_param"):
+            return self.param.upsample_darknet_param.stride
+        param = self.param.upsample_param
+        return param.scale if param.HasField("scale") or not self.unpools else 2
+
+    def reshape(self, bottom, top) -> None:
+        *outer, height, width = self.axes(bottom[0], 4)
+        large = tuple(n * s - p for n, s, p in zip((height, width), self.scale, self.pad, strict=True))
+        if self.unpools:
+            self.need(
+                bottom[1].shape == bottom[0].shape,
+                f"the mask must have the shape of the data, {bottom[0].shape}, got {bottom[1].shape}",
+            )
+            large = self.size if all(self.size) else large
+            self.source.reshape(*outer, *large)
+        top[0].reshape(*outer, *large)
+        self.planes, self.areas = prod(outer), (height * width, prod(large))
+        self.rows = self.planes * height, width
+
+    def forward(self, bottom, top) -> None:
+        if self.unpools:
+            source = self.source.data
+            self.kernels.unpool_sources(self.planes, bottom[1].data, source, *self.areas)
+            self.kernels.unpool_forward(self.planes, bottom[0].data, source, top[0].data, *self.areas)
+        else:
+            rows, width = self.rows
+            self.kernels.nearest_forward(rows, bottom[0].data, top[0].data, width, *self.scale)
+
+    def backward(self, top, propagate_down, bottom) -> None:
+        if self.unpools and propagate_down[1]:
+            bottom[1].diff.fill(0)
+        if not propagate_down[0]:
+            return
+        if self.unpools:
+            mask, source = bottom[1].data, self.source.data
+            self.kernels.unpool_backward(self.planes, top[0].diff, mask, source, bottom[0].diff, *self.areas)
+        else:
+            rows, width = self.rows
+            self.kernels.nearest_backward(rows, top[0].diff, bottom[0].diff, width, *self.scale)
+
+    def allow_force_backward(self, index: int) -> bool:
+        """The mask holds places, which have no gradient."""
+        return index == 0

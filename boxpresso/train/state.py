@@ -1,0 +1,99 @@
+"""The files of a solver's state: .solverstate (binary) and .solverstate.h5, in Caffe's formats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Union
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from ..net.weights import _h5py, _replace
+from ..proto import SolverState
+from ..proto.binary import read_bytes, what_is
+from ..proto.errors import ModelError
+
+if TYPE_CHECKING:
+    from .rates import Rates
+
+Source = Union[str, "os.PathLike[str]"]
+
+
+class State(NamedTuple):
+    """What a snapshot keeps beside the weights."""
+
+    iter: int
+    learned_net: str
+    step: int
+    lowest: float  # the loss that `plateau` watches
+    last_event: int
+    history: list[np.ndarray]
+
+
+def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[np.ndarray]) -> None:
+    """Writes a state, by the ending of its name; all of it or nothing."""
+    if str(path).endswith(".h5"):
+        _replace(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
+        return
+    state = SolverState(iter=iteration, learned_net=learned_net, current_step=rates.step)
+    if rates.param.lr_policy == "plateau":
+        state.minimum_loss = min(rates.lowest, 1e38)
+        state.iter_last_event = rates.last_event
+    for array in history:
+        blob = state.history.add()
+        blob.shape.dim.extend(array.shape)
+        (blob.double_data if array.dtype == np.float64 else blob.data).extend(array.ravel().tolist())
+    data = state.SerializeToString()
+
+    def write(part: str) -> None:
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    _replace(str(path), write)
+
+
+def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[np.ndarray]) -> None:
+    with _h5py(part).File(part, "w") as file:
+        file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
+        group = file.create_group("history")
+        for i, array in enumerate(history):
+            group[str(i)] = array
+
+
+def read_state(path: Source) -> State:
+    """Reads a state of either format. Raises ModelError that says what the file is if it is none."""
+    data = read_bytes(path)
+    if data.startswith(b"\x89HDF"):
+        return _read_hdf5(str(path))
+    try:
+        state = SolverState.FromString(data)
+    except DecodeError:
+        state = None
+    if state is None or not (state.HasField("iter") and (state.history or state.learned_net)):
+        found = what_is(data) or "a truncated file, or weights without a solver's state"
+        raise ModelError(f"{path} is no .solverstate but {found}")
+    arrays = []
+    for blob in state.history:
+        shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
+        values = np.array(blob.double_data or blob.data, np.float64 if blob.double_data else np.float32)
+        if values.size != int(np.prod(shape)):
+            raise ModelError(f"{path}: a history blob of shape {shape} has {values.size} values; the file is damaged")
+        arrays.append(values.reshape(shape))
+    return State(
+        state.iter, state.learned_net, state.current_step, state.minimum_loss if state.HasField("minimum_loss") else np.inf,
+        state.iter_last_event, arrays,
+    )  # fmt: skip
+
+
+def _read_hdf5(path: str) -> State:
+    with _h5py(path).File(path, "r") as file:
+        if "iter" not in file or "history" not in file:
+            raise ModelError(f"{path} is an HDF5 file without `iter` and `history`: weights, not a solver's state?")
+        history = [np.asarray(file["history"][str(i)]) for i in range(len(file["history"]))]
+        name = file["learned_net"][()] if "learned_net" in file else ""
+        text = name.decode() if isinstance(name, bytes) else str(name)
+        step = int(np.ravel(file["current_step"][()])[0]) if "current_step" in file else 0
+        return State(int(np.ravel(file["iter"][()])[0]), text, step, np.inf, 0, history)

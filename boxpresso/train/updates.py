@@ -1,0 +1,92 @@
+"""The six solvers of Caffe: what each remembers for a parameter, and its update."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..device import Blob, Kernels
+from ..proto import SolverParameter
+from ..proto.errors import ModelError, nearest
+
+kernels = Kernels("solver.cu")
+PIECE = 1 << 14  # elements whose squares one block adds up
+
+
+class Step(NamedTuple):
+    """What an update of one parameter needs beside the parameter."""
+
+    scale: float  # of the diff: clipping and 1 / iter_size
+    rate: float  # the learning rate times lr_mult
+    decay: float  # weight_decay times decay_mult
+    l1: int
+    iteration: int
+
+
+class Method(NamedTuple):
+    """A solver: how many arrays it keeps for a parameter, and its update."""
+
+    arrays: int
+    update: Callable[[SolverParameter, Blob, list[Any], Step], None]
+
+
+def _common(blob: Blob, history: list[Any], s: Step, rate: float | None = None) -> tuple[Any, ...]:
+    return blob.count, blob.data, blob.diff, *history, s.scale, s.decay, s.l1, s.rate if rate is None else rate
+
+
+def _sgd(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    kernels.sgd(*_common(blob, history, s), p.momentum)
+
+
+def _nesterov(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    kernels.nesterov(*_common(blob, history, s), p.momentum)
+
+
+def _adagrad(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    kernels.adagrad(*_common(blob, history, s), p.delta)
+
+
+def _rmsprop(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    kernels.rmsprop(*_common(blob, history, s), p.delta, p.rms_decay)
+
+
+def _adadelta(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    kernels.adadelta(*_common(blob, history, s), p.delta, p.momentum)
+
+
+def _adam(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+    t = s.iteration + 1
+    corrected = s.rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)
+    kernels.adam(*_common(blob, history, s, corrected), p.delta, p.momentum, p.momentum2)
+
+
+METHODS = {
+    "SGD": Method(1, _sgd), "Nesterov": Method(1, _nesterov), "AdaGrad": Method(1, _adagrad),
+    "RMSProp": Method(1, _rmsprop), "AdaDelta": Method(2, _adadelta), "Adam": Method(2, _adam),
+}  # fmt: skip
+
+
+def method(param: SolverParameter) -> Method:
+    """The method that `type` names, in any case. Raises ModelError for one that is unknown, or for parameters it refuses."""
+    known = {name.lower(): name for name in METHODS}
+    name = known.get(param.type.lower())
+    if name is None:
+        raise ModelError(f"solver: unknown type {param.type!r}{nearest(param.type, METHODS)}")
+    if name in ("AdaGrad", "RMSProp") and param.momentum:
+        raise ModelError(f"solver: {name} has no momentum, but momentum is {param.momentum:g}; leave it out")
+    if name == "RMSProp" and not 0 <= param.rms_decay < 1:
+        raise ModelError(f"solver: rms_decay must be from 0 to below 1, got {param.rms_decay:g}")
+    if name in ("Adam", "AdaDelta") and not 0 <= param.momentum < 1:
+        raise ModelError(f"solver: momentum of {name} must be from 0 to below 1, got {param.momentum:g}")
+    if param.regularization_type not in ("L1", "L2"):
+        raise ModelError(f"solver: regularization_type must be L1 or L2, got {param.regularization_type!r}")
+    return METHODS[name]
+
+
+def square_sum(blob: Blob) -> float:
+    """The sum of the squares of a blob's diff, in double and in one order."""
+    pieces = -(-blob.count // PIECE)
+    partial = blob.device.empty((pieces,), "float64")
+    kernels.square_sums(pieces, blob.diff, partial, blob.count, PIECE)
+    return float(sum(partial.tolist()))
