@@ -42,7 +42,9 @@ SPEEDS = (1, 100)  # of its device
 
 
 def make(folder: str) -> Net:
-    given = select(read_net(Path(__file__).resolve().parents[1] / "examples" / "ssd" / folder / "train.prototxt"), "TRAIN")
+    given = select(
+        read_net(Path(__file__).resolve().parents[1] / "examples" / "ssd" / folder / "train.prototxt"), "TRAIN"
+    )
     param = parse_net(INPUTS)
     param.layer.extend(layer for layer in given.layer if layer.type != "AnnotatedData")
     net = Net(param, phase="TRAIN", device="cpu", seed=1)
@@ -125,7 +127,9 @@ def main() -> None:
             ms = [1e3 * value for value in (t["forward"], t["backward"], t["sums"], t["together"], cost)]
             row = f"{name:14}{reduction.bytes / 1e6:10.1f}{len(sizes):10}" + "".join(f"{value:10.1f}" for value in ms)
             say(f"{row}{hidden:10.0%}", flush=True)
-    say(f"\nModel: N machines, batch {BATCH} each, latency {1e6 * LATENCY:.0f} us; ms of all sums, of them visible, efficiency")
+    say(
+        f"\nModel: N machines, batch {BATCH} each, latency {1e6 * LATENCY:.0f} us; ms of all sums, of them visible, efficiency"
+    )
     say(f"{'net':20} {'step':>7} {'N':>3}" + "".join(f" {f'{g} Gb/s':>24}" for g in GIGABITS))
     for name, (ready, sizes, t) in found.items():
         for speed in SPEEDS:

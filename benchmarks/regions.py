@@ -250,7 +250,9 @@ def rows() -> list[tuple[str, Call]]:
         for ratio in (2, 0):
             how = f"{list(shape)} {count} regions, {'adaptive' if ratio == 0 else 'sampling 2'}"
             made.append((f"roi_align {how}", lambda s=shape, c=count, k=scale, r=ratio: align(s, c, k, r)))
-            made.append((f"roi_align backward {how}", lambda s=shape, c=count, k=scale, r=ratio: align_backward(s, c, k, r)))
+            made.append(
+                (f"roi_align backward {how}", lambda s=shape, c=count, k=scale, r=ratio: align_backward(s, c, k, r))
+            )
     for ratio in (2, 0):
         shape, count, scale = SHAPES[0]
         how = f"{list(shape)} {count} regions, {'adaptive' if ratio == 0 else 'sampling 2'}"
@@ -261,7 +263,9 @@ def rows() -> list[tuple[str, Call]]:
         made.append((f"roi_pool {how}", lambda s=shape, c=count, k=scale: pool(s, c, k)))
         made.append((f"roi_pool backward {how}", lambda s=shape, c=count, k=scale: pool_backward(s, c, k)))
         made.append((f"roi_pool channels last {how}", lambda s=shape, c=count, k=scale: pool_last(s, c, k)))
-    made.append(("ps_roi_pool [1, 1029, 38, 63] 300 regions", lambda: position_sensitive((1, 1029, 38, 63), 300, 1 / 16)))
+    made.append(
+        ("ps_roi_pool [1, 1029, 38, 63] 300 regions", lambda: position_sensitive((1, 1029, 38, 63), 300, 1 / 16))
+    )
     for shape in ((32, 512, 38, 38), (1, 512, 38, 38)):
         made.append((f"permute {list(shape)} to 0, 2, 3, 1", lambda s=shape: permute(s)))
     return made

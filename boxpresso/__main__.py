@@ -166,7 +166,9 @@ def make_parser() -> argparse.ArgumentParser:
 
     train = verb("train", "train a net from a solver prototxt", TRAIN)
     train.add_argument("--solver", metavar="SOLVER", required=True, help="the solver prototxt")
-    train.add_argument("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
+    train.add_argument(
+        "--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas"
+    )
     train.add_argument("--snapshot", metavar="FILE", help="continue from this .solverstate")
     train.add_argument("--deterministic", action="store_true", help="the same bits on every run on a GPU too")
     python_layers(train)
@@ -175,7 +177,9 @@ def make_parser() -> argparse.ArgumentParser:
     test = verb("test", "say how good a net is: average precision, or its outputs' means", TEST, TEST_EXAMPLES)
     for name, what in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
         test.add_argument(name, metavar=name.upper(), nargs="?", help=what)
-        test.add_argument(f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words")
+        test.add_argument(
+            f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words"
+        )
     python_layers(test)
     add = test.add_argument
     add("--iterations", "-iterations", metavar="N", type=positive, default=50, help="how many batches (default: 50)")
@@ -200,7 +204,9 @@ def make_parser() -> argparse.ArgumentParser:
     plot.add_argument("--out", metavar="FILE", help="the picture to write (default: LOG.png)")
 
     convert = verb("convert", "write a folder of pictures as an LMDB", CONVERT)
-    convert.add_argument("kind", metavar="KIND", choices=("voc", "coco", "images", "yolo"), help="voc, coco, images or yolo")
+    convert.add_argument(
+        "kind", metavar="KIND", choices=("voc", "coco", "images", "yolo"), help="voc, coco, images or yolo"
+    )
     convert.add_argument("folder", metavar="FOLDER", help="what holds the pictures")
     convert.add_argument("lmdb", metavar="LMDB", help="the LMDB to write; it must not be there yet")
     add = convert.add_argument
@@ -239,7 +245,9 @@ def prepared(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
     add("--scale", metavar="S", type=fraction, default=1.0, help="then multiply by this, such as 0.007843 or 1/255")
-    add("--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)")
+    add(
+        "--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)"
+    )
     add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
 
 
@@ -248,7 +256,13 @@ def phase(parser: argparse.ArgumentParser) -> None:
     text = "take the layers of this phase (default: TEST)"
     add("--phase", choices=("TRAIN", "TEST"), type=str.upper, default="TEST", help=text)
     add("--level", metavar="N", type=int, default=0, help="the level that layers' rules ask for")
-    add("--stage", metavar="NAME", action="append", default=[], help="a stage that layers' rules ask for; may be repeated")
+    add(
+        "--stage",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a stage that layers' rules ask for; may be repeated",
+    )
 
 
 def device(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,9 @@
 """How good detections are: average precision by class, as a table, as JSON, and as precision-recall curves.
 
-    found = [detect(net, path, threshold=0.01) for path in paths]
-    result = evaluate(found, truth, {1: "cat", 2: "dog"})
-    print(result.mean, result.aps[1])
-    print(result)
+found = [detect(net, path, threshold=0.01) for path in paths]
+result = evaluate(found, truth, {1: "cat", 2: "dog"})
+print(result.mean, result.aps[1])
+print(result)
 """
 
 from __future__ import annotations

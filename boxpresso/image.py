@@ -48,7 +48,11 @@ def as_image(image: Any) -> Any:
     array = np.asarray(image)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
-    if array.dtype != np.uint8 or not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))) or not array.size:
+    if (
+        array.dtype != np.uint8
+        or not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4)))
+        or not array.size
+    ):
         raise BoxpressoError(
             f"an image must be a path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order, got "
             f"{array.dtype} of shape {array.shape}"
@@ -69,7 +73,9 @@ def _eight_bits(image: Any, name: str) -> Any:
             raise BoxpressoError(f"{name} has numbers from {values.min()} to {values.max()}; save it with 8 or 16 bits")
         return Image.fromarray(((values.astype(np.int64) * 255 + 32767) // 65535).astype(np.uint8))
     if image.mode == "F":
-        raise BoxpressoError(f"{name} holds floating-point numbers, whose white is not known; save it with 8 or 16 bits")
+        raise BoxpressoError(
+            f"{name} holds floating-point numbers, whose white is not known; save it with 8 or 16 bits"
+        )
     return image.convert("RGB")
 
 

@@ -38,7 +38,9 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
         raise ModelError(f"the labels {name} are empty; write one name per line")
     with_background = lines[0].lower() in BACKGROUND
     if classes and len(lines) not in (classes, classes if with_background else classes - 1):
-        message = f"{name} has {len(lines)} names, the net {classes} classes (with the background): are they of this net?"
+        message = (
+            f"{name} has {len(lines)} names, the net {classes} classes (with the background): are they of this net?"
+        )
         warnings.warn(message, BoxpressoWarning, stacklevel=2)
     start = 1 if classes and len(lines) == classes - 1 and not with_background else 0
     return {label: line for label, line in enumerate(lines, start) if line}

@@ -1,4 +1,4 @@
-"""The one check: `python tests` runs lint, types, tests, and the GPU tests on a stand-in for NVIDIA's driver (no GPU is
+"""The one check: `python tests` runs lint, format, types, tests, and the GPU tests on a stand-in for NVIDIA's driver (no GPU is
 needed; tests/stand_in/run.py), and says which of them failed.
 
 `python tests -k Permute` passes further words on to pytest and runs nothing else; `python tests --stand-in -k Permute`
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CHECKS = (
     ("lint", ["-m", "ruff", "check", "boxpresso", "tests", "examples", "benchmarks"]),
+    ("format", ["-m", "ruff", "format", "--check", "boxpresso", "tests", "examples", "benchmarks"]),
     ("types", ["-m", "mypy"]),
     ("tests", ["-m", "pytest", "-q", "-n", "2"]),
     ("GPU tests on the stand-in", ["tests/stand_in/run.py"]),

@@ -27,7 +27,10 @@ def datum_lmdb(path: Path, count: int = 6, encoded: bool = False, **size: int) -
     write_records(
         path,
         (
-            (f"{i:08d}", make_datum(encode(picture(i, **size), "PNG") if encoded else picture(i, **size), i).SerializeToString())
+            (
+                f"{i:08d}",
+                make_datum(encode(picture(i, **size), "PNG") if encoded else picture(i, **size), i).SerializeToString(),
+            )
             for i in range(count)
         ),
     )
@@ -54,14 +57,19 @@ def annotated_lmdb(path: Path, count: int = 6, **size: int) -> Path:
     write_records(
         path,
         (
-            (f"{i:08d}", make_annotated(make_datum(encode(picture(i, **size), "PNG"), i), boxes_of(i)).SerializeToString())
+            (
+                f"{i:08d}",
+                make_annotated(make_datum(encode(picture(i, **size), "PNG"), i), boxes_of(i)).SerializeToString(),
+            )
             for i in range(count)
         ),
     )
     return path
 
 
-def voc_folder(root: Path, objects: dict[str, list[tuple[str, int, tuple[int, int, int, int]]]], split: str = "train") -> Path:
+def voc_folder(
+    root: Path, objects: dict[str, list[tuple[str, int, tuple[int, int, int, int]]]], split: str = "train"
+) -> Path:
     """{picture name: [(class, difficult, corners)]}; pictures are 40 x 30 PNGs named .jpg."""
     for folder in ("JPEGImages", "Annotations", "ImageSets/Main"):
         (root / folder).mkdir(parents=True)

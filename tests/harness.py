@@ -60,7 +60,9 @@ class Rig:
         self.layer.forward(self.bottom, self.top)
         return [np.array(t.data) for t in self.top]
 
-    def backward(self, top_diffs: Sequence[np.ndarray], propagate_down: Sequence[bool] | None = None) -> list[np.ndarray]:
+    def backward(
+        self, top_diffs: Sequence[np.ndarray], propagate_down: Sequence[bool] | None = None
+    ) -> list[np.ndarray]:
         """Bottom diffs hold NaN before (they are overwritten), parameter diffs 1 (they are added to; 1 is taken off)."""
         down = [True] * len(self.bottom) if propagate_down is None else list(propagate_down)
         for blob in self.bottom:
@@ -100,7 +102,9 @@ def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = 
     )
     assert len(rig.layer.blobs) == counted["param"], f"{len(rig.layer.blobs)} parameters, Caffe has {counted['param']}"
     for i, blob in enumerate(rig.layer.blobs):
-        assert blob.shape == case[f"param_{i}"].shape, f"parameter {i}: {blob.shape}, Caffe has {case[f'param_{i}'].shape}"
+        assert blob.shape == case[f"param_{i}"].shape, (
+            f"parameter {i}: {blob.shape}, Caffe has {case[f'param_{i}'].shape}"
+        )
     if tweak:
         tweak(rig)
     for i, top in enumerate(rig.forward()):

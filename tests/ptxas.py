@@ -46,7 +46,18 @@ def of_regions(path: Path) -> bool:
 def compile(path: Path, real: str, codes: Iterable[tuple[int, Iterable[int]]], output: Path) -> list[Use]:
     """Compiles a file with the real nvcc, as device/cuda.py does. codes: the architecture whose features the text may use,
     and those that it is assembled for."""
-    command = ["nvcc", *FLAGS, "-Xptxas", "-v", f"-DReal={real}", f"-I{HEADERS}", "-fatbin", str(path), "-o", str(output)]
+    command = [
+        "nvcc",
+        *FLAGS,
+        "-Xptxas",
+        "-v",
+        f"-DReal={real}",
+        f"-I{HEADERS}",
+        "-fatbin",
+        str(path),
+        "-o",
+        str(output),
+    ]
     for virtual, architectures in codes:
         listed = ",".join(f"sm_{a}" for a in architectures)
         command += ["-gencode", f"arch=compute_{virtual},code=[{listed}]"]

@@ -119,7 +119,8 @@ def test_a_small_ssd_learns_from_an_annotated_lmdb(tmp_path):
       layer {{ name: "{top}_relu" type: "ReLU" bottom: "{top}" top: "{top}" }}"""
         for bottom, top in (("data", "c1"), ("c1", "c2"), ("c2", "c3"))
     )
-    net = f"""layer {{ name: "data" type: "AnnotatedData" top: "data" top: "label"
+    net = (
+        f"""layer {{ name: "data" type: "AnnotatedData" top: "data" top: "label"
         data_param {{ source: "{tmp_path}/db" batch_size: 8 backend: LMDB }}
         transform_param {{ mirror: true scale: 0.0078 mean_value: 104 mean_value: 117 mean_value: 123
           resize_param {{ height: 32 width: 32 }} emit_constraint {{ emit_type: CENTER }}
@@ -127,12 +128,14 @@ def test_a_small_ssd_learns_from_an_annotated_lmdb(tmp_path):
         annotated_data_param {{ batch_sampler {{ max_sample: 1 max_trials: 1 }}
           batch_sampler {{ sampler {{ min_scale: 0.5 max_scale: 1 min_aspect_ratio: 0.5 max_aspect_ratio: 2 }}
             sample_constraint {{ min_jaccard_overlap: 0.3 }} max_sample: 1 max_trials: 50 }} }} }}
-      {trunk} {head.replace("NAME", "loc").replace("COUNT", "8")} {head.replace("NAME", "conf").replace("COUNT", "6")}""" + """
+      {trunk} {head.replace("NAME", "loc").replace("COUNT", "8")} {head.replace("NAME", "conf").replace("COUNT", "6")}"""
+        + """
       layer { name: "prior" type: "PriorBox" bottom: "c3" bottom: "data" top: "prior"
         prior_box_param { min_size: 10 max_size: 16 variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2 } }
       layer { name: "loss" type: "MultiBoxLoss" bottom: "loc_f" bottom: "conf_f" bottom: "prior" bottom: "label" top: "loss"
         propagate_down: true propagate_down: true propagate_down: false propagate_down: false
         multibox_loss_param { num_classes: 3 neg_pos_ratio: 3 code_type: CENTER_SIZE mining_type: MAX_NEGATIVE } }"""
+    )
     param = parse_solver('base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" max_iter: 80 random_seed: 3 solver_mode: CPU')
     param.train_net_param.CopyFrom(parse_net(net))
     solver = Solver(param, log=lambda line: None)

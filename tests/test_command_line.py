@@ -57,21 +57,31 @@ def test_help_and_version(capsys):
 
 
 def test_wrong_use_is_2(capsys):
-    for words in ([], ["frobnicate"], ["detect"], ["time", "x", "--iterations", "0"], ["detect", *"abc", "--size", "0x1"]):
+    for words in (
+        [],
+        ["frobnicate"],
+        ["detect"],
+        ["time", "x", "--iterations", "0"],
+        ["detect", *"abc", "--size", "0x1"],
+    ):
         status, out, err = call(capsys, *words)
         assert (status, out) == (2, "")
         assert "usage: boxpresso" in err
 
 
 def test_help_imports_nothing_heavy():
-    code = "import sys; from boxpresso.__main__ import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys; from boxpresso.__main__ import main; main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     for module in ("numpy", "PIL", "boxpresso.net"):
         assert f"'{module}'" not in run.stderr
 
 
 def test_python_dash_m():
-    run = subprocess.run([sys.executable, "-m", "boxpresso", "info", "no.prototxt"], cwd=ROOT, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "boxpresso", "info", "no.prototxt"], cwd=ROOT, capture_output=True, text=True
+    )
     assert run.returncode == 1
     assert run.stderr.startswith("boxpresso: error: cannot read no.prototxt")
     assert "Traceback" not in run.stderr
@@ -129,7 +139,12 @@ def test_detect_json(capsys, tiny):
     assert (status, err) == (1, "boxpresso: error: there is no picture none.png\n")
     assert (first["file"], first["width"], first["height"]) == ("a.png", 320, 320)
     (found,) = first["detections"]
-    assert found == {"label": 1, "name": "Käse", "score": pytest.approx(1), "box": pytest.approx([160, 80, 240, 160], abs=0.01)}
+    assert found == {
+        "label": 1,
+        "name": "Käse",
+        "score": pytest.approx(1),
+        "box": pytest.approx([160, 80, 240, 160], abs=0.01),
+    }
     assert missing == {"file": "none.png", "error": "there is no picture none.png"}
     assert dark["detections"] == []
     assert sorted(os.listdir("drawn/here")) == ["a.detections.png", "dark.detections.png"]
@@ -180,7 +195,9 @@ def test_out_as_a_file(capsys, tiny):
 
 
 def test_weights_that_do_not_fit(capsys, tiny):
-    Path("other.prototxt").write_text(TINY.replace('name: "conf"', 'name: "other"').replace("bottom: \"conf\"", 'bottom: "conf"'))
+    Path("other.prototxt").write_text(
+        TINY.replace('name: "conf"', 'name: "other"').replace('bottom: "conf"', 'bottom: "conf"')
+    )
     status, _, err = call(capsys, "detect", "other.prototxt", tiny[1], "a.png")
     assert status == 0
     assert "no weights for other" in err
@@ -220,7 +237,9 @@ def test_real_qr_codes(capsys, tmp_path):
         assert found["label"] == 1
         assert found["score"] > 0.99
         left, top, right, bottom = found["box"]
-        code = np.asarray(Image.open(result["file"]).convert("L"))[round(top) : round(bottom), round(left) : round(right)]
+        code = np.asarray(Image.open(result["file"]).convert("L"))[
+            round(top) : round(bottom), round(left) : round(right)
+        ]
         assert ((code < 60) | (code > 200)).mean() > 0.95  # black and white, as no other part of the photo
 
 
@@ -274,7 +293,9 @@ def test_macs(layer, shape, wanted):
 
 
 def test_shared_parameters_count_once():
-    conv = 'type: "Convolution" param { name: "w" } param { name: "b" } convolution_param { num_output: 3 kernel_size: 1 }'
+    conv = (
+        'type: "Convolution" param { name: "w" } param { name: "b" } convolution_param { num_output: 3 kernel_size: 1 }'
+    )
     text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 4 dim: 4 } } }'
     text += f'layer {{ name: "a" bottom: "x" top: "a" {conv} }} layer {{ name: "b" bottom: "a" top: "b" {conv} }}'
     made = summarise(Net(parse_net(text), device="cpu"))
@@ -396,7 +417,9 @@ def test_a_net_of_the_rcnn_kind(capsys):
     assert "dog    0.800" in out
     assert Path("a.detections.png").exists()
     options = ("--json", "--size", "300x200", "--no-drawing")
-    found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0]["detections"]
+    found = json.loads(call(capsys, "detect", "rcnn.prototxt", "rcnn.caffemodel", "a.png", *options)[1])[0][
+        "detections"
+    ]
     assert found[0] == {"label": 2, "name": None, "score": 0.8, "box": [0.0, 0.0, 97.0, 97.0]}
 
 

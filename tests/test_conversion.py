@@ -16,6 +16,7 @@ def errors_are_lines(monkeypatch):
     """Also where the tests run with BOXPRESSO_DEBUG, which lets errors through."""
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
 
+
 pytest.importorskip("lmdb")
 
 
@@ -29,7 +30,17 @@ def test_convert(tmp_path, capsys):
     root = voc_folder(tmp_path / "voc", {"a": [("cat", 0, (5, 3, 20, 18))], "b": [("cow", 0, (5, 3, 20, 18))]})
     (tmp_path / "names.txt").write_text("background\ncat\n")
     status, out, err = call(
-        capsys, "convert", "voc", root, tmp_path / "db", "--split", "train", "--classes", tmp_path / "names.txt", "--size", "20x10"
+        capsys,
+        "convert",
+        "voc",
+        root,
+        tmp_path / "db",
+        "--split",
+        "train",
+        "--classes",
+        tmp_path / "names.txt",
+        "--size",
+        "20x10",
     )
     assert status == 0
     assert "1 pictures, 1 boxes; 1 skipped" in out
@@ -41,7 +52,12 @@ def test_convert(tmp_path, capsys):
     assert "exists already" in err
     assert call(capsys, "convert", "voc", root, tmp_path / "x", "--classes", tmp_path / "names.txt", "--strict")[0] == 1
     assert not (tmp_path / "x").exists()
-    assert call(capsys, "convert", "coco", coco_folder(tmp_path / "coco"), tmp_path / "y", "--shuffle", "--raw", "--gray")[0] == 0
+    assert (
+        call(capsys, "convert", "coco", coco_folder(tmp_path / "coco"), tmp_path / "y", "--shuffle", "--raw", "--gray")[
+            0
+        ]
+        == 0
+    )
     assert call(capsys, "convert", "word", root, tmp_path / "z")[0] == 2
 
 

@@ -120,7 +120,9 @@ def test_numbers_may_be_stored_in_float16_and_are_computed_in_float32(tmp_path, 
     kernels.scaled(5, x, by, y, 0.3)
     with np.errstate(over="ignore"):
         wanted = (values.astype(real) * real(10.1) + real(0.3)).astype(dtype)
-    np.testing.assert_allclose(np.asarray(y), wanted, rtol=2 * np.finfo(real).eps)  # a GPU multiplies and adds in one step
+    np.testing.assert_allclose(
+        np.asarray(y), wanted, rtol=2 * np.finfo(real).eps
+    )  # a GPU multiplies and adds in one step
     wide = gpu.empty((5,), real)
     kernels.widen(5, by, x, wide)  # the Store array decides, wherever it stands
     np.testing.assert_array_equal(np.asarray(wide), values.astype(real) * real(10.1))
@@ -168,7 +170,9 @@ def test_a_signature_that_cannot_be_read_is_named(tmp_path):
 
 
 def test_a_compile_error_shows_file_and_line(tmp_path):
-    (tmp_path / "broken.cu").write_text('#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n')
+    (tmp_path / "broken.cu").write_text(
+        '#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n'
+    )
     scope = {"__file__": str(tmp_path / "m.py"), "Kernels": Kernels}
     exec("kernels = Kernels('broken.cu')", scope)
     with pytest.raises(KernelError, match=r"(?s)broken\.cu does not compile for the CPU.*broken\.cu:3.*oops"):
@@ -272,7 +276,9 @@ def test_the_cache_is_used_and_can_be_lost(tmp_path):
 def test_two_processes_share_a_cold_cache(tmp_path):
     environment = {**os.environ, "BOXPRESSO_CACHE": str(tmp_path)}
     both = [
-        subprocess.Popen([sys.executable, "-c", textwrap.dedent(RELU)], env=environment, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(RELU)], env=environment, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
     assert [p.communicate()[0] for p in both] == ["[-0.5, 2.0]\n"] * 2

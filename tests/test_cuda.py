@@ -162,7 +162,9 @@ def test_nothing_is_read_before_it_has_run(gpu, kernels):
     y.address(True)
     kernels.scaled(4, x, y, 3.0)
     peeked = np.zeros(4, np.float32)
-    cuda.driver().memcpy_dtoh_async(peeked, y.address(False), cuda.driver().Stream())  # the planted fault: another stream
+    cuda.driver().memcpy_dtoh_async(
+        peeked, y.address(False), cuda.driver().Stream()
+    )  # the planted fault: another stream
     assert not (peeked == 3).any()
     np.testing.assert_array_equal(np.asarray(y), np.full(4, 3))
 
@@ -269,7 +271,9 @@ def test_out_of_memory_says_what_is_held_and_leaves_the_net_usable():
 
 def test_red_zones_find_a_write_outside(strict, kernels):
     y = strict.empty((10,), np.float32)
-    with pytest.raises(DeviceError, match=r"kernel beyond of made.cu failed.*beyond wrote at byte 40 of an allocation of 40"):
+    with pytest.raises(
+        DeviceError, match=r"kernel beyond of made.cu failed.*beyond wrote at byte 40 of an allocation of 40"
+    ):
         kernels.beyond(10, y)
     with pytest.raises(DeviceError, match=r"kernel before of made.cu failed.*before wrote at byte -4"):
         kernels.before(10, y)
@@ -399,7 +403,9 @@ def test_a_process_whose_threads_used_the_gpu_ends_well(tmp_path):
 def test_pycuda_without_a_driver_is_a_clear_error():
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     code = "from boxpresso.device import open_device\nopen_device('cuda')"
-    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment
+    )
     if result.returncode == 0:
         pytest.skip("this machine has a GPU as well")
     assert "DeviceError: PyCUDA is installed but cannot load the NVIDIA driver" in result.stderr
@@ -411,7 +417,9 @@ def test_pycudas_own_source_module_runs_our_kernels(gpu):
 
     gpu.enter()
     core = os.path.dirname(cuda.__file__)
-    module = SourceModule(TEXT, options=["-std=c++17", "-DReal=float"], no_extern_c=True, cache_dir=False, include_dirs=[core])
+    module = SourceModule(
+        TEXT, options=["-std=c++17", "-DReal=float"], no_extern_c=True, cache_dir=False, include_dirs=[core]
+    )
     y = np.arange(5, dtype=np.float32)
     out = np.zeros(5, np.float32)
     module.get_function("scaled")(np.int32(5), InOut(y), InOut(out), np.float32(3), grid=(2, 1), block=(32, 1, 1))

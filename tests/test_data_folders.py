@@ -54,7 +54,10 @@ def test_voc_that_is_wrong(tmp_path):
     (root / "Annotations/h.xml").write_text("<annotation><object>")
     (root / "JPEGImages/i.jpg").unlink()
     wrong = [s.wrong for s in read_voc(root, "train", ["cat", "dog"])]
-    for seen, message in zip(wrong, ["", "", "", "'cow'", "has no area", "leaves the picture of 40x30", "g.xml", "h.xml is no XML", "no picture"]):
+    for seen, message in zip(
+        wrong,
+        ["", "", "", "'cow'", "has no area", "leaves the picture of 40x30", "g.xml", "h.xml is no XML", "no picture"],
+    ):
         assert message in seen
         assert bool(message) == bool(seen)
     with pytest.raises(DataError, match="splits there: train"):
@@ -105,7 +108,9 @@ def test_yolo(tmp_path):
 def test_convert_voc(tmp_path):
     root = voc(tmp_path, {**OBJECTS, "d": [("cow", 0, (1, 1, 9, 9))]})
     done = []
-    report = convert("voc", root, tmp_path / "db", split="train", classes=["cat", "dog"], tell=lambda n, all: done.append(n))
+    report = convert(
+        "voc", root, tmp_path / "db", split="train", classes=["cat", "dog"], tell=lambda n, all: done.append(n)
+    )
     assert (report.pictures, report.boxes, done) == (3, 4, [1, 2, 3, 4])
     assert len(report.skipped) == 1
     assert "d.xml: the class 'cow'" in report.skipped[0]
@@ -136,7 +141,11 @@ def test_convert_resized_shuffled_and_plain(tmp_path):
     assert not datum.encoded
     assert picture_of(datum, None, "").shape == (10, 20, 1)
     convert("yolo", yolo(tmp_path), tmp_path / "yolo", options=Options(size=(20, 10)))
-    assert picture_of(parse(AnnotatedDatum(), open_records(str(tmp_path / "yolo"))[0], "").datum, None, "").shape == (10, 20, 3)
+    assert picture_of(parse(AnnotatedDatum(), open_records(str(tmp_path / "yolo"))[0], "").datum, None, "").shape == (
+        10,
+        20,
+        3,
+    )
 
 
 def test_convert_images(tmp_path):
@@ -173,7 +182,9 @@ def test_mean(tmp_path, make):
 def test_a_mean_needs_one_size(tmp_path):
     from boxpresso.data.records import make_datum
 
-    write_records(tmp_path / "db", [(k, make_datum(picture(0, h, 8)).SerializeToString()) for k, h in (("a", 8), ("b", 9))])
+    write_records(
+        tmp_path / "db", [(k, make_datum(picture(0, h, 8)).SerializeToString()) for k, h in (("a", 8), ("b", 9))]
+    )
     with pytest.raises(DataError, match=r"record 1 \(b\) of .* is 8x9 with 3 channels, the first one 8x8"):
         mean_of(str(tmp_path / "db"))
 
@@ -195,9 +206,13 @@ def test_roi_data_in_test(tmp_path):
     assert [t.shape for t in rig.top] == [(1, 3, 60, 100), (1, 3), (1, 5)]
     image, info, boxes = rig.forward()
     assert image.shape == (1, 3, 60, 80)
-    np.testing.assert_allclose(image[0], resize(picture(0, 30, 40), 80, 60).transpose(2, 0, 1) - np.array([10, 20, 30.0])[:, None, None])
+    np.testing.assert_allclose(
+        image[0], resize(picture(0, 30, 40), 80, 60).transpose(2, 0, 1) - np.array([10, 20, 30.0])[:, None, None]
+    )
     np.testing.assert_allclose(info, [[60, 80, 2]])
-    np.testing.assert_allclose(boxes, [[8, 4, 38, 34, 1], [40, 20, 58, 38, 1]])  # (x - 1) * 2; the difficult dog is left out
+    np.testing.assert_allclose(
+        boxes, [[8, 4, 38, 34, 1], [40, 20, 58, 38, 1]]
+    )  # (x - 1) * 2; the difficult dog is left out
     assert rig.forward()[2].shape == (0, 5)
     limited = roi(root, "TEST", ", 'max_size': 60")
     image, info, _ = limited.forward()

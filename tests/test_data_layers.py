@@ -211,7 +211,9 @@ def test_pictures_of_different_sizes(tmp_path):
     with pytest.raises(LayerError, match=r"pictures of one batch have the shapes"):
         images(source).forward()
     one = Rig(
-        f'type: "ImageData" image_data_param {{ source: "{source}" root_folder: "{source.parent}/images/" }}', [], tops=2
+        f'type: "ImageData" image_data_param {{ source: "{source}" root_folder: "{source.parent}/images/" }}',
+        [],
+        tops=2,
     )
     assert [one.forward()[0].shape[2:] for _ in range(3)] == [(12, 16), (20, 20), (12, 16)]
 

@@ -62,9 +62,7 @@ def test_crop_is_central_in_test_and_random_in_train():
     whole = picture.transpose(2, 0, 1).astype(np.float32)
     for seed in range(300):
         values, _ = random(picture, rng(seed))
-        found = [
-            (y, x) for y in range(14) for x in range(23) if np.array_equal(whole[:, y : y + 8, x : x + 8], values)
-        ]
+        found = [(y, x) for y in range(14) for x in range(23) if np.array_equal(whole[:, y : y + 8, x : x + 8], values)]
         assert len(found) == 1
         places.update(found)
     assert {0, 13} <= {y for y, _ in places}
@@ -238,10 +236,15 @@ def test_brightness_and_contrast():
     seen = {int(m[0, 0, 0]) for m in distorted("brightness_prob: 1 brightness_delta: 10", picture, range(300))}
     assert min(seen) in (90, 91)
     assert max(seen) in (109, 110)
-    seen = {int(m[0, 0, 0]) for m in distorted("contrast_prob: 1 contrast_lower: 0.5 contrast_upper: 1.5", picture, range(300))}
+    seen = {
+        int(m[0, 0, 0])
+        for m in distorted("contrast_prob: 1 contrast_lower: 0.5 contrast_upper: 1.5", picture, range(300))
+    }
     assert 50 <= min(seen) < 55
     assert 145 < max(seen) <= 150
-    assert all((m == picture).all() for m in distorted("brightness_delta: 10 contrast_upper: 3", picture))  # probability 0
+    assert all(
+        (m == picture).all() for m in distorted("brightness_delta: 10 contrast_upper: 3", picture)
+    )  # probability 0
 
 
 def test_brightness_stops_at_black_and_white():
@@ -271,7 +274,9 @@ def test_hue_goes_round_and_saturation_scales():
     pale = augment.hsv(np.array([[[100, 100, 200]]], np.uint8), saturation=0.5)
     assert np.abs(pale[0, 0].astype(int) - [150, 150, 200]).max() <= 2
     one = np.full((3, 3, 1), 9, np.uint8)
-    assert all((m == one).all() for m in distorted("hue_prob: 1 hue_delta: 18 saturation_prob: 1 saturation_upper: 2", one))
+    assert all(
+        (m == one).all() for m in distorted("hue_prob: 1 hue_delta: 18 saturation_prob: 1 saturation_upper: 2", one)
+    )
 
 
 def test_order_of_channels():
@@ -305,7 +310,11 @@ def test_noise():
     picture = noise_picture()
 
     def noisy(text):
-        return augment.noise(picture, layer(f"transform_param {{ noise_param {{ prob: 1 {text} }} }}").transform_param.noise_param[0], rng())
+        return augment.noise(
+            picture,
+            layer(f"transform_param {{ noise_param {{ prob: 1 {text} }} }}").transform_param.noise_param[0],
+            rng(),
+        )
 
     np.testing.assert_array_equal(noisy("inverse: true"), 255 - picture)
     assert set(np.unique(noisy("posterize: true"))) == {32, 96, 160, 224}
@@ -406,7 +415,9 @@ def test_every_crop_satisfies_its_constraint():
 
 
 def test_crops_have_the_scale_and_ratio_asked_for():
-    batch = samplers("batch_sampler { sampler { min_scale: 0.3 max_scale: 0.9 min_aspect_ratio: 0.5 max_aspect_ratio: 2 } }")[0]
+    batch = samplers(
+        "batch_sampler { sampler { min_scale: 0.3 max_scale: 0.9 min_aspect_ratio: 0.5 max_aspect_ratio: 2 } }"
+    )[0]
     made = draw(batch.sampler, 2000, rng())
     size = made[:, 2:] - made[:, :2]
     scale, ratio = np.sqrt(size.prod(1)), size[:, 0] / size[:, 1]
@@ -425,7 +436,9 @@ def test_crops_have_the_scale_and_ratio_asked_for():
 
 def test_sampler_rules():
     objects = np.array([[0.1, 0.1, 0.2, 0.2]])
-    unlimited, none = samplers("batch_sampler { max_trials: 7 } batch_sampler { max_trials: 7 use_original_image: false }")
+    unlimited, none = samplers(
+        "batch_sampler { max_trials: 7 } batch_sampler { max_trials: 7 use_original_image: false }"
+    )
     assert len(crops([unlimited], objects, rng())) == 7
     assert crops([none], objects, rng()).shape == (0, 4)
     constraint = samplers("batch_sampler { sample_constraint { min_jaccard_overlap: 0.5 } }")[0].sample_constraint

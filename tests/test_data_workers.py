@@ -71,7 +71,10 @@ def test_a_net_can_resume_and_share(tmp_path, workers):
     for wanted in batches[1:]:
         for a, b in zip(whole.forward(), wanted):
             np.testing.assert_array_equal(a, b)
-    ranks = [data(source, batch=2, seed=2, param="shuffle: true", more="transform_param { mirror: true crop_size: 6 }") for _ in "ab"]
+    ranks = [
+        data(source, batch=2, seed=2, param="shuffle: true", more="transform_param { mirror: true crop_size: 6 }")
+        for _ in "ab"
+    ]
     for rank, rig in enumerate(ranks):
         rig.layer.workers, rig.layer.share = workers, (rank, 2)
     for wanted in batches:
@@ -246,7 +249,11 @@ class Numbers(Source):
         if self.fault == "collate":
             raise RuntimeError("not together")
         size = samples[0]
-        return [np.full((len(samples), size, 1000 * size), size, np.float64), np.zeros((0, 5), np.int32), np.array(samples, np.uint8)]
+        return [
+            np.full((len(samples), size, 1000 * size), size, np.float64),
+            np.zeros((0, 5), np.int32),
+            np.array(samples, np.uint8),
+        ]
 
     def name(self, index):
         return f"number {index}"
@@ -285,7 +292,9 @@ def test_what_a_worker_raises_names_the_record(workers):
 def test_a_worker_that_dies_names_the_record():
     made = numbers("processes:2", Numbers("killed"))
     assert [made.next()[2].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
-    with pytest.raises(DataError, match=r"worker process \d+ was ended by SIGKILL, .* while it made batch 2, with number 5 at hand"):
+    with pytest.raises(
+        DataError, match=r"worker process \d+ was ended by SIGKILL, .* while it made batch 2, with number 5 at hand"
+    ):
         made.next()
     made.maker.source.fault = ""
     assert made.next()[2].tolist() == [4, 5]  # others take its place
@@ -354,7 +363,9 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
         f'layer {{ name: "data" type: "Data" top: "data" top: "label" data_param {{ source: "{tmp_path}/db" backend: LMDB batch_size: 8 shuffle: true }} '
         "transform_param { scale: 0.00390625 crop_size: 10 mirror: true } }"
     )
-    net = source + """
+    net = (
+        source
+        + """
       layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
         convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } } }
       layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
@@ -362,6 +373,7 @@ def test_a_small_net_learns_from_an_lmdb(tmp_path):
       layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
       layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" }
     """
+    )
     param = parse_solver(
         'base_lr: 0.1 momentum: 0.9 lr_policy: "fixed" max_iter: 40 random_seed: 3 solver_mode: CPU iter_size: 2 '
         f'snapshot_after_train: false snapshot: 15 snapshot_prefix: "{tmp_path}/snap"'
@@ -389,7 +401,9 @@ def test_resuming_leaves_other_layers_alone(tmp_path):
     net = """layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 4 dim: 3 } data_filler { type: "gaussian" } } }
       layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 3 } }
       layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
-    param = parse_solver(f'base_lr: 0.1 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU')
+    param = parse_solver(
+        f'base_lr: 0.1 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU'
+    )
     param.train_net_param.CopyFrom(parse_net(net))
     solver = Solver(param, log=lambda line: None)
     solver.step(3)

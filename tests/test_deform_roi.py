@@ -73,7 +73,9 @@ def test_without_offsets_it_is_roi_align(params, device):
 def test_one_bin_by_hand(device):
     x = np.arange(36.0).reshape(1, 1, 6, 6)  # v = 6 y + x: a bilinear sample is v itself
     text = "pooled_h: 1 pooled_w: 1 sampling_ratio: 1 gamma: 0.5"
-    r = Rig(MASKED % text, [x, [[0, 1, 1, 3, 3]], [[1, 0.5]], [[3]]], device=device)  # offsets as an InnerProduct gives them
+    r = Rig(
+        MASKED % text, [x, [[0, 1, 1, 3, 3]], [[1, 0.5]], [[3]]], device=device
+    )  # offsets as an InnerProduct gives them
     # The sample is at 1.5 = (1 + 3) / 2 - 0.5, moved by 0.5 * 2 * (1, 0.5): x 2.5, y 2.
     assert r.forward()[0].item() == pytest.approx(3 * 14.5)
     _, _, offset, mask = r.backward([[[[1]]]], WITHOUT_REGIONS[4])
@@ -107,7 +109,10 @@ def test_wild_regions_contribute_nothing(device):
     many = [np.repeat(a, 3, axis=0) for a in (rois, offset, mask)]
     many[0][1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
     many[0][[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = Rig(MASKED % SMALL, [x, rois, offset, mask], device=device), Rig(MASKED % SMALL, [x, *many], device=device)
+    alone, among = (
+        Rig(MASKED % SMALL, [x, rois, offset, mask], device=device),
+        Rig(MASKED % SMALL, [x, *many], device=device),
+    )
     wanted, got = alone.forward()[0], among.forward()[0]
     assert np.array_equal(got[::3], wanted)
     diff = rng.standard_normal(got.shape)

@@ -25,15 +25,24 @@ FORMS = {
 
 def prototxt(form: dict, outputs: int = 6) -> str:
     f = {"stride": (1, 1), "pad": (0, 0), "dilation": (1, 1), "group": 1, "parts": 1, "bias": True, **form}
-    two = [f"{word}: {n}" for word, name in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"), ("dilation", "dilation")) for n in f[name]]
+    two = [
+        f"{word}: {n}"
+        for word, name in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"), ("dilation", "dilation"))
+        for n in f[name]
+    ]
     tail = f"group: {f['group']} deformable_group: {f['parts']} bias_term: {str(f['bias']).lower()}"
     return f"num_output: {outputs} {' '.join(two)} {tail} {RANDOM}"
 
 
-def inputs(form: dict, seed: int = 0, batch: int = 2, channels: int = 4, size: tuple = (6, 7), reach: float = 1.5) -> list[np.ndarray]:
+def inputs(
+    form: dict, seed: int = 0, batch: int = 2, channels: int = 4, size: tuple = (6, 7), reach: float = 1.5
+) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     f = {"stride": (1, 1), "pad": (0, 0), "dilation": (1, 1), "parts": 1, **form}
-    out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in zip(size, f["pad"], f["dilation"], f["kernel"], f["stride"])]
+    out = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, p, d, k, s in zip(size, f["pad"], f["dilation"], f["kernel"], f["stride"])
+    ]
     rows = f["parts"] * f["kernel"][0] * f["kernel"][1]
     shapes = (batch, channels, *size), (batch, 2 * rows, *out), (batch, rows, *out)
     return [rng.standard_normal(shapes[0]), rng.uniform(-reach, reach, shapes[1]), rng.uniform(0, 1, shapes[2])]
@@ -77,7 +86,11 @@ def test_forward(form, device):
 def test_without_offsets_it_is_convolution(form, device):
     x, offset, mask = inputs(form)
     text = prototxt(form)
-    plain = Rig(f'type: "Convolution" convolution_param {{ {text} }}'.replace(f"deformable_group: {form.get('parts', 1)}", ""), [x], device=device)
+    plain = Rig(
+        f'type: "Convolution" convolution_param {{ {text} }}'.replace(f"deformable_group: {form.get('parts', 1)}", ""),
+        [x],
+        device=device,
+    )
     blobs = [np.array(b.data) for b in plain.layer.blobs]
     r = Rig(MASKED % text, [x, 0 * offset, 1 + 0 * mask], device=device, params=blobs)
     close(r.forward()[0], plain.forward()[0])
@@ -126,7 +139,9 @@ def test_one_tap_by_hand(device):
     offset[0, :, 1, 3] = 0, 0.5  # half of the pixel 7, half of nothing
     offset[0, :, 2, 0] = 1, 0  # one whole pixel outside
     offset[0, :, 2, 1] = np.nan, np.inf
-    text = 'num_output: 1 kernel_size: 1 deformable_group: 1 bias_term: false weight_filler { type: "constant" value: 2 }'
+    text = (
+        'num_output: 1 kernel_size: 1 deformable_group: 1 bias_term: false weight_filler { type: "constant" value: 2 }'
+    )
     top = Rig(PLAIN % text, [x, offset], device=device).forward()[0][0, 0] / 2
     assert top.tolist() == [[2.25, 1, 2, 3], [4, 5, 6, 3.5], [0, 0, 10, 11]]
 

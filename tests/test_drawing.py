@@ -29,7 +29,9 @@ def test_a_box_is_where_the_detection_is():
 def test_any_size_of_picture(size):
     image = Image.new("L", size, 128)
     boxes = [(0, 0, *size), (-5, -9, size[0] * 2, size[1] * 2), (size[0] * 0.9, size[1] * 0.9, *size)]
-    made = draw_detections(image, [Detection(i, 0.9, box) for i, box in enumerate(boxes)], {0: "a long name of a class"})
+    made = draw_detections(
+        image, [Detection(i, 0.9, box) for i, box in enumerate(boxes)], {0: "a long name of a class"}
+    )
     assert made.size == size
     assert made.mode == "RGB"
     assert changed(image, made).any()
@@ -46,7 +48,9 @@ def test_lines_and_letters_grow_with_the_picture():
 
 def test_what_is_outside_is_not_drawn():
     image = Image.new("RGB", (100, 100), "white")
-    outside = [Detection(1, 1.0, box) for box in ((-50, 0, -10, 50), (100, 10, 150, 50), (10, 200, 20, 300), (5, 5, 5, 5))]
+    outside = [
+        Detection(1, 1.0, box) for box in ((-50, 0, -10, 50), (100, 10, 150, 50), (10, 200, 20, 300), (5, 5, 5, 5))
+    ]
     assert not changed(image, draw_detections(image, outside)).any()
     assert visible(Detection(1, 1.0, (-5, 90.5, 20.2, 130)), 100, 100) == (0, 90, 21, 100)
 

@@ -41,8 +41,16 @@ def by_definition(text, truths):
     hits = [i for i, letter in enumerate(text) if letter == "R"]
     precision = [(n + 1) / (at + 1) for n, at in enumerate(hits)]  # at each hit
     best = [max(precision[n:]) for n in range(len(hits))]  # at the hit or later
-    mean = lambda points: sum(next((best[n] for n in range(len(hits)) if (n + 1) * points >= j * truths), 0) for j in range(points + 1)) / (points + 1)  # noqa: E731
-    return {"11point": mean(10), "101point": mean(100), "MaxIntegral": sum(best) / truths, "Integral": sum(precision) / truths}
+    mean = lambda points: (
+        sum(next((best[n] for n in range(len(hits)) if (n + 1) * points >= j * truths), 0) for j in range(points + 1))
+        / (points + 1)
+    )  # noqa: E731
+    return {
+        "11point": mean(10),
+        "101point": mean(100),
+        "MaxIntegral": sum(best) / truths,
+        "Integral": sum(precision) / truths,
+    }
 
 
 # Average precision
@@ -72,7 +80,10 @@ def test_by_definition():
         truths = text.count("R") + int(rng.integers(0, 4)) or 1
         expected = by_definition(text, truths)
         for method in METHODS:
-            assert average_precision(*curve(text, truths), method) == pytest.approx(expected[method], abs=1e-12), (text, truths)
+            assert average_precision(*curve(text, truths), method) == pytest.approx(expected[method], abs=1e-12), (
+                text,
+                truths,
+            )
 
 
 def test_another_method():
@@ -102,7 +113,12 @@ def test_voc_rules():
     ]
     made = evaluate(found, truth, {1: "cat", 2: "dog"})
     one = made.curves[1]
-    assert (one.truths, one.skipped, one.scores.tolist(), one.right.tolist()) == (2, 2, [0.9, 0.85, 0.8], [True, False, False])
+    assert (one.truths, one.skipped, one.scores.tolist(), one.right.tolist()) == (
+        2,
+        2,
+        [0.9, 0.85, 0.8],
+        [True, False, False],
+    )
     np.testing.assert_allclose(one.precision, [1, 1 / 2, 1 / 3])
     np.testing.assert_allclose(one.recall, [1 / 2, 1 / 2, 1 / 2])
     assert made.aps[1] == 0.5
@@ -347,7 +363,9 @@ def test_solver_refuses():
         solver_test('eval_type: "segmentation"', batches)
     with pytest.raises(ModelError, match=r"ap_version must be one of .*'12point'"):
         solver_test('eval_type: "detection" ap_version: "12point"', batches)
-    text = SOLVER[: SOLVER.index("test_net_param")] + SOLVER[SOLVER.index("train_net_param") : SOLVER.index("test_net_param")].replace("train_net", "test_net")
+    text = SOLVER[: SOLVER.index("test_net_param")] + SOLVER[
+        SOLVER.index("train_net_param") : SOLVER.index("test_net_param")
+    ].replace("train_net", "test_net")
     solver = Solver(parse_text(text + 'eval_type: "detection"', SolverParameter()), log=lambda line: None)
     with pytest.raises(ModelError, match=r"needs outputs of DetectionEvaluate.*'loss'"):
         solver.test()
@@ -429,9 +447,13 @@ def test_on_a_voc_folder(folder, tmp_path, capsys):
     assert "4 pictures" in lines
     assert lines[-1] == f"curves in {tmp_path / 'tiny.caffemodel'}.curves.png"
     assert (tmp_path / "tiny.caffemodel.curves.png").stat().st_size > 5_000
-    status, out = run(folder, capsys, "--voc", str(folder), "--json", "--method", "11point", "--curves", str(tmp_path / "here.png"))
+    status, out = run(
+        folder, capsys, "--voc", str(folder), "--json", "--method", "11point", "--curves", str(tmp_path / "here.png")
+    )
     made = json.loads(out.out)
-    assert made["classes"] == [dict(label=1, name="thing", truths=3, found=3, right=2, skipped=1, ap=pytest.approx(7 / 11, abs=1e-6))]
+    assert made["classes"] == [
+        dict(label=1, name="thing", truths=3, found=3, right=2, skipped=1, ap=pytest.approx(7 / 11, abs=1e-6))
+    ]
     assert (made["pictures"], made["skipped"], made["curves"]) == (4, [], str(tmp_path / "here.png"))
 
 
@@ -460,7 +482,10 @@ def test_on_a_coco_file(folder, tmp_path, capsys):
     pytest.importorskip("pycocotools")
     things = [("a", (0, 0), 0), ("b", (1, 2), 0), ("c", (0, 0), 0), ("d", (2, 2), 1)]
     tables = {
-        "images": [{"id": 90 - i, "file_name": f"{name}.jpg", "width": 32, "height": 32} for i, (name, _, _) in enumerate(things)],
+        "images": [
+            {"id": 90 - i, "file_name": f"{name}.jpg", "width": 32, "height": 32}
+            for i, (name, _, _) in enumerate(things)
+        ],
         "categories": [{"id": 18, "name": "thing"}],
         "annotations": [
             {"image_id": 90 - i, "category_id": 18, "bbox": [8 * x, 8 * y, 8, 8], "iscrowd": crowd, "area": 50}
@@ -501,7 +526,14 @@ def test_on_its_own_data(tmp_path, capsys):
     (tmp_path / "test.prototxt").write_text(data + judge)
     (tmp_path / "labels.txt").write_text("background\ncat\ndog\ncow\n")
     Net(tmp_path / "test.prototxt", device="cpu").save(tmp_path / "none.caffemodel")
-    files = ["-model", str(tmp_path / "test.prototxt"), "-weights", str(tmp_path / "none.caffemodel"), "-iterations", "2"]
+    files = [
+        "-model",
+        str(tmp_path / "test.prototxt"),
+        "-weights",
+        str(tmp_path / "none.caffemodel"),
+        "-iterations",
+        "2",
+    ]
     words = ["--labels", str(tmp_path / "labels.txt"), "--no-curves"]
     assert main(["test", *files, *words]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -54,7 +54,12 @@ def running(example: str, model: str, kind: str, device: str) -> Net:
     net = Net(corpus.reduced(given, small=False), phase="TRAIN" if kind == "train" else "TEST", device=device, seed=3)
     corpus.feed(net)
     if "rois" in net.inputs:
-        tilted = [[0, 60, 48, 80, 16, 0.3], [0, 30, 30, 40, 12, -0.4], [0, 90, 60, 60, 20, 1.2], [0, 64, 48, 100, 40, 0]]
+        tilted = [
+            [0, 60, 48, 80, 16, 0.3],
+            [0, 30, 30, 40, 12, -0.4],
+            [0, 90, 60, 60, 20, 1.2],
+            [0, 64, 48, 100, 40, 0],
+        ]
         net.blobs["rois"].data[...] = tilted
     for name, low, high in (("text", -1, 37), ("score_map", 0, 2), ("geometry_mask", 0, 2)):
         if name in net.inputs:
@@ -73,7 +78,9 @@ def test_the_files_are_what_is_written(example, model):
     for kind in KINDS:
         path = ROOT / "examples" / example / model / f"{kind}.prototxt"
         made = writer(example).NETS[model](kind)
-        assert path.read_text() == str(made), f"python -m examples.{example}.model writes another {path.name} of {model}"
+        assert path.read_text() == str(made), (
+            f"python -m examples.{example}.model writes another {path.name} of {model}"
+        )
         assert parse_net(str(made), strict=True) == read_net(path)
 
 

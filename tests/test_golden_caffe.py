@@ -18,7 +18,9 @@ CASES = [(t, path) for t in FOLDERS if t.lower() in REGISTRY for path in golden(
 FAULTS = {("Power", "inplace_scale")}
 
 
-@pytest.mark.parametrize(("type", "path"), [c for c in CASES if (c[0], c[1].stem) not in FAULTS], ids=lambda x: getattr(x, "stem", x))
+@pytest.mark.parametrize(
+    ("type", "path"), [c for c in CASES if (c[0], c[1].stem) not in FAULTS], ids=lambda x: getattr(x, "stem", x)
+)
 def test_caffe(type, path, device):
     check_golden(path, device)
 

@@ -18,7 +18,10 @@ from boxpresso.proto import NetParameter, parse_net
 CORPUS = {  # where ../shared/corpus has the prototxt that was recorded, and how it was changed for the recording
     "ssd300": ("golden/nets/ssd300/deploy_nosave.prototxt", []),
     "mobilenet": ("corpus/SummerLife+caffe_mobilessd/examples/mobilessd/deploy.prototxt", []),
-    "cls_alexnet": ("corpus/everpeace+caffe/models/bvlc_alexnet/deploy.prototxt", [(r"(dim|input_dim): 10\b", r"\1: 1")]),
+    "cls_alexnet": (
+        "corpus/everpeace+caffe/models/bvlc_alexnet/deploy.prototxt",
+        [(r"(dim|input_dim): 10\b", r"\1: 1")],
+    ),
     "zf_frcnn": ("corpus/rbgirshick+py-faster-rcnn/models/pascal_voc/ZF/faster_rcnn_end2end/test.prototxt", []),
     "cls_squeezenet11": ("corpus/DeepScale+SqueezeNet/SqueezeNet_v1.1/deploy.prototxt", [(r"dim: 10\b", "dim: 1")]),
 }
@@ -87,7 +90,9 @@ def compare_blobs(net: Net, about: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", CORPUS)
 def test_caffe(name, device):
     net, about, case = load(name, device)
-    inputs = {"data": case["data"]} if "data" in case else {"data": picture(about["image_seed"], about["h"], about["w"])}
+    inputs = (
+        {"data": case["data"]} if "data" in case else {"data": picture(about["image_seed"], about["h"], about["w"])}
+    )
     net.forward(**inputs, **{name: case[name] for name in net.inputs if name not in inputs})
     compare_blobs(net, about)
     for key in case:
@@ -99,7 +104,9 @@ def test_caffe(name, device):
         assert np.abs(mine - value).max() <= 1e-4 * np.abs(value).max(), key
 
 
-@pytest.mark.skipif(stand_in.active(), reason="minutes of backward convolutions on the stand-in; its layers run there singly")
+@pytest.mark.skipif(
+    stand_in.active(), reason="minutes of backward convolutions on the stand-in; its layers run there singly"
+)
 def test_training_of_ssd300(device):
     """Loss, every blob and the gradients of all 71 parameters of SSD300's training net, two images with six objects.
 

@@ -75,8 +75,13 @@ def test_hdf5_errors(tmp_path):
 
 def test_hdf5_output(tmp_path, device):
     path = tmp_path / "out.h5"
-    values, labels = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32), np.array([1, 2], np.float32)
-    rig = Rig(f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path}" }}', [values, labels], tops=0, device=device)
+    values, labels = (
+        np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32),
+        np.array([1, 2], np.float32),
+    )
+    rig = Rig(
+        f'type: "HDF5Output" hdf5_output_param {{ file_name: "{path}" }}', [values, labels], tops=0, device=device
+    )
     rig.forward()
     rig.set_bottom(0, values + 1)
     rig.forward()

@@ -33,7 +33,11 @@ LAUNCHES = [  # for tests/test_threaded.py
     ('type: "MultinomialLogisticLoss"', [softmax(random(1100, 5), 1), labels(1100)], [True, False]),
     ('type: "HingeLoss"', [random(1100, 5), labels(1100)], [True, False]),
     ('type: "ContrastiveLoss"', [random(20, 70), random(20, 70, seed=1), labels(20, channels=2)], [True, True, False]),
-    ('type: "InfogainLoss" infogain_loss_param { axis: 1 }', [random(20, 5, 70), labels(20, 70), np.ones((5, 5))], [True, False, False]),
+    (
+        'type: "InfogainLoss" infogain_loss_param { axis: 1 }',
+        [random(20, 5, 70), labels(20, 70), np.ones((5, 5))],
+        [True, False, False],
+    ),
 ]
 
 
@@ -132,7 +136,9 @@ def test_labels(type, device):
 @pytest.mark.parametrize("legacy", [False, True])
 def test_contrastive(margin, legacy, device):
     a, b, alike = random(20, 4), 0.5 * random(20, 4, seed=1), labels(20, channels=2)
-    text = f'type: "ContrastiveLoss" contrastive_loss_param {{ margin: {margin} legacy_version: {str(legacy).lower()} }}'
+    text = (
+        f'type: "ContrastiveLoss" contrastive_loss_param {{ margin: {margin} legacy_version: {str(legacy).lower()} }}'
+    )
     rig = double(text, a, b, alike, device=device)
     squares = ((a - b) ** 2).sum(1)
     unlike = np.maximum(margin - squares, 0) if legacy else np.maximum(margin - np.sqrt(squares), 0) ** 2

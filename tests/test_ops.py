@@ -123,7 +123,9 @@ def test_float16_is_rounded_once(name, given, options, text):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize(("name", "given", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else "")
+@pytest.mark.parametrize(
+    ("name", "given", "options", "text"), IMAGES, ids=lambda x: x if isinstance(x, str) and x.isidentifier() else ""
+)
 def test_channels_last(name, given, options, text, dtype):
     op, given = getattr(ops, name), as_type(given, dtype)
     turned = {**given, "x": np.ascontiguousarray(given["x"].transpose(0, 2, 3, 1))}
@@ -382,7 +384,9 @@ def test_a_call_that_is_known_takes_other_arrays_and_lets_go_of_them():
         got = ops.roi_align(x, rois, (2, 3))
         ops.roi_align(x[:1], np.array([[0, 1, 1, 7, 6]], np.float32), (2, 3))  # the same layer, other shapes
         np.testing.assert_array_equal(ops.roi_align(x, rois, (2, 3)), got)
-        np.testing.assert_allclose(ops.roi_align(x.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), rois, (2, 3)), got)
+        np.testing.assert_allclose(
+            ops.roi_align(x.transpose(0, 1, 3, 2).copy().transpose(0, 1, 3, 2), rois, (2, 3)), got
+        )
         np.testing.assert_allclose(ops.roi_align(x.astype(np.float64), rois, (2, 3)), got, rtol=1e-5, atol=1e-6)
         seen.append((weakref.ref(x), got.copy(), got))
         del x
@@ -413,7 +417,10 @@ def kept_one_by_one(boxes, scores, threshold, offset=0) -> list[int]:
 @pytest.mark.parametrize("offset", [0, 1])
 def test_nms(offset, device):
     low = RNG.integers(0, 40, (200, 2)).astype(np.float32)
-    boxes, scores = np.concatenate([low, low + RNG.integers(1, 20, (200, 2))], 1).astype(np.float32), RNG.integers(0, 50, 200) / 50
+    boxes, scores = (
+        np.concatenate([low, low + RNG.integers(1, 20, (200, 2))], 1).astype(np.float32),
+        RNG.integers(0, 50, 200) / 50,
+    )
     for threshold in (0.1, 0.25, 0.5, 0.7):
         assert ops.nms(boxes, scores, threshold, offset).tolist() == kept_one_by_one(boxes, scores, threshold, offset)
     assert ops.nms(boxes, scores, 0.5).dtype == np.int64
@@ -429,7 +436,9 @@ def test_nms_keeps_an_overlap_of_the_threshold():
 def test_batched_nms_is_nms_of_each_class():
     low = RNG.uniform(0, 20, (90, 2))
     boxes, scores, classes = np.concatenate([low, low + 8], 1), RNG.random(90), RNG.integers(0, 3, 90)
-    wanted = np.concatenate([np.flatnonzero(classes == c)[ops.nms(boxes[classes == c], scores[classes == c], 0.3)] for c in range(3)])
+    wanted = np.concatenate(
+        [np.flatnonzero(classes == c)[ops.nms(boxes[classes == c], scores[classes == c], 0.3)] for c in range(3)]
+    )
     got = ops.batched_nms(boxes, scores, classes, 0.3)
     assert sorted(got.tolist()) == sorted(wanted.tolist())
     assert (np.diff(scores[got]) <= 0).all()

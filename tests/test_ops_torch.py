@@ -75,7 +75,9 @@ def test_torch_gradcheck_of_regions(torch):
     corners = torch.tensor(ROIS[:3, 1:] + 0.3, requires_grad=True)
     for align in (differentiable.roi_align, differentiable.prroi_pool):
         options = {"sampling_ratio": 2} if align is differentiable.roi_align else {}
-        assert torch.autograd.gradcheck(lambda c, f=align, o=options: f(x, torch.cat([index, c], 1), 2, 0.5, **o), (corners,))
+        assert torch.autograd.gradcheck(
+            lambda c, f=align, o=options: f(x, torch.cat([index, c], 1), 2, 0.5, **o), (corners,)
+        )
     sides = torch.tensor(ROTATED[:3, 1:] + 0.3, requires_grad=True)
     rotated = differentiable.roi_align_rotated
     assert torch.autograd.gradcheck(lambda c: rotated(x, torch.cat([index, c], 1), 2, 0.5, 2), (sides,))
@@ -128,7 +130,13 @@ def test_as_torchvision(torch, torchvision):
         close(results[0].detach().numpy(), results[1].detach().numpy(), rtol=1e-9, atol=1e-9, what=name)
         close(*slopes, rtol=1e-9, atol=1e-9, what=f"{name}, gradient")
     low = torch.rand(500, 2) * 40
-    boxes, scores, classes = torch.cat([low, low + 1 + torch.rand(500, 2) * 20], 1), torch.rand(500), torch.arange(500) % 4
+    boxes, scores, classes = (
+        torch.cat([low, low + 1 + torch.rand(500, 2) * 20], 1),
+        torch.rand(500),
+        torch.arange(500) % 4,
+    )
     for threshold in (0.1, 0.5, 0.9):
         assert torch.equal(ops.nms(boxes, scores, threshold), torchvision.nms(boxes, scores, threshold))
-    assert torch.equal(ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4))
+    assert torch.equal(
+        ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4)
+    )

@@ -320,7 +320,9 @@ def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     if how in ("raise", "memory"):
         why = "bad luck" if how == "raise" else "MemoryError"
         (line,) = [x for x in said.splitlines() if x.startswith("boxpresso: error")]
-        assert re.search(rf"rank {rank} \(process \d+ on .+\) failed: .*{why}.*; snap_iter_17.solverstate resumes", line), line
+        assert re.search(
+            rf"rank {rank} \(process \d+ on .+\) failed: .*{why}.*; snap_iter_17.solverstate resumes", line
+        ), line
         assert saved(job) == [10, 17]
     else:  # nothing is left that could say more; mpirun does, and names the process
         assert 10 in saved(job)

@@ -25,7 +25,10 @@ def double(text: str, *bottoms: np.ndarray, **options) -> Rig:
 NUMBERS = np.arange(20) * 7 % 6.0
 LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
     ('type: "Tile" tile_param { tiles: 3 }', [random(3, 5, 7)]),
-    *[(f'type: "Reduction" reduction_param {{ axis: 1 operation: {name} }}', [random(5, 300)]) for name in ("SUM", "ASUM", "SUMSQ")],
+    *[
+        (f'type: "Reduction" reduction_param {{ axis: 1 operation: {name} }}', [random(5, 300)])
+        for name in ("SUM", "ASUM", "SUMSQ")
+    ],
     ('type: "ArgMax" argmax_param { axis: 1 top_k: 3 }', [random(4, 9, 11)], []),
     ('type: "Accuracy"', [random(20, 6), NUMBERS], [], {"tops": 2}),
     ('type: "BatchReindex"', [random(6, 70), NUMBERS], [True, False]),
@@ -117,7 +120,11 @@ def test_argmax_edges(device):
     made = Rig('type: "ArgMax" argmax_param { axis: 1 top_k: 2 }', [x], device=device).forward()[0]
     np.testing.assert_array_equal(made[0], [3, 1])
     assert ((made[1] >= 0) & (made[1] < 4)).all()
-    for param, match in (("top_k: 0", "top_k"), ("top_k: 5 axis: 1", "more than the 4"), ("min_first: true", "min_first")):
+    for param, match in (
+        ("top_k: 0", "top_k"),
+        ("top_k: 5 axis: 1", "more than the 4"),
+        ("min_first: true", "min_first"),
+    ):
         with pytest.raises(LayerError, match=match):
             Rig(f'type: "ArgMax" argmax_param {{ {param} }}', [x])
 
@@ -318,7 +325,9 @@ def pyramid(x: np.ndarray, height: int, average: bool) -> np.ndarray:
 @pytest.mark.parametrize("pool", ["MAX", "AVE"])
 @pytest.mark.parametrize("height", [1, 2, 3])
 def test_spp(pool, height, device):
-    rig = double(f'type: "SPP" spp_param {{ pyramid_height: {height} pool: {pool} }}', random(2, 3, 8, 8), device=device)
+    rig = double(
+        f'type: "SPP" spp_param {{ pyramid_height: {height} pool: {pool} }}', random(2, 3, 8, 8), device=device
+    )
     for size in ((8, 8), (6, 7), (11, 13), (9, 4)):
         x = random(2, 3, *size)
         rig.set_bottom(0, x)

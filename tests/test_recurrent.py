@@ -208,7 +208,12 @@ def test_lstm_unit(device):
         (text("LSTM"), [(3, 2, 5), (3, 2), (2, 4), (2, 4)], 1, "takes 2 bottoms, or 3 with a static input"),
         (text("LSTM", True), [(3, 2, 5), (3, 2)], 3, "takes 4 bottoms, or 5"),
         (text("LSTM", True), [(3, 2, 5), (3, 2), (1, 2, 4), (1, 2, 4)], 1, "makes 3 tops"),
-        (text("LSTM", True), [(3, 2, 5), (3, 2), (1, 2, 4), (1, 3, 4)], 3, r"bottom 3, a first state, must be \(1, 2, 4\)"),
+        (
+            text("LSTM", True),
+            [(3, 2, 5), (3, 2), (1, 2, 4), (1, 3, 4)],
+            3,
+            r"bottom 3, a first state, must be \(1, 2, 4\)",
+        ),
         (text("RNN"), [(3, 2, 5), (3, 2)], 2, "makes 1 tops"),
         (text("RNN").replace("num_output", 'direction: "reverse" num_output'), [(3, 2, 5), (3, 2)], 1, "direction"),
         ('type: "LSTMUnit"', [(2, 3, 4), (2, 3, 16), (2, 3)], 2, r"must be \(1, N, D\)"),

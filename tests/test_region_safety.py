@@ -25,7 +25,10 @@ SANITIZED = (
     "-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "-w", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all",
     "-fsanitize=address,undefined,float-cast-overflow",
 )  # fmt: skip
-EACH, SHAPES = 26_000, ((2, 8, 9), (1, 1, 1), (3, 5, 2), (2, 0, 4), (2, 7, 12), (0, 3, 3))  # regions and (batch, height, width)
+EACH, SHAPES = (
+    26_000,
+    ((2, 8, 9), (1, 1, 1), (3, 5, 2), (2, 0, 4), (2, 7, 12), (0, 3, 3)),
+)  # regions and (batch, height, width)
 
 # name: layer, channels, numbers of a region, further bottoms for K regions, which of all bottoms get a gradient. The regions
 # of "narrow" layers, whose samples grow with the region, are small where they are finite and of an image.
@@ -127,7 +130,9 @@ def run_layer(name: str) -> None:
         assert np.isfinite(top).all(), f"not finite: {rois[~np.isfinite(top).reshape(EACH, -1).all(1)][:3]}"
         float32 = rois.astype(np.float32)
         no_image = ~(np.isfinite(float32).all(1) & (float32[:, 0] > -1) & (float32[:, 0] < batch))
-        assert not top[no_image].any(), f"a region of no image gives something: {rois[no_image & top.reshape(EACH, -1).any(1)][:3]}"
+        assert not top[no_image].any(), (
+            f"a region of no image gives something: {rois[no_image & top.reshape(EACH, -1).any(1)][:3]}"
+        )
         diffs = rig.backward([rng.standard_normal(top.shape)], down)
         assert np.isfinite(diffs[0]).all(), "the gradient of the features is not finite"
         for diff in [d for d, wanted in zip(diffs[1:], down[1:]) if wanted]:
@@ -142,7 +147,9 @@ def run_convolution() -> None:
     text = "num_output: 3 kernel_size: 3 pad: 1 deformable_group: 2 weight_filler { type: 'xavier' }"
     rng, batch = np.random.default_rng(0), 100
     x, moves = rng.standard_normal((batch, 4, 8, 9)), offsets(rng, (batch, 36, 8, 9))
-    rig = Rig(f'type: "{CONVOLUTION}" deformable_convolution_param {{ {text} }}', [x, moves, rng.random((batch, 18, 8, 9))])
+    rig = Rig(
+        f'type: "{CONVOLUTION}" deformable_convolution_param {{ {text} }}', [x, moves, rng.random((batch, 18, 8, 9))]
+    )
     top = rig.forward()[0]
     assert np.isfinite(top).all()
     for diff in rig.backward([rng.standard_normal(top.shape)]) + rig.param_diffs():
@@ -179,8 +186,12 @@ def main(names: list[str]) -> None:
     host.Cpu.empty = lambda self, shape, dtype: exact(tuple(shape), dtype)  # type: ignore[method-assign]
     discover()
     cpu = open_device("cpu")
-    types = {CONVOLUTION if name == CONVOLUTION else type_of(LAYERS[name][0]) for name in names if not name.startswith("/")}
-    files: list[Kernels] = [k for t in sorted(types) for k in layer_class(t, "").kernel_files() if k.path.suffix == ".cu"]
+    types = {
+        CONVOLUTION if name == CONVOLUTION else type_of(LAYERS[name][0]) for name in names if not name.startswith("/")
+    }
+    files: list[Kernels] = [
+        k for t in sorted(types) for k in layer_class(t, "").kernel_files() if k.path.suffix == ".cu"
+    ]
     build_all(cpu, files, np.dtype(np.float32))
     for name in names:
         print("begin", name, flush=True)
@@ -220,7 +231,9 @@ def run(names: list[str]) -> tuple[dict[str, str], str]:
             "UBSAN_OPTIONS": "print_stacktrace=1", "BOXPRESSO_THREADS": "2", "BOXPRESSO_DEVICE": "cpu",
             "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]),
         }  # fmt: skip
-        done = subprocess.run([sys.executable, __file__, json.dumps(left)], env=environment, text=True, capture_output=True)
+        done = subprocess.run(
+            [sys.executable, __file__, json.dumps(left)], env=environment, text=True, capture_output=True
+        )
         said, current = done.stderr, left[0]
         for line in done.stdout.splitlines():
             word, _, rest = line.partition(" ")

@@ -74,7 +74,10 @@ def test_regions_may_be_float32_beside_float16(device):
     features = np.tile(features, (1, 1, 1, 230))[:, :, :, :2048]
     text = ALIGN % (WHOLE + "sampling_ratio: 2 aligned: true")
     rows[0, [2, 4]] -= 2000
-    wide, half = Rig(text, [features, rows], device=device), Rig(text, [features, rows], device=device, dtype=np.float16)
+    wide, half = (
+        Rig(text, [features, rows], device=device),
+        Rig(text, [features, rows], device=device, dtype=np.float16),
+    )
     half.bottom[1] = wide.bottom[1]
     close(half.forward()[0], wide.forward()[0], rtol=1e-3, atol=1e-3)
     diff = rng.standard_normal(wide.top[0].shape).astype(np.float16)
@@ -140,7 +143,10 @@ def test_sample_by_sample(size, ratio, aligned, mode, device):
 
 
 # For test_threaded: slabs, where many regions share a map, and planes; corners and float16.
-MAPS, LARGE = np.random.default_rng(0).standard_normal((2, 5, 9, 10)), np.random.default_rng(1).standard_normal((1, 5, 40, 41))
+MAPS, LARGE = (
+    np.random.default_rng(0).standard_normal((2, 5, 9, 10)),
+    np.random.default_rng(1).standard_normal((1, 5, 40, 41)),
+)
 ROWS = np.array([[0, 1, 1, 7, 6], [1, 2, 0, 9, 8], [0, 0, 0, 9, 9], [1, 3, 3, 4, 4], [7, 0, 0, 3, 3]])
 LAUNCHES: list[tuple] = [
     (ALIGN % f"{size} {text}", [maps, ROWS if maps is MAPS else 4 * ROWS], [True, "MAX" not in text], {"dtype": dtype})

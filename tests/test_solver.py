@@ -35,7 +35,9 @@ def compare(solver: Solver, case, at: int) -> None:
     for name, blobs in solver.net.params.items():
         for i, blob in enumerate(blobs):
             wanted = case[f"w{at}_{name}_{i}"]
-            np.testing.assert_allclose(np.asarray(blob.data), wanted, rtol=1e-4, atol=1e-4 * max(1, np.abs(wanted).max()))
+            np.testing.assert_allclose(
+                np.asarray(blob.data), wanted, rtol=1e-4, atol=1e-4 * max(1, np.abs(wanted).max())
+            )
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
@@ -133,7 +135,9 @@ def test_resuming_draws_what_would_have_been_drawn(tmp_path):
       layer { name: "half" type: "Dropout" bottom: "drop" top: "half" }
       layer { name: "fc" type: "InnerProduct" bottom: "half" top: "fc" inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
       layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" }"""
-    param = parse_solver(f'base_lr: 0.1 lr_policy: "fixed" iter_size: 2 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU')
+    param = parse_solver(
+        f'base_lr: 0.1 lr_policy: "fixed" iter_size: 2 snapshot_prefix: "{tmp_path}/s" random_seed: 1 solver_mode: CPU'
+    )
     param.train_net_param.CopyFrom(parse_net(net))
     whole, other = (Solver(param, log=lambda line: None) for _ in range(2))
     whole.step(4)

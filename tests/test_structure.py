@@ -13,7 +13,9 @@ FLOORS = {
     "device": 1,
     "data": 1,
     "layers.core": 2,
-    **{f"layers.{family}": 3 for family in ["regions", "detection", "dense", "norm", "neuron", "loss", "shape", "data"]},
+    **{
+        f"layers.{family}": 3 for family in ["regions", "detection", "dense", "norm", "neuron", "loss", "shape", "data"]
+    },
     "net": 4,
     "train": 5,
     "ops": 5,
@@ -24,7 +26,11 @@ FLOORS = {
     "dnn": 7,
     "cli": 8,
 }
-FACES = {(), ("__main__",), ("layers",)}  # they lead into every room: the package's names, each looked up on first use, and the command
+FACES = {
+    (),
+    ("__main__",),
+    ("layers",),
+}  # they lead into every room: the package's names, each looked up on first use, and the command
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if not p.stem.endswith("_pb2")]
 
 
@@ -84,7 +90,9 @@ def test_a_layer_imports_no_other_layer():
     from boxpresso.layers.core import REGISTRY, discover
 
     discover()
-    layers = {tuple(c.__module__.split("."))[1:] for c in REGISTRY.values() if c.__module__.startswith("boxpresso.layers.")}
+    layers = {
+        tuple(c.__module__.split("."))[1:] for c in REGISTRY.values() if c.__module__.startswith("boxpresso.layers.")
+    }
     for module in layers:
         others = [t for t in imports(MODULES[module]) if t in layers]
         assert not others, f"layer {'.'.join(module)} imports the layer {'.'.join(others[0])}"

@@ -23,6 +23,7 @@ def errors_are_lines(monkeypatch):
     """Also where the tests run with BOXPRESSO_DEBUG, which lets errors through."""
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
 
+
 NET = """
 name: "line"
 layer { name: "x" type: "DummyData" top: "x" top: "y"
@@ -76,7 +77,9 @@ def test_training_goes_on_from_a_snapshot_and_from_weights(solver, tmp_path, cap
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals as POSIX has them")
 def test_signals(solver, tmp_path):
-    solver.write_text(solver.read_text().replace("max_iter: 40", "max_iter: 100000000").replace("display: 10", "display: 1000"))
+    solver.write_text(
+        solver.read_text().replace("max_iter: 40", "max_iter: 100000000").replace("display: 10", "display: 1000")
+    )
     command = [sys.executable, "-m", "boxpresso", "train", "--solver", str(solver)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TERM": "dumb"})
     try:

@@ -80,7 +80,12 @@ def load(model: str, weights: str, **options: Any) -> Any:
 
 def as_json(detection: Any, names: dict[int, str]) -> dict[str, Any]:
     box = [round(value, 2) for value in detection.box]
-    made = {"label": detection.label, "name": names.get(detection.label), "score": round(detection.score, 6), "box": box}
+    made = {
+        "label": detection.label,
+        "name": names.get(detection.label),
+        "score": round(detection.score, 6),
+        "box": box,
+    }
     if hasattr(detection, "rotated"):
         made["rotated"] = [round(value, 2) for value in detection.rotated]
     return made
@@ -148,7 +153,12 @@ def info(args: Namespace) -> int:
     from ..net.summary import summarise
 
     net = Net(
-        args.model, phase=args.phase, level=args.level, stages=args.stage, device="cpu", python_layers=args.python_layers
+        args.model,
+        phase=args.phase,
+        level=args.level,
+        stages=args.stage,
+        device="cpu",
+        python_layers=args.python_layers,
     )
     report = net.copy_from(args.weights) if args.weights else None
     summary = summarise(net)
@@ -266,17 +276,23 @@ def upgrade(args: Namespace) -> int:
         weights = file.layers
         partial = [layer.name for layer in weights if any(blob is None for blob in layer.blobs)]
         if partial:
-            raise ModelError(f"{args.old}: {listed(partial)} use blobs of other layers; load it into its Net and use Net.save")
+            raise ModelError(
+                f"{args.old}: {listed(partial)} use blobs of other layers; load it into its Net and use Net.save"
+            )
         rows = [(layer.name, layer.type or "", (), (), [b for b in layer.blobs if b is not None]) for layer in weights]
         save_weights(args.new, rows, file.name)
-        print(f"{args.new}: the weights of {len(rows)} layers in today's form; parameters of layers are in the prototxt")
+        print(
+            f"{args.new}: the weights of {len(rows)} layers in today's form; parameters of layers are in the prototxt"
+        )
         return 0
     old = parse_text(data, NetParameter(), source=args.old)
     new = upgrade_net(old, source=args.old)
     write(args.new, to_text(new))
     v0 = any(layer.HasField("layer") for layer in old.layers)
     ages = [(v0, "from V0"), (len(old.layers) and not v0, "from V1"), (len(old.input), "its `input` fields a layer")]
-    done = [text for true, text in ages if true] or ["old fields renewed" if new != old else "it was in today's form already"]
+    done = [text for true, text in ages if true] or [
+        "old fields renewed" if new != old else "it was in today's form already"
+    ]
     print(f"{args.new}: {len(new.layer)} layers in today's form; {', '.join(done)}")
     return 0
 

@@ -26,7 +26,9 @@ def test(args: Namespace) -> int:
     for name in ("model", "weights"):
         given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
         if len(given) != 1:
-            raise BoxpressoError(f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`")
+            raise BoxpressoError(
+                f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`"
+            )
         setattr(args, name, given[0])
     if args.voc and args.coco:
         raise BoxpressoError("--voc and --coco exclude each other")
@@ -44,7 +46,9 @@ def test_on_own_data(args: Namespace) -> int:
     judges = {tops[0]: layer for layer, (_, tops) in zip(net.layers, net.names) if layer.type == "DetectionEvaluate"}
     count = len(judges.keys() & set(net.outputs))
     if (args.json or args.curves) and count != 1:
-        message = f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
+        message = (
+            f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
+        )
         raise ModelError(message)
     rows: dict[str, list[np.ndarray]] = {}
     means: dict[str, Any] = {}
@@ -81,7 +85,9 @@ def test_on_folder(args: Namespace) -> int:
     names = read_labels(args.labels, count) if args.labels else {}
     if args.voc:
         names = names or dict(enumerate(VOC_CLASSES, 1))
-        scenes = read_voc(args.voc, args.set, [names.get(label, f"label {label}") for label in range(1, max(names) + 1)])
+        scenes = read_voc(
+            args.voc, args.set, [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
+        )
     else:
         scenes, categories = read_coco(args.coco[1], pictures_in=args.coco[0])
         names = names or categories

@@ -56,7 +56,9 @@ def run(solver: Solver, snapshot: str | None) -> None:
     lapse = time.perf_counter() - begun
     for layer in net.layers:
         if isinstance(layer, BatchLayer):
-            log(f"{layer} kept the net waiting {layer.waited:.1%} of the time; {len(layer.broken)} broken records skipped")
+            log(
+                f"{layer} kept the net waiting {layer.waited:.1%} of the time; {len(layer.broken)} broken records skipped"
+            )
     if solver.reduction:
         sent, share = solver.reduction.bytes / 1e6, solver.reduction.waited / lapse
         log(f"{sent:.1f} MB of gradients an iteration kept rank 0 waiting for the other ranks {share:.1%} of the time")

@@ -167,10 +167,14 @@ def noise(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarr
         salt = param.saltpepper_param
         values = np.array(list(salt.value) or [0], np.float32)
         if len(values) not in (1, channels):
-            raise DataError(f"saltpepper_param: give value once, or for each of the {channels} channels; got {len(values)}")
+            raise DataError(
+                f"saltpepper_param: give value once, or for each of the {channels} channels; got {len(values)}"
+            )
         count = int(salt.fraction * picture.shape[0] * picture.shape[1])
         picture = picture.copy()
-        picture[rng.integers(picture.shape[0], size=count), rng.integers(picture.shape[1], size=count)] = rounded(values)
+        picture[rng.integers(picture.shape[0], size=count), rng.integers(picture.shape[1], size=count)] = rounded(
+            values
+        )
     return picture
 
 

@@ -72,7 +72,13 @@ def evaluate_coco(found: np.ndarray, dataset: dict[str, list[Any]]) -> Coco:
     coco, evaluation = extra("pycocotools.coco"), extra("pycocotools.cocoeval")
     boxes = np.concatenate([found[:, 3:5], found[:, 5:7] - found[:, 3:5]], 1)
     results = [
-        {"image_id": int(row[0]), "category_id": int(row[1]), "score": float(row[2]), "bbox": box.tolist(), "iscrowd": 0}
+        {
+            "image_id": int(row[0]),
+            "category_id": int(row[1]),
+            "score": float(row[2]),
+            "bbox": box.tolist(),
+            "iscrowd": 0,
+        }
         for row, box in zip(found, boxes)
     ]
     truth = [{"area": a["bbox"][2] * a["bbox"][3], "iscrowd": 0, **a} for a in dataset["annotations"]]

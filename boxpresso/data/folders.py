@@ -76,7 +76,9 @@ def voc_split(root: Path, split: str) -> list[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         there = sorted(p.stem for p in path.parent.glob("*.txt")) if path.parent.is_dir() else []
-        raise DataError(f"cannot read {path}: {error.strerror or error}; splits there: {', '.join(there) or 'none'}") from error
+        raise DataError(
+            f"cannot read {path}: {error.strerror or error}; splits there: {', '.join(there) or 'none'}"
+        ) from error
     return [line.split()[0] for line in lines if line.split() and line.split()[-1] != "-1"]
 
 
@@ -219,7 +221,8 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     """
     root = need_folder(Path(folder), "give the folder that holds images and labels")
     pictures = next(
-        (f for f in (root / "images" / split, root / split / "images", root / split) if f.is_dir()), root / "images" / split
+        (f for f in (root / "images" / split, root / split / "images", root / split) if f.is_dir()),
+        root / "images" / split,
     )
     need_folder(pictures, "YOLO keeps its pictures there")
     parts = ["labels" if part == "images" else part for part in pictures.relative_to(root).parts]
@@ -239,7 +242,9 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
                 try:
                     kind, x, y, w, h = (float(word) for word in line.split()[:5])
                 except ValueError:
-                    raise DataError(f"{text}, line {number}: it must be `class x y width height`, it is {line!r}") from None
+                    raise DataError(
+                        f"{text}, line {number}: it must be `class x y width height`, it is {line!r}"
+                    ) from None
                 if kind < 0 or kind != int(kind) or (names and kind >= len(names)):
                     raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
                 rows.append([x - w / 2, y - h / 2, x + w / 2, y + h / 2])

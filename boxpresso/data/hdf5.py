@@ -47,7 +47,9 @@ class Rows:
             with self.h5py.File(path, "r") as opened:
                 missing = [name for name in self.names if name not in opened]
                 if missing:
-                    raise DataError(f"{path!r} has no data set {missing[0]!r}; it has {', '.join(sorted(opened)) or 'none'}")
+                    raise DataError(
+                        f"{path!r} has no data set {missing[0]!r}; it has {', '.join(sorted(opened)) or 'none'}"
+                    )
                 arrays = [np.asarray(opened[name], self.dtype) for name in self.names]
         except OSError as error:
             raise DataError(f"cannot read the HDF5 file {path!r}: {error}") from error
@@ -55,7 +57,9 @@ class Rows:
         if len(set(counts.values())) != 1 or () in counts.values() or (0,) in counts.values():
             raise DataError(f"the data sets of {path!r} must have one number of rows, above 0: got {counts}")
         if self.arrays and [a.shape[1:] for a in arrays] != self.shapes:
-            raise DataError(f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}")
+            raise DataError(
+                f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}"
+            )
         if self.shuffle:
             rows = np.random.default_rng([self.seed, self.turn, 1 + self.file]).permutation(len(arrays[0]))
             arrays = [array[rows] for array in arrays]
@@ -114,7 +118,9 @@ class Writer:
                         continue
                     to = opened[name]
                     if to.shape[1:] != array.shape[1:]:
-                        raise DataError(f"rows of {name!r} have the shape {array.shape[1:]}, in {self.path!r} {to.shape[1:]}")
+                        raise DataError(
+                            f"rows of {name!r} have the shape {array.shape[1:]}, in {self.path!r} {to.shape[1:]}"
+                        )
                     to.resize(to.shape[0] + array.shape[0], axis=0)
                     to[to.shape[0] - array.shape[0] :] = array
         except OSError as error:

@@ -84,7 +84,9 @@ class Maker:
                 raise DataError(f"{self.source.name(index)}: {error}") from error
             except Exception as error:
                 raise DataError(f"{self.source.name(index)}: {type(error).__name__}: {error}") from error
-        raise DataError(f"none of the {self.order.count} records can be read; the last one: {list(broken.values())[-1]}")
+        raise DataError(
+            f"none of the {self.order.count} records can be read; the last one: {list(broken.values())[-1]}"
+        )
 
 
 KINDS = ("auto", "threads", "processes")
@@ -101,7 +103,9 @@ def chosen(workers: int | str) -> tuple[str, int | None]:
             elif word.isdecimal():
                 count = int(word)
             else:
-                raise DataError(f"workers (and BOXPRESSO_WORKERS) must be like processes:2, threads, auto or 4, got {given!r}")
+                raise DataError(
+                    f"workers (and BOXPRESSO_WORKERS) must be like processes:2, threads, auto or 4, got {given!r}"
+                )
     return kind, count
 
 

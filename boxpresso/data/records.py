@@ -67,7 +67,9 @@ def open_env(lmdb: Any, path: str) -> Any:
     end = time.monotonic() + 2
     while True:
         try:
-            return lmdb.open(path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path))
+            return lmdb.open(
+                path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path)
+            )
         except lmdb.Error as error:
             if "already open" not in str(error) or time.monotonic() > end:
                 raise

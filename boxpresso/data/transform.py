@@ -54,16 +54,22 @@ class Transform:
         if param.HasField("distort_param"):
             augment.check_distort(param.distort_param)
         if param.HasField("expand_param") and param.expand_param.max_expand_ratio < 1:
-            raise DataError(f"expand_param: max_expand_ratio must be 1 or more, got {param.expand_param.max_expand_ratio}")
+            raise DataError(
+                f"expand_param: max_expand_ratio must be 1 or more, got {param.expand_param.max_expand_ratio}"
+            )
         self._mean: np.ndarray | None = None
 
     def shape(self, channels: int | None = None) -> tuple[int, int, int] | None:
         """(C, H, W) of what it makes, where the parameters alone tell, or else None."""
         p = self.param
         if channels is None:
-            channels = 3 if p.force_color else 1 if p.force_gray else len(p.mean_value) if len(p.mean_value) > 1 else None
+            channels = (
+                3 if p.force_color else 1 if p.force_gray else len(p.mean_value) if len(p.mean_value) > 1 else None
+            )
         height, width = self.crop
-        fixed = self.resize is not None and self.resize.prob >= 1 and self.resize.resize_mode != self.resize.FIT_SMALL_SIZE
+        fixed = (
+            self.resize is not None and self.resize.prob >= 1 and self.resize.resize_mode != self.resize.FIT_SMALL_SIZE
+        )
         if not height and fixed and self.resize is not None:
             height, width = self.resize.height, self.resize.width
         return (channels, height, width) if channels and height else None

@@ -173,7 +173,9 @@ class Processes:
         try:
             packed = pickle.dumps(make)
         except Exception as error:
-            raise DataError(f"what makes the batches cannot go to a process ({error}); choose workers = 'threads:2'") from error
+            raise DataError(
+                f"what makes the batches cannot go to a process ({error}); choose workers = 'threads:2'"
+            ) from error
         try:
             for _ in range(self.ahead + 1):
                 self.slots.append(Slot())

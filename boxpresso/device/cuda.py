@@ -108,7 +108,9 @@ def close(context: Any) -> None:
     for device in list(Cuda.made):
         if device.context is context:
             device.pool.stop_holding()
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))  # its end would only complain of the lost context
+            ctypes.pythonapi.Py_IncRef(
+                ctypes.py_object(device.pinned)
+            )  # its end would only complain of the lost context
     context.detach()
 
 
@@ -245,7 +247,9 @@ class Cuda:
         path = self.cubin_path(kernels, real)
         if path.exists():
             return path.read_bytes()
-        source = f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
+        source = (
+            f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
+        )
         options = [*FLAGS, *kernels.options, *defines(real)]
         includes = [str(HEADERS), str(kernels.path.parent)]
         try:
@@ -279,7 +283,9 @@ class Cuda:
                     self.modules[key] = driver().module_from_buffer(cubin)
                 except driver().Error as error:
                     made = self.cubin_path(*key)
-                    raise DeviceError(f"{self.name} does not take {made}: {error}; delete that file, and retry") from error
+                    raise DeviceError(
+                        f"{self.name} does not take {made}: {error}; delete that file, and retry"
+                    ) from error
 
     def built(self, kernels: Kernels, real: np.dtype) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""

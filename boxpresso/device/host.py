@@ -34,7 +34,10 @@ SCALARS = {np.dtype(np.int32): ctypes.c_int, np.dtype(np.uint32): ctypes.c_uint,
 WAKE = 50_000  # nanoseconds until a worker that sleeps is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
 FADE = 0.95  # of what all workers took last is remembered at each launch of one: the machine may have been busy then
-addressof, char_at = ctypes.addressof, ctypes.c_char.from_buffer  # of writable memory: a fifth of the time of the other way
+addressof, char_at = (
+    ctypes.addressof,
+    ctypes.c_char.from_buffer,
+)  # of writable memory: a fifth of the time of the other way
 HUGE = 2**21  # bytes of a page of the larger kind
 
 
@@ -193,7 +196,9 @@ class Cpu:
 
     def built(self, kernels: Kernels, real: np.dtype) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""
-        return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(kernels, REALS[np.dtype(real)]).exists()
+        return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(
+            kernels, REALS[np.dtype(real)]
+        ).exists()
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
         """Runs a kernel, by one worker or by all, whichever was sooner for launches of about its size: to wake those that
@@ -230,7 +235,10 @@ class Cpu:
             self.lasted[key] = took, FADE * together
         else:
             alone = (time.thread_time_ns() - busy) * workers
-            self.lasted[key] = alone, took if known else WAKE + alone / workers  # the first launch may find its memory cold
+            self.lasted[key] = (
+                alone,
+                took if known else WAKE + alone / workers,
+            )  # the first launch may find its memory cold
 
     def function(self, kernel: Kernel, real: np.dtype) -> tuple[Any, list[tuple[int, Parameter, np.dtype]]]:
         """The compiled function that runs a kernel, and which of its arguments are arrays, and of what dtype."""
@@ -249,7 +257,11 @@ class Cpu:
         for parameter, arg in zip(kernel.parameters, args):
             if not parameter.pointer and not isinstance(arg, (int, float, np.integer, np.floating)):
                 return kernel.reject(parameter, f"one {parameter.kind}", f"{type(arg).__name__} {arg!r}")
-            if parameter.kind in ("int", "unsigned") and not parameter.pointer and isinstance(arg, (float, np.floating)):
+            if (
+                parameter.kind in ("int", "unsigned")
+                and not parameter.pointer
+                and isinstance(arg, (float, np.floating))
+            ):
                 return kernel.reject(parameter, f"one {parameter.kind}", f"the float {arg!r}")
         return KernelError(f"{kernel}: {error}")
 

@@ -130,7 +130,9 @@ class Kernels:
                 "it must be int, unsigned, float, double or Real, or a (const) pointer to one or to Store"
             )
         if match[2] == "Store" and match[3] is None:
-            raise KernelError(f"kernel {kernel} of {self.path.name}: {match[4]!r} must be Real; Store is for pointers alone")
+            raise KernelError(
+                f"kernel {kernel} of {self.path.name}: {match[4]!r} must be Real; Store is for pointers alone"
+            )
         return Parameter(match[4], match[2], match[3] is not None, match[1] is not None)
 
     def __getattr__(self, name: str) -> Kernel:

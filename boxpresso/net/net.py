@@ -140,7 +140,9 @@ class Net:
 
     def _loss_weights(self, layer: Layer, param: LayerParameter, tops: int) -> list[float]:
         weights = list(param.loss_weight) or ([1.0] + [0.0] * (tops - 1) if layer.loss and tops else [0.0] * tops)
-        layer.need(len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none")
+        layer.need(
+            len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none"
+        )
         return weights
 
     def _share_params(self, layer: Layer, param: LayerParameter) -> None:
@@ -161,7 +163,8 @@ class Net:
             layer.need(
                 mine.count == theirs.count if loose else mine.shape == theirs.shape,
                 f"parameter {i} has the shape {mine.shape}, but {spec.name!r}, which it shares with {owner}, has "
-                f"{theirs.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
+                f"{theirs.shape}"
+                + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
             )
             mine.share(theirs, *mine.shape) if mine.shape else mine.share(theirs)
 
@@ -215,7 +218,9 @@ class Net:
                         top.diff.fill(weight)
             for name, value in outputs.items():
                 if name not in self.outputs:
-                    raise ModelError(f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}")
+                    raise ModelError(
+                        f"backward: {name!r} is not an output of the net; those are {', '.join(self.outputs)}"
+                    )
                 assign(self.blobs[name], self.blobs[name].diff, value, f"the diff of output {name!r}")
             first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
             for i in range(first, last - 1, -1):
@@ -424,4 +429,3 @@ def named(layer: Layer) -> Iterator[None]:
         if str(error).startswith(str(layer)):
             raise
         raise LayerError(f"{layer}: {error}") from error
-

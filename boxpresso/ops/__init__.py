@@ -82,7 +82,9 @@ def roi_pool(
     mmcv: cut the bins as mmcv's roi_pool does, which does not round to whole pixels.
     """
     parameter = {"roi_pooling_param": pooled(output_size, spatial_scale)}
-    return Plan("ROIPooling", parameter, {"mmcv": mmcv, "kept": False}, remembers=False, keeps=True, half=True, last=True)
+    return Plan(
+        "ROIPooling", parameter, {"mmcv": mmcv, "kept": False}, remembers=False, keeps=True, half=True, last=True
+    )
 
 
 def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:

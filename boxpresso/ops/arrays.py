@@ -90,7 +90,9 @@ def on_host(x: Any) -> np.ndarray:
         raise BoxpressoError(f"this {type(x).__name__} cannot be taken by DLPack: {error}") from error
 
 
-def borrowed(device: Any, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any) -> Array:
+def borrowed(
+    device: Any, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any
+) -> Array:
     """An Array over a GPU's memory that `owner` keeps; `steps` are in elements, None for contiguous ones."""
     wanted = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
     count = int(np.prod(shape, dtype=np.int64))
@@ -157,7 +159,9 @@ class Results:
             return self.outwards(made), made
         library = package(self.like)
         if library == "torch":
-            theirs = self.like.detach().new_empty(tuple(shape), dtype=getattr(import_module("torch"), np.dtype(dtype).name))
+            theirs = self.like.detach().new_empty(
+                tuple(shape), dtype=getattr(import_module("torch"), np.dtype(dtype).name)
+            )
         elif library == "cupy":
             theirs = import_module("cupy").empty(tuple(shape), dtype)
         else:

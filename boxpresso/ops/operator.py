@@ -37,7 +37,9 @@ class Plan:
     attributes: dict[str, Any] = field(default_factory=dict)
     blobs: tuple[int, ...] = ()  # which of the inputs are learned blobs of the layer; the others are its bottoms
     remembers: bool = True  # whether its backward needs what its forward left
-    keeps: bool = False  # whether its forward can keep what backward would else find again, told by its attribute `keep`
+    keeps: bool = (
+        False  # whether its forward can keep what backward would else find again, told by its attribute `keep`
+    )
     half: bool = False  # whether the layer takes float16 images itself, with regions in float32
     last: bool = False  # whether it takes images with the channels last, once its attribute `last` is set
 
@@ -113,7 +115,12 @@ class Operator(Generic[P]):
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
         values = {**self.defaults, **dict(zip(self.names, args)), **kwargs}
         twice = any(name in kwargs for name in self.names[: len(args)])
-        if len(args) > self.positional or twice or len(values) != len(self.names) or not values.keys() >= set(self.names):
+        if (
+            len(args) > self.positional
+            or twice
+            or len(values) != len(self.names)
+            or not values.keys() >= set(self.names)
+        ):
             self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
         inputs = [values.pop(name) for name in self.inputs]
         return inputs, values
@@ -255,7 +262,9 @@ class Call:
             learned: list[Any] = [self.arrays[i] for i in self.plan.blobs if self.arrays[i] is not None]
             for blob, array in zip(self.layer.blobs, learned, strict=True):
                 if blob.shape != tuple(array.shape):
-                    raise BoxpressoError(f"{self.layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}")
+                    raise BoxpressoError(
+                        f"{self.layer}: a parameter must be of shape {blob.shape}, got {tuple(array.shape)}"
+                    )
                 blob.borrow(array)
 
     def run(self, keep: bool = False) -> None:

@@ -1,7 +1,7 @@
 """The operators of boxpresso.ops for torch: the same names and arguments, and autograd goes through them.
 
-    from boxpresso.ops import torch as ops
-    ops.roi_align(features, rois, 7).sum().backward()
+from boxpresso.ops import torch as ops
+ops.roi_align(features, rois, 7).sum().backward()
 """
 
 from __future__ import annotations

@@ -22,13 +22,17 @@ def progress(solver: Solver) -> Iterator[None]:
     if solver.ranks.rank or not console.is_terminal:
         yield
         return
-    images = solver.ranks.size * solver.param.iter_size * next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
+    images = (
+        solver.ranks.size * solver.param.iter_size * next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
+    )
     data = [layer for layer in solver.net.layers if isinstance(layer, BatchLayer)]
     waiting = "  {task.fields[waiting]:.1%} waiting" if data else ""
     bar = Progress(
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.4g}  rate {task.fields[rate]:.3g}  {task.fields[speed]:.0f} images/s" + waiting),
+        TextColumn(
+            "loss {task.fields[loss]:.4g}  rate {task.fields[rate]:.3g}  {task.fields[speed]:.0f} images/s" + waiting
+        ),
         TimeRemainingColumn(),
         console=console,
         transient=True,

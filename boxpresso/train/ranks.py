@@ -194,7 +194,9 @@ class Ranks:
         self.wait([self.world.Iallgather(mine, all_)])
         if len(set(all_)) > 1:
             others = ", ".join(str(i) for i in range(self.size) if all_[i] != all_[0])
-            raise BoxpressoError(f"{what} of rank {others} are no longer those of rank 0: was it changed on one rank alone?")
+            raise BoxpressoError(
+                f"{what} of rank {others} are no longer those of rank 0: was it changed on one rank alone?"
+            )
 
     # The end
 
@@ -251,7 +253,9 @@ class Ranks:
         if self.updating:
             self.due = True
             return
-        error = RankError(f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) was told to end (SIGTERM)")
+        error = RankError(
+            f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) was told to end (SIGTERM)"
+        )
         if self.rank:
             self.end(error)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -266,9 +270,13 @@ class Ranks:
                 self.rescue()
                 status = 0
             os._exit(status)
-        print(f"boxpresso: error: {error}, or another rank has died; saving what was learned", file=sys.stderr, flush=True)
+        print(
+            f"boxpresso: error: {error}, or another rank has died; saving what was learned", file=sys.stderr, flush=True
+        )
         _, status = os.waitpid(child, 0)
-        self._abort("ended by SIGTERM; " + ("what was learned is saved" if status == 0 else "no snapshot was written"), 143)
+        self._abort(
+            "ended by SIGTERM; " + ("what was learned is saved" if status == 0 else "no snapshot was written"), 143
+        )
 
     def updated(self) -> None:
         """Ends an update: a signal that came amid it counts now."""

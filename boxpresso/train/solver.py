@@ -195,7 +195,11 @@ class Solver:
         self.stopping, first = False, self.iter
         self.step(p.max_iter - self.iter)
         self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
-        due = p.snapshot_after_train and p.HasField("snapshot_prefix") and not (p.snapshot and self.iter % p.snapshot == 0)
+        due = (
+            p.snapshot_after_train
+            and p.HasField("snapshot_prefix")
+            and not (p.snapshot and self.iter % p.snapshot == 0)
+        )
         if due and self.saved != self.iter:
             self.snapshot()
         if self.stopped:
@@ -380,7 +384,9 @@ class Solver:
         self.ranks.spread([*self._weights(), *(array for kept in self.history for array in kept)])
         for layer in self.net.layers:
             layer.pass_number = self.iter * self.param.iter_size
-            if hasattr(layer, "batch_number"):  # a layer that makes batches goes on with the one that would have come next
+            if hasattr(
+                layer, "batch_number"
+            ):  # a layer that makes batches goes on with the one that would have come next
                 layer.batch_number = layer.pass_number
 
     def _read(self, path: Source) -> None:

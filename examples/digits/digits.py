@@ -1,6 +1,6 @@
 """Drawn digits: strokes of a pen, bent, slanted and turned, thick and thin, under noise, from a seed.
 
-    python examples/digits/digits.py sheet.png     # a sheet of them, a row for each digit
+python examples/digits/digits.py sheet.png     # a sheet of them, a row for each digit
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def draw(label: int, rng: np.random.Generator) -> np.ndarray:
     strokes = forms[rng.integers(len(forms))]
     height = rng.uniform(17, 23)
     turn, slant, wide = rng.normal(0, 0.12), rng.normal(0.1, 0.2), rng.uniform(0.6, 1.05)
-    matrix = np.array([[wide, -slant], [0, 1]]) @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    matrix = np.array([[wide, -slant], [0, 1]]) @ np.array(
+        [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
+    )
     wave, phase, bend = rng.uniform(3, 7, 2), rng.uniform(0, 2 * np.pi, 2), rng.uniform(0, 0.05)
     centre, pen = SIZE / 2 + rng.uniform(-2, 2, 2), rng.uniform(1.3, 3.5)
     image = Image.new("L", (SIZE * FINE, SIZE * FINE))

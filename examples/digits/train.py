@@ -77,7 +77,10 @@ def main() -> None:
     args = words.parse_args()
     start = time.perf_counter()
     draw(args.out, args.seed, args.digits, args.held_out)
-    print(f"drew {args.digits} digits to learn from and {args.held_out} to judge by in {time.perf_counter() - start:.0f} s", flush=True)
+    print(
+        f"drew {args.digits} digits to learn from and {args.held_out} to judge by in {time.perf_counter() - start:.0f} s",
+        flush=True,
+    )
     with logged(args.out / "lenet.log") as log:
         solver = Solver(recipe(args.out, args.seed, args.iterations, args.held_out), device=args.device, log=log)
         with progress(solver):

@@ -1,6 +1,6 @@
 """Drawn scenes with known boxes: circles, boxes and triangles on textured ground, from a seed.
 
-    python scenes.py 56 scene.png     # the scene of seed 56, the one that is shipped
+python scenes.py 56 scene.png     # the scene of seed 56, the one that is shipped
 """
 
 from __future__ import annotations

@@ -79,7 +79,9 @@ class Layer:
         self.rng = np.random.default_rng(seed)
         self.blobs: list[Blob] = []
         self.param_propagate_down: list[bool] = []
-        self.no_gradient = False  # set in setup: its tops are chosen, not computed, so that nothing before them wants a diff
+        self.no_gradient = (
+            False  # set in setup: its tops are chosen, not computed, so that nothing before them wants a diff
+        )
         self.python_layers: Sequence[Any] = ()  # the modules, or their names, that a Python layer may import
 
     # What a layer's author writes

@@ -37,7 +37,9 @@ class AnnotatedSource(Source):
             raise BrokenRecord(f"{what} is no AnnotatedDatum: it has no datum; a Datum is for the layer Data")
         kind = self.kind if self.kind is not None else record.type if record.HasField("type") else None
         if kind not in (None, BBOX):
-            raise DataError(f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX")
+            raise DataError(
+                f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX"
+            )
         picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
         if not np.isfinite(boxes).all():
             raise BrokenRecord(f"{what} has a box that is not finite")

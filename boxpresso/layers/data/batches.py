@@ -44,9 +44,7 @@ class BatchLayer(Layer):
         assert self._loader is not None
         return self._loader
 
-    def make_loader(
-        self, source: Source, order: Order, batch: int, ahead: int = 4
-    ) -> Loader:
+    def make_loader(self, source: Source, order: Order, batch: int, ahead: int = 4) -> Loader:
         self.need(order.count > 0, "there is no record to read")
         seed = int(self.rng.integers(2**31))
         made = Loader(source, order, batch, seed=seed, ahead=ahead, workers=self._workers, refuse=self._refuse_broken)

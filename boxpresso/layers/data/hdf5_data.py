@@ -24,7 +24,9 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
         param = self.param.hdf5_data_param
         self.need(param.source, "give hdf5_data_param { source: .. }, the list of HDF5 files")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
-        self.need(not self.param.HasField("transform_param"), "HDF5Data has no transform_param; transform before saving")
+        self.need(
+            not self.param.HasField("transform_param"), "HDF5Data has no transform_param; transform before saving"
+        )
         seed = int(self.rng.integers(2**31))
         try:
             self.rows = Rows(param.source, list(self.param.top), param.shuffle, seed, self.dtype)

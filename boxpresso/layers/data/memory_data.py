@@ -54,7 +54,9 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
         except DataError as error:
             self.need(False, str(error))
         shapes = {values.shape for values in made}
-        self.need(shapes == {self.shape}, f"transformed pictures must have the shape {self.shape}, got {sorted(shapes)}")
+        self.need(
+            shapes == {self.shape}, f"transformed pictures must have the shape {self.shape}, got {sorted(shapes)}"
+        )
         self.set_input_arrays(np.stack(made), labels)
 
     @property

@@ -79,7 +79,9 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
         self.need(param.crop_mode in ("warp", "square"), f"crop_mode must be warp or square, got {param.crop_mode!r}")
         self.need(0 <= param.fg_fraction <= 1, f"fg_fraction must be from 0 to 1, got {param.fg_fraction}")
         self.need(transform.crop_size > 0, "give transform_param { crop_size: .. }")
-        self.need(2 * param.context_pad < transform.crop_size, f"context_pad {param.context_pad} leaves nothing of the crop")
+        self.need(
+            2 * param.context_pad < transform.crop_size, f"context_pad {param.context_pad} leaves nothing of the crop"
+        )
         self.transform = self.make_transform()
         top[0].reshape(param.batch_size, 3, transform.crop_size, transform.crop_size)
         top[1].reshape(param.batch_size)
@@ -92,7 +94,9 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
         count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
         for kind, rows, wanted in (("object", objects, count), ("background", rest, param.batch_size - count)):
             if wanted and not len(rows):
-                raise DataError(f"{param.source!r} has no window that counts as {kind}; check fg_threshold and bg_threshold")
+                raise DataError(
+                    f"{param.source!r} has no window that counts as {kind}; check fg_threshold and bg_threshold"
+                )
         if not (objects[:, 1] > 0).all():
             raise DataError(f"{param.source!r} has an object of class 0, which is the background")
         mean = self.transform.mean(3)

@@ -43,7 +43,9 @@ def suppress_boxes(
         if float(least) < threshold or (strict and float(least) == threshold):
             least = np.nextafter(least, real.type(np.inf))
         room = device.empty((5 * count,), real)
-        kernels.suppress_pixels(len(starts) - 1, on_device, device.table(starts), room, kept, limit, int(pixels), float(least))
+        kernels.suppress_pixels(
+            len(starts) - 1, on_device, device.table(starts), room, kept, limit, int(pixels), float(least)
+        )
     chosen = np.asarray(kept)
     return chosen[chosen >= 0].astype(np.intp)
 

@@ -102,9 +102,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
             self.kept.reshape(*bottom[0].shape)
             kept = self.kept.data
         scale, shift = (blob.data for blob in self.blobs[:2])
-        self.kernels.normalise(
-            self.planes, x, mean, inverse, scale, shift, top[0].data, kept, self.channels, self.size
-        )
+        self.kernels.normalise(self.planes, x, mean, inverse, scale, shift, top[0].data, kept, self.channels, self.size)
 
     def backward(self, top, propagate_down, bottom) -> None:
         if not self.planes:

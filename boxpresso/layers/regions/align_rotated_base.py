@@ -28,7 +28,9 @@ class AlignRotated(Layer):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.scale, self.ratio = p.spatial_scale, p.sampling_ratio
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
-        self.need(self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples")
+        self.need(
+            self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
+        )
         self.aligned, self.clockwise = int(aligned), int(p.clockwise)
         self.real = real_of(self.dtype)
         self.key: tuple | None = None  # the shapes that the scratch arrays are for

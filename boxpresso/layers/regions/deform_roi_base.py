@@ -56,7 +56,9 @@ class DeformPoolingLayer(Layer):
 
     def turn_back(self, last: Any, maps: Any, channels: int) -> None:
         tiles = -(-last.shape[1] // TILE)
-        self.kernels.deform_roi_turn_back(last.shape[0] * tiles, last, maps, channels, self.padded, last.shape[1], tiles)
+        self.kernels.deform_roi_turn_back(
+            last.shape[0] * tiles, last, maps, channels, self.padded, last.shape[1], tiles
+        )
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape

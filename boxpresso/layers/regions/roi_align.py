@@ -74,7 +74,9 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         else:
             self.aligned, self.max, self.pad_ratio = int(p.aligned), p.pool_mode == p.MAX, 0.0
             self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
-        self.need(self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples")
+        self.need(
+            self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
+        )
         self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
         self.real = real_of(self.dtype)
         self.key: tuple | None = None  # the shapes that the scratch arrays are for

@@ -46,9 +46,7 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
         for blob, made in zip(blobs, top, strict=True):
             made.reshape(len(chosen), *blob.shape[1:])
             if len(chosen):
-                self.kernels.choose(
-                    len(chosen), blob.data, self.device.table(chosen), made.data, prod(blob.shape[1:])
-                )
+                self.kernels.choose(len(chosen), blob.data, self.device.table(chosen), made.data, prod(blob.shape[1:]))
 
     def backward(self, top, propagate_down, bottom) -> None:
         self.need(not propagate_down[-1], "the selector has no gradient; set propagate_down: false for it")

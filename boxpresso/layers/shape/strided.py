@@ -10,7 +10,10 @@ from ...device.kernel import Kernel, Kernels
 
 kernels = Kernels("strided.cu")
 PIECE = 4096  # elements that one block copies where they are contiguous
-TILE = {"cpu": (512, 16), "cuda": (32, 32)}  # what one block turns at a time: along the target's fast axis, the source's
+TILE = {
+    "cpu": (512, 16),
+    "cuda": (32, 32),
+}  # what one block turns at a time: along the target's fast axis, the source's
 PAST = 2**24  # bytes of a result that no cache is left with
 
 
@@ -30,7 +33,13 @@ def copy(
     float32 or float64; no two indices may name one target.
     """
     if prod(shape):
-        key = "strided", tuple(shape), tuple(source_steps), tuple(target_steps), prod(shape) * target.dtype.itemsize > PAST
+        key = (
+            "strided",
+            tuple(shape),
+            tuple(source_steps),
+            tuple(target_steps),
+            prod(shape) * target.dtype.itemsize > PAST,
+        )
         if key not in device.memo:
             device.memo[key] = _plan(device, *key[1:])
         kernel, blocks, plan = device.memo[key]
