@@ -41,10 +41,12 @@ def by_definition(text, truths):
     hits = [i for i, letter in enumerate(text) if letter == "R"]
     precision = [(n + 1) / (at + 1) for n, at in enumerate(hits)]  # at each hit
     best = [max(precision[n:]) for n in range(len(hits))]  # at the hit or later
-    mean = lambda points: (
-        sum(next((best[n] for n in range(len(hits)) if (n + 1) * points >= j * truths), 0) for j in range(points + 1))
-        / (points + 1)
-    )  # noqa: E731
+
+    def mean(points):
+        return sum(
+            next((best[n] for n in range(len(hits)) if (n + 1) * points >= j * truths), 0) for j in range(points + 1)
+        ) / (points + 1)
+
     return {
         "11point": mean(10),
         "101point": mean(100),

@@ -117,7 +117,7 @@ class Python(Layer, type="Python"):
     Source: pycaffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.python_param
         allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
         self.inner: Layer | None = None
@@ -158,13 +158,13 @@ class Python(Layer, type="Python"):
         self.need(isinstance(made, type), f"the module {name!r} has no class {layer!r}{nearest(layer, vars(module))}")
         return made
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
             self.inner.reshape(bottom, top)
         else:
             self.user.reshape(views(bottom), views(top))
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
             self.inner.pass_number = self.pass_number
             self.inner.forward(bottom, top)
@@ -172,7 +172,7 @@ class Python(Layer, type="Python"):
         else:
             self.user.forward(views(bottom), views(top))
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.inner:
             self.inner.backward(top, propagate_down, bottom)
             return

@@ -13,6 +13,7 @@ from ...data.loader import Loader, Source
 from ...data.records import Records, boxes_of, open_records, parse, picture_of
 from ...data.sampler import check_samplers, crops
 from ...data.transform import Transform
+from ...device import Blob
 from ...proto import AnnotatedDatum
 from .batches import BatchLayer, stack
 
@@ -74,7 +75,7 @@ class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
     crop, mean, scale and mirror. Boxes follow, and emit_constraint says which ones a crop keeps. Source: SSD's Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.data_param
         self.need(param.source, "give data_param { source: .. }, the LMDB to read")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ class BatchLayer(Layer):
             blob.reshape(*array.shape)
             blob.data[...] = array
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """There is no bottom."""
 
     def close(self) -> None:

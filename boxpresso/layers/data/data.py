@@ -9,6 +9,7 @@ import numpy as np
 from ...data.loader import Loader, Source
 from ...data.records import Records, open_records, parse, picture_of
 from ...data.transform import Transform
+from ...device import Blob
 from ...proto import Datum
 from .batches import BatchLayer, stack
 
@@ -44,7 +45,7 @@ class Data(BatchLayer, type="Data", bottoms=0, tops=(1, 2)):
     cannot be read is named in a warning and left out. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.data_param
         self.need(param.source, "give data_param { source: .. }, the LMDB to read")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...device import Blob
 from ..core import Layer, fill
 
 
@@ -13,7 +16,7 @@ class DummyData(Layer, type="DummyData", bottoms=0, tops=(1, None)):
     shape. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.dummy_data_param
         self.fillers = self.each(list(param.data_filler) or [None], "data_filler", len(top))
         old = ("num", "channels", "height", "width")
@@ -38,14 +41,14 @@ class DummyData(Layer, type="DummyData", bottoms=0, tops=(1, None)):
         )
         return values if len(values) == tops else values * tops
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes that setup gave them."""
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         draws = self.draws()
         for blob, filler in zip(top, self.fillers, strict=True):
             if filler is not None and filler.type != "constant":
                 blob.data[...] = fill(blob.shape, filler, draws, self.dtype)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """There is no bottom."""

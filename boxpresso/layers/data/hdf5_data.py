@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...data.errors import DataError
 from ...data.hdf5 import Rows
+from ...device import Blob
 from ..core import Layer
 
 
@@ -20,7 +23,7 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
 
     _share = (0, 1)
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.hdf5_data_param
         self.need(param.source, "give hdf5_data_param { source: .. }, the list of HDF5 files")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")
@@ -53,10 +56,10 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
         number, self._share = self.batch_number, share
         self.batch_number = number
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes of the files."""
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, ranks = self.param.hdf5_data_param.batch_size, self._share[1]
         try:
             arrays = self.rows.take(batch)
@@ -66,5 +69,5 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
         for blob, array in zip(top, arrays):
             blob.data[...] = np.asarray(array)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """There is no bottom."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...data.errors import DataError
 from ...data.hdf5 import Writer
+from ...device import Blob
 from ..core import Layer
 
 
@@ -15,7 +18,7 @@ class HDF5Output(Layer, type="HDF5Output", bottoms=2, tops=0):
     hdf5_output_param { file_name: "features.h5" }: an older file is replaced by the first batch. Caffe keeps one batch only.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         name = self.param.hdf5_output_param.file_name
         self.need(name, "give hdf5_output_param { file_name: .. }")
         try:
@@ -23,17 +26,17 @@ class HDF5Output(Layer, type="HDF5Output", bottoms=2, tops=0):
         except DataError as error:
             self.need(False, str(error))
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         counts = [blob.shape[0] if blob.shape else 1 for blob in bottom]
         self.need(counts[0] == counts[1], f"data and label must have as many rows, got {counts[0]} and {counts[1]}")
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         try:
             self.writer.add([np.array(blob.data) for blob in bottom])
         except DataError as error:
             self.need(False, str(error))
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """Nothing comes back from a file."""
         for blob, wanted in zip(bottom, propagate_down):
             if wanted:

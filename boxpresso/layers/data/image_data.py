@@ -12,6 +12,7 @@ from ...data.folders import read_list
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
 from ...data.transform import Transform
+from ...device import Blob
 from .batches import BatchLayer, stack
 
 
@@ -48,7 +49,7 @@ class ImageData(BatchLayer, type="ImageData", bottoms=0, tops=(1, 2)):
     as for Data. A picture that cannot be read is named in a warning and left out. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.image_data_param
         self.need(param.source, "give image_data_param { source: .. }, the list of pictures")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...device import Blob
 from ..core import Layer
 
 
@@ -12,7 +15,7 @@ class Input(Layer, type="Input", bottoms=0, tops=(1, None)):
     the caller then shapes them. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         shapes = [tuple(shape.dim) for shape in self.param.input_param.shape]
         self.need(
             len(shapes) in (0, 1, len(top)),
@@ -22,11 +25,11 @@ class Input(Layer, type="Input", bottoms=0, tops=(1, None)):
             self.need(all(dim >= 0 for dim in shape), f"shape {shape} has a negative length")
             blob.reshape(*shape)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes that setup, or the caller, gave them."""
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The caller has written the data."""
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """There is no bottom."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...data.errors import DataError
 from ...data.transform import Transform
+from ...device import Blob
 from ..core import Layer
 
 
@@ -16,7 +19,7 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
     be, as pycaffe's; `add_pictures` takes pictures through transform_param, as AddMatVector. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.memory_data_param
         self.batch_size = param.batch_size
         self.shape = (param.channels, param.height, param.width)
@@ -68,10 +71,10 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
     def batch_number(self, number: int) -> None:
         self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes of memory_data_param."""
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(self.data is not None, "there are no data yet; call set_input_arrays of this layer before forward")
         assert self.data is not None
         assert self.labels is not None
@@ -81,5 +84,5 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
             top[1].data[...] = self.labels[rows]
         self.position = (self.position + self.batch_size) % len(self.data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """There is no bottom."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -15,18 +17,18 @@ class Parameter(Layer, type="Parameter", bottoms=0, tops=1):
 
     kernels = Kernels("parameter.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.parameter_param
         filled = {"filler": p.blob_filler} if p.HasField("blob_filler") else {"value": 0}
         self.parameter(0, tuple(p.shape.dim), **filled)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].share_data(self.blobs[0])
         top[0].reshape(*self.blobs[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.reshape(bottom, top)  # a Net that shares parameters gives them other memory
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.param_propagate_down[0]:
             self.kernels.parameter_backward(top[0].count, top[0].diff, self.blobs[0].diff)

@@ -12,6 +12,7 @@ from ...data.errors import BrokenRecord, DataError
 from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize, short_side
+from ...device import Blob
 from ..core.param_str import settings
 from .batches import BatchLayer
 
@@ -78,7 +79,7 @@ class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 
     a warning and left out. Source: py-faster-rcnn's RoIDataLayer.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         given = self.settings = settings(self, DEFAULTS)
         own = self.param.roi_data_param  # of fireae/caffe_latte
         for name, field in (("source", "source"), ("max_size", "max_size"), ("flipped", "use_flipped")):

@@ -12,6 +12,7 @@ from ...data.errors import DataError
 from ...data.loader import Loader, Order, Source
 from ...data.picture import decode
 from ...data.windows import Windows, cut_window, read_windows
+from ...device import Blob
 from .batches import BatchLayer, stack
 
 
@@ -72,7 +73,7 @@ class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
 
     _refuse_broken = True
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param, transform = self.param.window_data_param, self.param.transform_param
         self.need(param.source, "give window_data_param { source: .. }, the window file")
         self.need(param.batch_size > 0, f"batch_size must be 1 or more, got {param.batch_size}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...device import Blob
 from .convolution_base import WindowLayer
 
 
@@ -17,7 +20,7 @@ class Deconvolution(WindowLayer, type="Deconvolution", bottoms=(1, None), tops=(
     def weights_shape(self) -> tuple[int, ...]:
         return self.channels, self.outputs // self.group, *self.kernel
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         map = self.spatial(bottom, top)
         image = [s * (m - 1) + e - 2 * p for s, m, e, p in zip(self.stride, map, self.extent, self.pad)]
         self.need(
@@ -29,11 +32,11 @@ class Deconvolution(WindowLayer, type="Deconvolution", bottoms=(1, None), tops=(
         for blob in top:
             blob.reshape(*before, self.outputs, *image)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):
             self.convolution.spread(x.data, self.blobs[0].data, self.bias, y.data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         weights = self.blobs[0]
         for down, x, y in zip(propagate_down, bottom, top):
             self.bias_backward(y)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 PIECE = 64  # columns that one block does in backward, as in embed.cu
@@ -20,7 +22,7 @@ class Embed(Layer, type="Embed", bottoms=1, tops=1):
 
     kernels = Kernels("embed.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.embed_param
         self.rows, self.width = p.input_dim, p.num_output
         for field in ("num_output", "input_dim"):
@@ -29,10 +31,10 @@ class Embed(Layer, type="Embed", bottoms=1, tops=1):
         if p.bias_term:
             self.parameter(1, (self.width,), p.bias_filler)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape, self.width)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         numbers = np.asarray(bottom[0].data).ravel()
         wrong = ~((numbers > -1) & (numbers < self.rows))
         if wrong.any():
@@ -42,7 +44,7 @@ class Embed(Layer, type="Embed", bottoms=1, tops=1):
         bias = self.blobs[1].data if len(self.blobs) > 1 else None
         self.kernels.look_up(len(numbers), bottom[0].data, self.blobs[0].data, bias, top[0].data, self.width)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[0], "whole numbers have no gradient; set propagate_down: false for the bottom")
         count, blocks = bottom[0].count, -(-self.width // PIECE)
         if not count:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...device import Blob
 from .convolution_base import DEVICE as KERNELS
 from .convolution_base import Sizes, WindowLayer
 
@@ -17,7 +19,7 @@ class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
 
     kernels = KERNELS
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.channel_axis = self.axis(bottom[0], self.param.convolution_param.axis)
         axes = len(bottom[0].shape) - self.channel_axis - 1
         self.need(axes > 0, f"the bottom of shape {bottom[0].shape} has no spatial axes behind its channels")
@@ -29,7 +31,7 @@ class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
             values = getattr(self, name)
             self.need(min(values) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = self.axes(bottom[0], self.channel_axis + 1 + len(self.kernel)), self.channel_axis
         image, extent = shape[axis + 1 :], [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation)]
         room = [i + 2 * p - e for i, p, e in zip(image, self.pad, extent)]
@@ -43,9 +45,9 @@ class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
         self.window = sizes.pixels, sizes.taps, sizes.places, len(image), self.device.table(sizes.padded(1))
         top[0].reshape(*shape[:axis], shape[axis] * sizes.taps, *places)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         KERNELS.im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             KERNELS.col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from ...device import Kernels, blas
+from ...device import Blob, Kernels, blas
 from ..core import Layer
 
 
@@ -20,7 +21,7 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
 
     kernels, products = Kernels("inner_product.cu"), blas.HOST
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.inner_product_param
         self.outputs, self.bias_term, self.transpose = p.num_output, p.bias_term, p.transpose
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
@@ -31,7 +32,7 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
             self.parameter(1, (self.outputs,), p.bias_filler)
         self.ones = self.device.empty((0,), self.dtype)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         axis = self.axis(bottom[0], self.param.inner_product_param.axis)
         self.rows, self.depth = prod(shape[:axis]), prod(shape[axis:])
@@ -45,7 +46,7 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
         if self.bias_term and self.ones.size != self.rows:
             self.ones = self.device.table(np.ones(self.rows), self.dtype)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.bias_term:
             self.kernels.bias_forward(self.rows, self.blobs[1].data, top[0].data, self.outputs)
         blas.gemm(
@@ -53,7 +54,7 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff, weights = top[0].diff, self.blobs[0]
         if self.param_propagate_down[0]:
             if self.transpose:

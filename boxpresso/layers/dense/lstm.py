@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -31,7 +32,7 @@ class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
 
     kernels, gates, states = Kernels("lstm.cu"), 4, 2
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.older = self.param.HasField("lstm_param")
         self.threshold = self.param.lstm_param.clipping_threshold
         if self.older:
@@ -43,11 +44,11 @@ class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
         self.cont = Blob((), self.dtype, self.device)
         super().setup(self.with_cont(bottom), top)
 
-    def with_cont(self, bottom):
+    def with_cont(self, bottom: list[Blob]):
         """The bottoms, with a cont for the form that may lack it."""
         return [bottom[0], self.cont] if self.older and len(bottom) == 1 else bottom
 
-    def make_parameters(self, bottom) -> None:
+    def make_parameters(self, bottom: list[Blob]) -> None:
         if not self.older:
             return super().make_parameters(bottom)
         p, wide, x = self.param.recurrent_param, self.gates * self.size, bottom[0].shape
@@ -57,16 +58,16 @@ class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
         self.parameter(1, (wide, self.size), p.weight_filler)
         self.parameter(2, (wide,), p.bias_filler)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.older and len(bottom) == 1 and self.cont.shape != bottom[0].shape[:2]:
             self.cont.reshape(*bottom[0].shape[:2])
             self.cont.data[...] = np.arange(self.cont.shape[0])[:, None] > 0
         super().reshape(self.with_cont(bottom), top)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().forward(self.with_cont(bottom), top)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         whole = self.with_cont(bottom)
         super().backward(top, [*propagate_down, *[False] * (len(whole) - len(bottom))], whole)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -16,7 +18,7 @@ class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
 
     kernels = Kernels("lstm_unit.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         steps, images, self.size = self.axes(bottom[0], 3, "bottom 0, the state before,")
         self.need(steps == 1, f"bottom 0, the state before, must be (1, N, D), got shape {bottom[0].shape}")
         wanted = ((1, images, 4 * self.size), (1, images))
@@ -25,10 +27,10 @@ class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
         for blob in top:
             blob.reshape(1, images, self.size)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.unit_forward(top[0].count, *(blob.data for blob in (*bottom, *top)), self.size)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "cont has no gradient; set propagate_down: false for bottom 2")
         diffs = [blob.diff if down else None for blob, down in zip(bottom[:2], propagate_down)]
         if any(propagate_down):

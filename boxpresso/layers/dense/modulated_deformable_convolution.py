@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...device import Blob
 from .deformable_base import DeformableLayer
 
 
@@ -13,7 +14,7 @@ class ModulatedDeformableConvolution(DeformableLayer, type="ModulatedDeformableC
     as torchvision's deform_conv2d.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.param.HasField("modulated_deformable_convolution_param"):
             self.message = "modulated_deformable_convolution_param"
         super().setup(bottom, top)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 SPAN = 512  # columns that a block of narrow windows keeps, as in pooling.cu
@@ -28,7 +30,7 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
 
     kernels = Kernels("pooling.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.pooling_param
         method = p.PoolMethod.Name(p.pool)
         self.need(method in ("MAX", "AVE", "STOCHASTIC", "AVE_EXC_PAD"), f"pool: {method} of a fork is not supported")
@@ -70,7 +72,7 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
         self.need(h == w and not (h and p.HasField(both)), f"give {both}, or {name}_h and {name}_w")
         return (getattr(p, f"{name}_h"), getattr(p, f"{name}_w")) if h else (getattr(p, both), getattr(p, both))
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, *size = self.axes(bottom[0], 4)
         if self.whole:
             self.kernel = size[0], size[1]
@@ -95,7 +97,7 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
         count = (room // stride if self.down else -(-room // stride)) + 1
         return count - 1 if any(self.pad) and (count - 1) * stride >= size + pad else count
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, y, kernels = bottom[0].data, top[0].data, self.kernels
         if self.method == "STOCHASTIC":
             self.pass_number = (self.pass_number + 1) % 2**32
@@ -110,13 +112,13 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
             kernels.max_mask(self.out_rows, x, self.places(top), self.shape)
             kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
 
-    def places(self, top):
+    def places(self, top: list[Blob]):
         """Room for the place of each window's pick."""
         if self.mask is None:
             self.mask = self.device.empty(top[0].shape, np.int32)
         return self.mask
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
         diff, bottom_diff = top[0].diff, bottom[0].diff

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...device import Kernels, blas
+from ...device import Blob, Kernels, blas
 from .recurrent_base import KERNELS, Recurrent
 
 
@@ -20,14 +20,14 @@ class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
 
     kernels, gates, states = Kernels("rnn.cu"), 1, 1
 
-    def make_parameters(self, bottom) -> None:
+    def make_parameters(self, bottom: list[Blob]) -> None:
         super().make_parameters(bottom)
         p = self.param.recurrent_param
         self.out_index = self.hidden_index + 1
         self.parameter(self.out_index, (self.size, self.size), p.weight_filler)
         self.parameter(self.out_index + 1, (self.size,), p.bias_filler)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, top)
         self.made = self.device.empty(top[0].shape, self.dtype)  # the outputs: a layer in place may change the top
 
@@ -37,14 +37,14 @@ class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
     def states_after(self):
         return self.device.part(self.series[0], self.sequences * self.size, self.made.shape)
 
-    def outputs(self, top) -> None:
+    def outputs(self, top: Blob) -> None:
         weights, bias = (self.blobs[self.out_index + i].data for i in (0, 1))
         KERNELS.begin(self.rows, bias, None, self.made, self.size, self.sequences)
         blas.gemm(False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.made)
         self.kernels.rnn_forward(top.count, self.made, self.made)
         top.data[...] = self.made
 
-    def output_diffs(self, top):
+    def output_diffs(self, top: Blob):
         diff, given = (self.device.empty(top.shape, self.dtype) for _ in range(2))
         self.kernels.rnn_backward(top.count, self.made, top.diff, None, given)
         if self.rows:

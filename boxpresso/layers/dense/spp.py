@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -19,7 +21,7 @@ class SPP(Layer, type="SPP", bottoms=1, tops=1):
 
     kernels = Kernels("spp.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.spp_param
         height = p.pyramid_height
         self.need(height > 0, f"spp_param: pyramid_height must be given and at least 1, got {height}")
@@ -27,7 +29,7 @@ class SPP(Layer, type="SPP", bottoms=1, tops=1):
         self.need(method in ("MAX", "AVE"), f"pool must be MAX or AVE, got {method}")
         self.average = int(method == "AVE")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, self.channels, *size = self.axes(bottom[0], 4)
         self.height = self.param.spp_param.pyramid_height
         self.need(min(size) > 0, f"the image is empty, shape {bottom[0].shape}")
@@ -51,11 +53,11 @@ class SPP(Layer, type="SPP", bottoms=1, tops=1):
             top[0].reshape(images, self.channels * self.bins)
         self.mask = self.device.empty((max(1, top[0].count),), np.int32)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = self.channels, *self.size, self.height, self.levels, self.average
         self.kernels.spp_forward(self.planes, bottom[0].data, top[0].data, self.mask, *shape)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             shape = self.channels, *self.size, self.height, self.levels, self.average
             self.kernels.spp_backward(self.planes, top[0].diff, self.mask, bottom[0].diff, *shape)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from . import suppress
@@ -35,7 +35,7 @@ class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
                                        "r_negative_angle_filter": 180}  # fmt: skip
     kernels: ClassVar[Kernels] = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         defaults = {
             "feat_stride": 16, "scales": (8, 16, 32), "base_size": 16, "allowed_border": 0, "rpn_positive_overlap": 0.7,
@@ -50,7 +50,7 @@ class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
         self.need(s["rpn_batchsize"] > 0, f"rpn_batchsize must be at least 1, got {s['rpn_batchsize']}")
         self.anchors = self.boxes.anchors(s["base_size"], s["ratios"], s["scales"], s["angles"])
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
         count, columns = len(self.anchors), self.boxes.columns
         self.need(images == 1, f"takes one image at a time, got {images}")
@@ -64,7 +64,7 @@ class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
         for blob in top[1:]:
             blob.reshape(1, count * columns, height, width)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         height, width = bottom[0].shape[2:]
         self.drawn = self.draws()
         truth = np.asarray(bottom[1].data).astype(np.float64)

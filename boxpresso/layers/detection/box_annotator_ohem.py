@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...device import Blob
 from ..core import Layer
 from .boxes import best
 
@@ -17,12 +18,12 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", bottoms=4, tops=2):
     Among equal losses the first wins. No gradient. Source: Shrivastava et al. 2016, R-FCN's Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.box_annotator_ohem_param
         self.need(p.roi_per_img > 0, f"roi_per_img must be at least 1, got {p.roi_per_img}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions, losses, labels, weights = ((*blob.shape, 1, 1, 1)[: max(4, len(blob.shape))] for blob in bottom)
         count, columns, *places = regions
         self.need(columns == 5, f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}")
@@ -34,7 +35,7 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", bottoms=4, tops=2):
         top[0].reshape(*labels)
         top[1].reshape(*weights)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.box_annotator_ohem_param
         regions, losses, labels, weights = (np.asarray(blob.data) for blob in bottom)
         images = regions.reshape(len(regions), 5, -1)[:, 0].reshape(-1)
@@ -43,9 +44,9 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", bottoms=4, tops=2):
         for image in np.unique(images):
             mine = np.flatnonzero(images == image)
             keep[mine[best(losses[mine], p.roi_per_img)]] = True
-        keep = keep.reshape(top[0].shape)
-        top[0].data[...] = np.where(keep, labels.reshape(keep.shape), p.ignore_label)
-        top[1].data[...] = np.where(keep, weights.reshape(top[1].shape), 0)
+        chosen = keep.reshape(top[0].shape)
+        top[0].data[...] = np.where(chosen, labels.reshape(chosen.shape), p.ignore_label)
+        top[1].data[...] = np.where(chosen, weights.reshape(top[1].shape), 0)
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...device import Blob
 from ..core import Layer
 from . import suppress
 from .boxes import best
@@ -26,7 +27,7 @@ class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2
 
     kernels = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p, regression = self.param.box_group_output_param, self.param.bbox_reg_param
         self.need(p.nms_type == "IOU", f"nms_type must be IOU here, got {p.nms_type!r}")
@@ -50,7 +51,7 @@ class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2
             )
             self.mean, self.std = map(np.array, both)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images = set()
         for group, scores, offsets in zip(self.param.box_group_output_param.box_group_param, bottom[::2], bottom[1::2]):
             rows, _, height, width = self.axes(scores, 4, "the probabilities")
@@ -66,7 +67,7 @@ class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2
         if len(top) > 1:
             top[1].reshape(1, 6, 1, 1)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.box_group_output_param
         parts = [self.decode(*each) for each in zip(p.box_group_param, bottom[::2], bottom[1::2])]
         rows = [np.zeros((0, 6), self.dtype)]

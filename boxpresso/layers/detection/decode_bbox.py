@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...device import Blob
 from ..core import Layer
 
 
@@ -19,7 +20,7 @@ class DecodeBBox(Layer, type="DecodeBBox", bottoms=(2, 3), tops=1):
     Sources: Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe; there, that no region is left is an error.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.bbox_reg_param
         self.mean, self.std = np.zeros(4), np.ones(4)
@@ -30,7 +31,7 @@ class DecodeBBox(Layer, type="DecodeBBox", bottoms=(2, 3), tops=1):
             )
             self.mean, self.std = np.array(p.bbox_mean), np.array(p.bbox_std)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = [(*blob.shape, 1)[:2] for blob in bottom]
         count = rows[0][0]
         self.by_score = len(bottom) == 3 and rows[1][1] * 4 == rows[0][1] and rows[2][1] == 5
@@ -44,7 +45,7 @@ class DecodeBBox(Layer, type="DecodeBBox", bottoms=(2, 3), tops=1):
         self.need(all(row[0] == count for row in rows), f"bottoms must have the same number of rows, got {rows}")
         top[0].reshape(*bottom[2 if self.by_score else 1].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         arrays = [np.asarray(blob.data).reshape(len(blob.data), -1) for blob in bottom]
         offsets, regions = arrays[0].reshape(len(arrays[0]), -1, 4), arrays[2 if self.by_score else 1]
         which = arrays[1][:, 1:].argmax(1) + 1 if self.by_score else np.ones(len(regions), int)

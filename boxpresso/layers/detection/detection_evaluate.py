@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...device import Blob
 from ..core import Layer
 from .boxes import best, overlaps
 from .results import in_image
@@ -26,7 +27,7 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
     order in which they come: boxes are then compared in its pixels, with widths of xmax - xmin + 1. Source: SSD's Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.detection_evaluate_param
         self.need(p.HasField("num_classes"), "num_classes is missing")
@@ -42,7 +43,7 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
             except ValueError:
                 self.need(False, f"name_size_file {p.name_size_file!r} must hold lines `name height width`")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes")):
             shape = bottom[i].shape
             self.need(
@@ -53,7 +54,7 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
         self.labels = [c for c in range(p.num_classes) if c != p.background_label_id]
         top[0].reshape(1, 1, len(self.labels) + bottom[0].shape[2], 5)  # at most
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         found, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
         found = found[found[:, 0].astype(int) != -1]
         images = np.unique(found[:, 0].astype(int))  # those without a detection too

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
 from .boxes import best
@@ -28,7 +28,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
 
     kernels = Kernels("detection_output.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_output_param
         self.need(p.HasField("num_classes"), "num_classes is missing")
         for name in ("tflite_detection", "ratio_permute", "no_permute", "arm_conf_no_concat", "arm_loc_no_concat"):
@@ -59,7 +59,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
             warnings.warn(message, BoxpressoWarning, stacklevel=2)
             return None
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         loc, conf, prior = bottom[:3]
         self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
         self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
@@ -73,7 +73,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
         if len(bottom) == 5:
             objectness = np.asarray(bottom[3].data).reshape(self.batch, self.priors, 2)[..., 1:]
@@ -117,7 +117,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
                     sizes.append(len(mine))
         return np.concatenate(found), np.cumsum(sizes)
 
-    def decode(self, bottom, image: np.ndarray, prior: np.ndarray, label: np.ndarray):
+    def decode(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray):
         """The boxes (K, 4) that the locations of these candidates say."""
         p, count, table = self.param.detection_output_param, len(image), self.device.table
         variances = self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from .boxes import area, best, match, suppress
 
@@ -29,7 +31,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
 
     kernels = Kernels("multibox_loss.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p = self.param.multibox_loss_param
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
         self.need(not p.ignore_difficult_gt, "ignore_difficult_gt is another program's; use use_difficult_gt: false")
@@ -57,7 +59,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
         down = [*self.param.propagate_down, True, True]
         self.learns = down[:2]  # a side without gradient is no part of the loss: as Caffe
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         loc, conf, prior, truth = bottom
         self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
         self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
@@ -149,7 +151,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
 
     # The losses; in kernels
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         host = np.asarray(bottom[2].data).reshape(2, self.priors, 4)
         self.need((host[1] > 0).all(), "the variances of the priors, bottom 2, must be positive")
         item, label, truth = self.ground_truth(np.asarray(bottom[3].data).reshape(-1, 8))
@@ -174,7 +176,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             self.batch * self.priors, self.learns[1] / self.divisor, top[0].data,
         )  # fmt: skip
 
-    def predicted(self, bottom) -> np.ndarray | None:
+    def predicted(self, bottom: list[Blob]) -> np.ndarray | None:
         """The predicted boxes (N, P, L, 4), or None when nothing asks for them."""
         p = self.p
         if p.use_prior_for_matching and (p.use_prior_for_nms or not p.HasField("nms_param")):
@@ -186,10 +188,10 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
         )  # fmt: skip
         return np.asarray(boxes)
 
-    def variances(self, bottom):
+    def variances(self, bottom: list[Blob]):
         return self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
 
-    def location_losses(self, bottom, found, truth, priors, predicted) -> tuple[np.ndarray, ...]:
+    def location_losses(self, bottom: list[Blob], found, truth, priors, predicted) -> tuple[np.ndarray, ...]:
         """The loss of each match; returns image, prior and location class of each."""
         image, side, prior = np.nonzero(found >= 0)
         inside = np.ones((len(image), 4), bool)
@@ -225,7 +227,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             target[image, prior, labels] = 1
             self.target = self.device.table(target, self.dtype)
 
-    def score_losses(self, bottom) -> None:
+    def score_losses(self, bottom: list[Blob]) -> None:
         """The loss of each row of scores, 0 for those that do not take part."""
         rows = self.batch * self.priors
         if self.p.conf_loss_type == self.p.LOGISTIC:
@@ -242,7 +244,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
         count = {p.FULL: self.batch * self.priors, p.VALID: self.matches, p.BATCH_SIZE: self.batch, p.NONE: 1}
         return max(float(count.get(mode, p.pre_fixed_normalizer)), 1.0)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[2:]), "priors and ground truth have no gradient; set propagate_down: false")
         if propagate_down[0]:
             bottom[0].diff.fill(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from . import suppress
 from .boxes import best
@@ -23,14 +23,14 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), bottoms=(1, 2), tops=1
 
     kernels: Kernels = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.nms_param
         self.need(p.iou_threshold >= 0, f"iou_threshold must not be negative, got {p.iou_threshold:g}")
         self.need(p.axis in (0, 1, -1, -2), f"axis must be 0 or 1, got {p.axis}")
         self.limit = p.top_k if p.HasField("top_k") else -1
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = self.axes(bottom[0], 2, "bottom 0, the boxes,")
         self.count, columns = shape if self.param.nms_param.axis in (0, -2) else shape[::-1]
         self.need(columns in (4, 5), f"bottom 0 must have boxes of 4 numbers, or rotated ones of 5; got shape {shape}")
@@ -38,7 +38,7 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), bottoms=(1, 2), tops=1
             self.need(bottom[1].count == self.count, f"{self.count} boxes need as many scores, got {bottom[1].shape}")
         top[0].reshape(min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         boxes, p = np.asarray(bottom[0].data), self.param.nms_param
         if p.axis in (1, -1):
             boxes = boxes.T

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -20,7 +20,7 @@ class PriorBox(Layer, type="PriorBox", bottoms=2, tops=1):
 
     kernels = Kernels("prior_box.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prior_box_param
         for name in ("denser_prior_boxes", "faceboxes", "tf", "yx_order", "keras"):
             self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not known here")
@@ -74,7 +74,7 @@ class PriorBox(Layer, type="PriorBox", bottoms=2, tops=1):
         self.need(min(found) > 0, f"{vertical} and {horizontal} (or {both}) must both be positive, got {found}")
         return found
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         height, width = self.axes(bottom[0], 4, "bottom 0")[2:]
         image_height, image_width = self.image or self.axes(bottom[1], 4, "bottom 1")[2:]
         self.need(height * width > 0, f"bottom 0 has no cells: its shape is {bottom[0].shape}")
@@ -82,7 +82,7 @@ class PriorBox(Layer, type="PriorBox", bottoms=2, tops=1):
         self.wanted = height, width, int(image_height), int(image_width)
         top[0].reshape(1, 2, height * width * len(self.sizes) * 4)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.made != self.wanted:
             height, width, image_height, image_width = self.wanted
             step_y, step_x = self.step or (image_height / height, image_width / width)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from . import suppress
@@ -49,7 +49,7 @@ class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
     angles: ClassVar[tuple[float, ...]] = (0,)
     suppression: ClassVar[Kernels] = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p, train = self.param.proposal_param, self.phase == "TRAIN"
         for name in OTHERS:
@@ -88,7 +88,7 @@ class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
             s["base_size"], s["ratios"], s["scales"], s["angles"], rounded=away if cpp else np.round
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
         images, _, height, width = self.axes(scores, 4, "bottom 0, the scores,")
         count, columns = len(self.anchors), self.boxes.columns
@@ -103,7 +103,7 @@ class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
         if len(top) > 1:
             top[1].reshape(1, 1, 1, 1)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         count, columns = len(self.anchors), self.boxes.columns
         height, width = scores.shape[2:]
@@ -143,7 +143,7 @@ class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
 
     trailing = (1, 1)
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         stride = self.param.proposal_param.feat_stride
         self.param.ClearField("proposal_param")
         super().setup(bottom, top)

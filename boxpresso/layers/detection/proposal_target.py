@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from . import suppress
@@ -38,7 +38,7 @@ class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
     }  # fmt: skip
     kernels: ClassVar[Kernels] = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         columns = self.boxes.columns
         defaults: dict[str, Any] = {
@@ -69,7 +69,7 @@ class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
         for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
             self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         columns = self.boxes.columns
         for i, what in ((0, "the regions"), (1, "the true boxes")):
             shape = (*bottom[i].shape, 1, 1)[:2]
@@ -82,7 +82,7 @@ class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
         for blob in top[2:]:
             blob.reshape(1, columns * self.classes)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, columns = self.settings, self.boxes.columns
         regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
         truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)

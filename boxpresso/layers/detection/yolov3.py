@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...device import Blob, Kernels
@@ -30,7 +32,7 @@ class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
 
     kernels = Kernels("yolov3.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p = self.param.yolov3_param
         self.need(not p.use_focal_loss and p.iou_loss == p.MSE, "use_focal_loss and iou_loss are not known here")
         self.anchors = np.array(p.biases, np.float64)
@@ -45,7 +47,7 @@ class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
         )
         self.error = Blob((), self.dtype, self.device)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.images, channels, height, width = self.axes(bottom[0], 4)
         wanted = self.p.num * (5 + self.p.num_class)
         self.need(
@@ -60,7 +62,7 @@ class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
         self.error.reshape(*bottom[0].shape)
         top[0].reshape()
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
         values = np.array(bottom[0].data).reshape(shape)
         self.sigmoids(values)
@@ -126,7 +128,7 @@ class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
             error[5:] = p.class_scale * values[5:]
         error[5 + label] = (1 if again else p.class_scale) * (values[5 + label] - 1)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "true boxes have no gradient; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             self.kernels.yolo_backward(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from . import suppress
 from .suppress import suppress_boxes
@@ -28,7 +28,7 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
 
     kernels: Kernels = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.yolov3_detection_output_param
         self.need(not p.gaussian_box, "gaussian_box: true is another form, not known here")
@@ -46,7 +46,7 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
         self.anchors = self.anchors.reshape(-1, 2)
         self.need(max(p.mask) < len(self.anchors), f"mask names anchor {max(p.mask)}, biases has {len(self.anchors)}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.yolov3_detection_output_param
         channels = p.num_box * (5 + p.num_classes)
         for i, blob in enumerate(bottom):
@@ -57,7 +57,7 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.yolov3_detection_output_param
         parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
         boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
@@ -116,7 +116,7 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
 
     kernels: Kernels = suppress.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.yolo_detection_output_param
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
@@ -124,7 +124,7 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.yolo_detection_output_param
         channels = p.num_box * (5 + p.num_classes)
         for i, blob in enumerate(bottom):
@@ -135,7 +135,7 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.yolo_detection_output_param
         parts = [self.boxes(np.asarray(blob.data)) for blob in bottom]
         boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))

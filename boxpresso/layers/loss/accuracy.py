@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -21,7 +21,7 @@ class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
 
     kernels = Kernels("accuracy.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.accuracy_param
         self.need(not p.min_is_better, "accuracy_param: min_is_better of a fork is not supported; remove it")
         self.need(p.top_k > 0, f"top_k must be at least 1, got {p.top_k}")
@@ -29,7 +29,7 @@ class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
         self.ignored_table = self.device.table(self.ignored or [0])
         self.result = self.device.empty((1,), self.dtype)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.accuracy_param, bottom[0].shape
         axis = self.axis(bottom[0], p.axis)
         outer, self.channels, self.inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
@@ -45,7 +45,7 @@ class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
             top[1].reshape(self.channels)
         self.right = self.device.empty((max(1, self.positions),), np.int32)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         label, kernels = bottom[1].data, self.kernels
         kernels.ranks(
             self.positions, bottom[0].data, label, self.right, self.channels, self.inner,

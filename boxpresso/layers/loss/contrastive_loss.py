@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import KERNELS, Sum
 
@@ -17,11 +19,11 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), los
 
     kernels, sum_kernels = Kernels("contrastive_loss.cu"), KERNELS
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.contrastive_loss_param
         self.how = p.margin, int(p.legacy_version)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
         self.need(bottom[1].shape == shape, f"the pairs must have one shape, got {shape} and {bottom[1].shape}")
@@ -34,13 +36,13 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), los
         self.sum = Sum(self, self.batch)
         self.squares = self.device.empty((self.batch,), self.dtype)  # of the distances
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         a, b, alike = (blob.data for blob in bottom)
         self.kernels.distances(self.batch, a, b, self.squares, self.length)
         self.kernels.pair_losses(self.sum.blocks, self.squares, alike, self.sum.partial, self.batch, *self.how)
         self.sum.join(top[0].data, 2 * self.batch)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "what pairs are alike has no gradient; set propagate_down: false for bottom 2")
         data = [blob.data for blob in bottom]
         for i, sign in ((0, 1.0), (1, -1.0)):

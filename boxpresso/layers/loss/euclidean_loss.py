@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -11,7 +13,7 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
 
     kernels = Kernels("euclidean_loss.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         a, b = bottom
         self.need(
             a.shape[:1] == b.shape[:1] and a.count == b.count,
@@ -22,13 +24,13 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
         top[0].reshape()
         self.partial = self.device.empty((self.batch,), self.dtype)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.euclidean_rows(
             self.batch, bottom[0].data, bottom[1].data, self.partial, bottom[0].count // self.batch
         )
         self.kernels.euclidean_total(1, self.partial, top[0].data, self.batch)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for i, sign in ((0, 1.0), (1, -1.0)):
             if propagate_down[i]:
                 self.kernels.euclidean_backward(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import KERNELS, Sum
 
@@ -17,11 +19,11 @@ class HingeLoss(Layer, type="HingeLoss", bottoms=2, tops=(0, 1), loss=True):
 
     kernels, sum_kernels = Kernels("hinge_loss.cu"), KERNELS
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.hinge_loss_param
         self.how = int(p.norm == p.L2), p.margin
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
         self.batch, self.channels = shape[0], bottom[0].count // shape[0]
@@ -32,13 +34,13 @@ class HingeLoss(Layer, type="HingeLoss", bottoms=2, tops=(0, 1), loss=True):
         top[0].reshape()
         self.sum = Sum(self, self.batch)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         data, partial = (bottom[0].data, bottom[1].data), self.sum.partial
         self.kernels.hinges(self.sum.blocks, *data, partial, self.batch, self.channels, *self.how)
         self.sum.join(top[0].data, self.batch)
         self.sum.check_labels(data[1], self.channels)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[1]:
             bottom[1].diff.fill(0)
         if propagate_down[0]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
@@ -23,7 +24,7 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
 
     kernels, sum_kernels, softmax_kernels = Kernels("infogain_loss.cu"), KERNELS, softmax.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, loss = self.param.infogain_loss_param, self.param.loss_param
         self.scores = p.HasField("axis") or self.param.HasField("loss_param") or len(top) > 1
         self.mode = normalization(self, "VALID") if self.scores else "BATCH_SIZE"
@@ -36,7 +37,7 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
             self.table.reshape(*values.shape)
             self.table.data[...] = values
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         axis = self.axis(bottom[0], self.param.infogain_loss_param.axis) if self.scores else 1
         self.need(shape, "bottom 0 must be (N, ...), got a single number")
@@ -63,12 +64,12 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
             top[1].share_data(self.probability)
             top[1].reshape(*shape)
 
-    def operands(self, bottom):
+    def operands(self, bottom: list[Blob]):
         """The probabilities, the labels, the matrix."""
         table = bottom[2] if len(bottom) > 2 else self.table
         return (self.probability if self.scores else bottom[0]).data, bottom[1].data, table.data
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         _, channels, inner = self.sizes
         if self.scores and bottom[0].count:
             softmax.forward(bottom[0].data, self.probability.data, *self.sizes)
@@ -80,7 +81,7 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
         self.sum.join(top[0].data, self.divisor)
         self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "labels and H have no gradient; set propagate_down: false for them")
         if not propagate_down[0]:
             return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import KERNELS, Sum
 
@@ -16,7 +18,7 @@ class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, 
 
     kernels, sum_kernels = Kernels("multinomial_logistic_loss.cu"), KERNELS
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
         self.batch, self.channels = shape[0], bottom[0].count // shape[0]
@@ -27,13 +29,13 @@ class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, 
         top[0].reshape()
         self.sum = Sum(self, self.batch)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         label = bottom[1].data
         self.kernels.row_losses(self.sum.blocks, bottom[0].data, label, self.sum.partial, self.batch, self.channels)
         self.sum.join(top[0].data, self.batch)
         self.sum.check_labels(label, self.channels)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             data = bottom[0].data, bottom[1].data

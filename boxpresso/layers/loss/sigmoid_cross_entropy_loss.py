@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import KERNELS, Sum, divisor, normalization
 
@@ -20,12 +21,12 @@ class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, 
 
     kernels, sum_kernels = Kernels("sigmoid_cross_entropy_loss.cu"), KERNELS
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         self.mode = normalization(self, "BATCH_SIZE")
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, count = bottom[0].shape, bottom[0].count
         self.need(
             bottom[1].count == count,
@@ -35,12 +36,12 @@ class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, 
         self.sum = Sum(self, count)
         self.divisor = divisor(self, self.mode, count, shape[0] if shape else prod(shape))
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         data = bottom[0].data, bottom[1].data
         self.kernels.entropies(self.sum.blocks, *data, self.sum.partial, bottom[0].count, *self.ignored)
         self.sum.join(top[0].data, self.divisor)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "targets have no gradient; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             data = bottom[0].data, bottom[1].data

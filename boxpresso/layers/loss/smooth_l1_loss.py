@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 PIECE = 4096  # terms that one block sums, as in smooth_l1_loss.cu
@@ -21,12 +23,12 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True
 
     kernels = Kernels("smooth_l1_loss.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.smooth_l1_loss_param
         self.need(p.sigma > 0, f"sigma must be above 0, got {p.sigma:g}")
         self.sigma2 = p.sigma * p.sigma
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         first = bottom[0].shape
         for i, blob in enumerate(bottom[1:], 1):
             same = blob.count == bottom[0].count and blob.shape[:1] == first[:1]
@@ -37,14 +39,14 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True
         self.partial = self.device.empty((max(1, self.blocks),), np.float64)
 
     @staticmethod
-    def operands(bottom) -> list:
+    def operands(bottom: list[Blob]) -> list:
         return [blob.data for blob in bottom] + [None] * (4 - len(bottom))
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.smooth_l1_sums(self.blocks, *self.operands(bottom), self.partial, bottom[0].count, self.sigma2)
         self.kernels.smooth_l1_total(1, self.partial, top[0].data, self.blocks, self.images)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for i, sign in ((0, 1.0), (1, -1.0)):
             if propagate_down[i]:
                 self.kernels.smooth_l1_backward(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -21,7 +22,7 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
 
     kernels = Kernels("smooth_l1_loss_ohem.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         mode = p.NormalizationMode.Name(p.normalization)
         if p.HasField("normalize") and not p.HasField("normalization"):
@@ -29,7 +30,7 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
         self.mode, fixed = mode, p.pre_fixed_normalizer
         self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         first = bottom[0].shape
         for i, blob in enumerate(bottom[1:], 1):
             same = blob.count == bottom[0].count and blob.shape[:1] == first[:1]
@@ -45,17 +46,17 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
         self.each = self.device.empty((full,), np.float64)
 
     @staticmethod
-    def operands(bottom) -> list:
+    def operands(bottom: list[Blob]) -> list:
         return [blob.data for blob in bottom] + [None] * (3 - len(bottom))
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions, channels, inner = self.shape
         self.kernels.ohem_sums(regions * inner, *self.operands(bottom), self.each, channels, inner)
         self.kernels.ohem_total(1, self.each, top[0].data, regions * inner, self.divisor)
         if len(top) > 1:
             self.kernels.ohem_each(regions * inner, self.each, top[1].data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if any(propagate_down[2:]):
             bottom[2].diff.fill(0)  # weights are constants
         for i, sign in ((0, 1.0), (1, -1.0)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -26,7 +27,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
     kernels = Kernels("softmax_loss.cu")
     softmax_kernels = softmax.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         for fork in ("label_smoothing", "weight_by_label_freqs", "class_weighting"):
             self.need(not getattr(p, fork), f"loss_param: {fork} of a fork is not supported; remove it")
@@ -40,7 +41,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
         self.probability = Blob((), self.dtype, self.device)
         self.result = self.device.empty((2,), self.dtype)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
         self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
         self.need(
@@ -60,7 +61,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
         self.blocks = -(-outer * inner // PIECE)
         self.partial = self.device.empty((3 * max(1, self.blocks),), np.float64)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
@@ -76,7 +77,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
             at = int(np.argmax(wrong))
             self.need(False, f"label {labels[at]:g} at {at} is none of the {channels} channels, 0 to {channels - 1}")
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
         if not propagate_down[0]:
             return

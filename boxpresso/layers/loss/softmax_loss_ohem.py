@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -22,7 +23,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
     kernels = Kernels("softmax_loss_ohem.cu")
     softmax_kernels = softmax.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
         mode = p.NormalizationMode.Name(p.normalization)
@@ -33,7 +34,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
         self.probability = Blob((), self.dtype, self.device)
         self.result = self.device.empty((2,), self.dtype)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
         self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
         self.need(
@@ -52,7 +53,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
         self.divisor = divisors[self.mode]
         self.each = self.device.empty((outer * inner,), self.dtype)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
@@ -69,7 +70,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
                 f"a label is none of the {channels} channels, 0 to {channels - 1}: {np.unique(np.asarray(label))}",
             )
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             outer, channels, inner = self.shape

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -16,17 +17,17 @@ class Axpy(Layer, type="Axpy", bottoms=3, tops=1):
 
     kernels = Kernels("axpy.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         a, x, y = (blob.shape for blob in bottom)
         self.need(len(x) > 1 and x == y, f"x and y must have one shape, (N, C, ...), got {x} and {y}")
         self.need(a[:2] == x[:2] and prod(a[2:]) == 1, f"a must be {x[:2]}, a number for each channel, got shape {a}")
         self.planes, self.size = x[0] * x[1], prod(x[2:])
         top[0].reshape(*x)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.axpy_forward(self.planes, *(blob.data for blob in bottom), top[0].data, self.size)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         (a, x, _), diff = (blob.data for blob in bottom), top[0].diff
         if propagate_down[0]:
             self.kernels.axpy_factors(self.planes, x, diff, bottom[0].diff, self.size)

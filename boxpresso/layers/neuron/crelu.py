@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -17,15 +18,15 @@ class CReLU(Layer, type="CReLU", bottoms=1, tops=1):
 
     kernels = Kernels("crelu.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, param = bottom[0].shape, self.param.crelu_param
         axis = self.axis(bottom[0], param.concat_axis, "concat_axis")
         self.how = prod(shape[axis:]), param.negative_slope
         top[0].reshape(*shape[:axis], 2 * shape[axis], *shape[axis + 1 :])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.crelu_forward(bottom[0].count, bottom[0].data, top[0].data, *self.how)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.kernels.crelu_backward(bottom[0].count, bottom[0].data, top[0].diff, bottom[0].diff, *self.how)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -17,7 +19,7 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("dropout.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.dropout_param
         ratio = param.dropout_ratio
         self.need(0 <= ratio < 1, f"dropout_ratio must be from 0 to below 1, got {ratio:g}")
@@ -31,7 +33,7 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
         self.threshold = min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if top[0] is bottom[0]:
             return
         if self.identity:
@@ -39,11 +41,11 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
         else:
             top[0].reshape(*bottom[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number = (self.pass_number + 1) % 2**32
         self.pass_on(bottom[0].data, top[0].data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.pass_on(top[0].diff, bottom[0].diff)
 

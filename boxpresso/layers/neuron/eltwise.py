@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...device import Blob, Kernels
@@ -20,7 +22,7 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
 
     kernels = Kernels("eltwise.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.eltwise_param
         self.operation = param.EltwiseOp.Name(param.operation)
         self.need(
@@ -38,7 +40,7 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
         self.winner = Blob((), np.int32, self.device)  # of MAX: which bottom it was
         self.first = Blob((), self.dtype, self.device) if self.in_place_now else bottom[0]  # of PROD
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         for i, blob in enumerate(bottom):
             self.need(
@@ -51,7 +53,7 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
         elif self.operation == "PROD":
             self.first.reshape(*shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         count, made, (first, second, *rest) = top[0].count, top[0].data, [blob.data for blob in bottom]
         if self.operation == "SUM":
             self.kernels.eltwise_sum(count, first, second, made, *self.coeff[:2])
@@ -68,7 +70,7 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
             for index, more in enumerate(rest, 2):
                 self.kernels.eltwise_max_next(count, more, made, self.winner.data, index)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         count, upstream = top[0].count, top[0].diff
         for i in reversed(range(len(bottom))):  # bottom 0 last: in place its diff is the top's
             if not propagate_down[i]:
@@ -80,7 +82,7 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
             else:
                 self.product_backward(i, top, bottom)
 
-    def product_backward(self, i: int, top, bottom) -> None:
+    def product_backward(self, i: int, top: list[Blob], bottom: list[Blob]) -> None:
         count, made = top[0].count, bottom[i].diff
         factors = [self.first.data, *(blob.data for blob in bottom[1:])]
         if not self.param.eltwise_param.stable_prod_grad:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...device import Blob, Kernels
@@ -18,7 +20,7 @@ class Power(Layer, type="Power", bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("power.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.power_param
         self.line = param.power, param.scale, param.shift
         self.constant = param.power * param.scale == 0
@@ -26,12 +28,12 @@ class Power(Layer, type="Power", bottoms=1, tops=1, in_place=True):
         self.remembers = top[0] is bottom[0] and not self.constant and param.power != 1
         self.place = Blob((), self.dtype, self.device) if self.remembers else bottom[0]
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
         if self.remembers:
             self.place.reshape(*bottom[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         power, _, shift = self.line
         if self.constant:
             with np.errstate(all="ignore"):  # 0 ^ -1 is infinity and (-1) ^ 0.5 NaN, as C has it
@@ -41,7 +43,7 @@ class Power(Layer, type="Power", bottoms=1, tops=1, in_place=True):
             self.place.data[...] = bottom[0].data
         self.kernels.power_forward(top[0].count, bottom[0].data, top[0].data, *self.line)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
         if self.constant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
@@ -17,13 +18,13 @@ class PReLU(Layer, type="PReLU", bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("prelu.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.in_place_now = top[0] is bottom[0]
         self.place = Blob((), self.dtype, self.device) if self.in_place_now else bottom[0]
         self.sums = Blob((), self.dtype, self.device)
         self.reshape(bottom, top)  # makes the parameter
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, param = bottom[0].shape, self.param.prelu_param
         self.need(len(shape) >= 2, f"the bottom must have a channel axis, (N, C, ...), got shape {shape}")
         slopes = () if param.channel_shared else (shape[1],)
@@ -34,14 +35,14 @@ class PReLU(Layer, type="PReLU", bottoms=1, tops=1, in_place=True):
         self.place.reshape(*shape)
         self.sums.reshape(self.channels)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.in_place_now:
             self.place.data[...] = bottom[0].data
         self.kernels.prelu_forward(
             self.images * self.channels, bottom[0].data, self.slope.data, top[0].data, *self.layout()
         )
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         place = self.place.data
         if self.param_propagate_down[0] and bottom[0].count:  # before bottom.diff, which in place overwrites top.diff
             sums = self.sums.data

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -18,20 +19,20 @@ class ReLU(Layer, type=("ReLU", "ReLU6"), bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("relu.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         six = self.param.type.lower() == "relu6"
         param = self.param.relu6_param if six and self.param.HasField("relu6_param") else self.param.relu_param
         self.need(param.minimum == 0, f"minimum {param.minimum} is not supported: the least value is 0, or the slope's")
         ceilings = [v for v in (6.0 * (six or param.relu6), param.maximum, param.upper_limit) if v > 0]
         self.limits = param.negative_slope, min(ceilings, default=inf)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.relu_forward(top[0].count, bottom[0].data, top[0].data, *self.limits)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             # In place the bottom is the top. For slopes from 0 on, the sign of the top decides just as well.
             self.need(

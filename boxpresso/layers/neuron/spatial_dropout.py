@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 
@@ -19,7 +20,7 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
 
     kernels = Kernels("spatial_dropout.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         s = settings(self, {"p": self.param.spatial_dropout_param.dropout_ratio, "phase": self.phase})
         try:
             ratio = float(s["p"])
@@ -34,17 +35,17 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
         self.scale, self.threshold = 1 / (1 - ratio), min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32))
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(len(bottom[0].shape) >= 2, f"bottom must have 2 axes or more, got {bottom[0].shape}")
         if top[0] is not bottom[0]:
             top[0].reshape(*bottom[0].shape) if self.drops else top[0].share(bottom[0])
         self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number = (self.pass_number + 1) % 2**32
         self.pass_on(bottom[0].data, top[0].data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.pass_on(top[0].diff, bottom[0].diff)
 

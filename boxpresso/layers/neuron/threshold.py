@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -11,9 +11,9 @@ class Threshold(Layer, type="Threshold", bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("threshold.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         limit = self.param.threshold_param.threshold
         self.kernels.threshold_forward(top[0].count, bottom[0].data, top[0].data, limit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -25,7 +26,7 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
 
     kernels = batch_norm_kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.batch_norm_param
         for fork in ("disable_mean", "disable_variance", "icnet", "relu", "fused_relu", "use_alpha_beta"):
             self.need(not getattr(p, fork), f"batch_norm_param: {fork} of a fork is not supported; remove it")
@@ -53,7 +54,7 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
     def channels(blob) -> int:
         return blob.shape[1] if len(blob.shape) > 1 else 1
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, channels = bottom[0].shape, self.channels(bottom[0])
         self.parameter(0, (channels,))
         top[0].reshape(*shape)
@@ -63,7 +64,7 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
         self.stats = [self.device.empty((channels,), self.dtype) for _ in range(4)]
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.planes:
             return
         x, (mean, inverse, *_), kernels = bottom[0].data, self.stats, self.kernels
@@ -86,7 +87,7 @@ class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
         scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
         kernels.normalise(self.planes, x, mean, inverse, scale, bias, top[0].data, normal, channels, self.size)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not self.planes:
             return
         diff, x, (mean, inverse, sum_mean, dot_mean) = top[0].diff, bottom[0].data, self.stats

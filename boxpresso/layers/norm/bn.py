@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -33,7 +34,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
 
     kernels = batch_norm_kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.bn_param
         given = {field.name for field, _ in p.ListFields()}
         for name in sorted(given & OLDER):
@@ -57,7 +58,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
                 self.param.param[i].lr_mult = self.param.param[i].decay_mult = 0
                 self.param_propagate_down[i] = False
 
-    def make_parameters(self, bottom) -> None:
+    def make_parameters(self, bottom: list[Blob]) -> None:
         p, shape = self.param.bn_param, bottom[0].shape
         self.need(len(shape) > 1, f"its bottom must be (N, C, ...), got shape {shape}")
         form = (1, shape[1], 1, 1) if self.segnet else (1, shape[1])
@@ -69,7 +70,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
             self.parameter(2, form, value=0)
             self.parameter(3, form, value=int(p.frozen))
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.make_parameters(bottom)
         shape = bottom[0].shape
         top[0].reshape(*shape)
@@ -83,7 +84,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
             self.inverse.fill(1)
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.planes:
             return
         x, mean, inverse = bottom[0].data, self.mean, self.inverse
@@ -104,7 +105,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
         scale, shift = (blob.data for blob in self.blobs[:2])
         self.kernels.normalise(self.planes, x, mean, inverse, scale, shift, top[0].data, kept, self.channels, self.size)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not self.planes:
             return
         diff, x, sizes = top[0].diff, bottom[0].data, (self.channels, self.size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...device import Blob, Kernels
 from ..core import Layer
 
@@ -18,7 +20,7 @@ class LRN(Layer, type="LRN", bottoms=1, tops=1):
 
     kernels = Kernels("lrn.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.lrn_param
         self.need(p.local_size % 2 == 1, f"local_size must be odd, got {p.local_size}")
         self.need(p.fuse_type == p.UNFUSED, "lrn_param: fuse_type of a fork is not supported; add a Pooling layer")
@@ -27,7 +29,7 @@ class LRN(Layer, type="LRN", bottoms=1, tops=1):
         self.by = p.alpha / (p.local_size if self.across else p.local_size**2)
         self.scale, self.ratio = Blob((), self.dtype, self.device), Blob((), self.dtype, self.device)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = self.axes(bottom[0], 4)
         top[0].reshape(*bottom[0].shape)
         self.scale.reshape(*bottom[0].shape)
@@ -39,13 +41,13 @@ class LRN(Layer, type="LRN", bottoms=1, tops=1):
         else:
             self.blocks, self.shape = images * channels * height, (height, width, self.half)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, scale = bottom[0].data, self.scale.data
         scales = self.kernels.scales_across if self.across else self.kernels.scales_within
         scales(self.blocks, x, scale, *self.shape, self.by, self.k)
         self.kernels.lrn_forward(bottom[0].count, x, scale, top[0].data, self.beta)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
         x, scale, diff, ratio = bottom[0].data, self.scale.data, top[0].diff, self.ratio.data

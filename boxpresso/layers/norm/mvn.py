@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -19,7 +20,7 @@ class MVN(Layer, type="MVN", bottoms=1, tops=1, in_place=True):
 
     kernels = Kernels("mvn.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.mvn_param, bottom[0].shape
         self.need(p.eps >= 0, f"eps must not be negative, got {p.eps:g}")
         self.need(shape, "its bottom must have one axis at least, got a single number")
@@ -29,11 +30,11 @@ class MVN(Layer, type="MVN", bottoms=1, tops=1, in_place=True):
         self.inverse = self.device.empty((max(1, self.rows),), self.dtype)
         self.how = int(p.normalize_variance), int(p.add_eps_before_sqrt), p.eps
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = self.rows if self.length else 0
         self.kernels.mvn_forward(rows, bottom[0].data, top[0].data, self.inverse, self.length, *self.how)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             rows = self.rows if self.length else 0
             data, diff = top[0].data, top[0].diff

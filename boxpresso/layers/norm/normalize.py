@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -24,7 +25,7 @@ class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
 
     kernels = Kernels("normalize.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.norm_param
         for fork in ("fix_gradient", "bp_norm"):
             self.need(not getattr(p, fork), f"norm_param: {fork} of a fork is not supported; remove it")
@@ -41,7 +42,7 @@ class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
     def scale_shape(self, blob) -> tuple[int, ...]:
         return () if self.shared else (blob.shape[1],)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.need(len(shape) >= 2, f"its bottom must have channels, axis 1; got shape {shape}")
         self.parameter(0, self.scale_shape(bottom[0]))
@@ -53,7 +54,7 @@ class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
         self.dot.reshape(self.images)
         self.partial = self.device.empty((max(1, self.planes),), np.float64)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, y, norm, scale = bottom[0].data, top[0].data, self.norm.data, self.blobs[0].data
         channels, size, eps, kernels = self.channels, self.size, self.param.norm_param.eps, self.kernels
         if self.across:
@@ -64,7 +65,7 @@ class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
             blocks = self.images * self.pieces
             kernels.position_forward(blocks, x, scale, y, norm, channels, size, self.pieces, self.shared, eps)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         x, diff, norm, scale = bottom[0].data, top[0].diff, self.norm.data, self.blobs[0]
         channels, size, kernels = self.channels, self.size, self.kernels
         if self.param_propagate_down[0]:

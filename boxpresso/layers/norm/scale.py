@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...device import Blob
 from ..core import Layer
 from .affine import Affine, place
@@ -19,7 +21,7 @@ class Scale(Layer, type="Scale", bottoms=(1, 2), tops=1, in_place=True):
 
     kernels = affine_kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.scale_param
         for fork in ("dis_mode", "gen_mode", "min_value", "max_value"):
             self.need(not p.HasField(fork), f"scale_param: {fork} of a fork is not supported; remove it")
@@ -33,7 +35,7 @@ class Scale(Layer, type="Scale", bottoms=(1, 2), tops=1, in_place=True):
             filler = p.bias_filler if p.HasField("bias_filler") else None
             self.parameter(len(self.blobs), shape, filler, 0 if filler is None else None)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         axis, scale = place(self, self.param.scale_param, bottom)
         for i in range(len(self.blobs)):
             self.parameter(i, scale)
@@ -41,7 +43,7 @@ class Scale(Layer, type="Scale", bottoms=(1, 2), tops=1, in_place=True):
         self.affine = Affine(self.device, bottom[0].shape, axis, scale)
         self.bias = self.blobs[-1] if self.param.scale_param.bias_term else None
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scale = self.blobs[0] if self.learned else bottom[1]
         kept = None
         if bottom[0] is top[0]:
@@ -49,7 +51,7 @@ class Scale(Layer, type="Scale", bottoms=(1, 2), tops=1, in_place=True):
             kept = self.kept.data
         self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, kept)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff = top[0].diff
         if self.bias and self.param_propagate_down[-1]:
             self.affine.reduce(diff, None, self.bias.diff, keep=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...device import Blob
 from ..core import Layer, softmax
 
 
@@ -15,19 +17,19 @@ class Softmax(Layer, type="Softmax", bottoms=1, tops=1, in_place=True):
 
     kernels = softmax.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.softmax_param
         self.need(p.normalize_type == "Softmax", f"normalize_type {p.normalize_type!r} of a fork is not supported")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
         top[0].reshape(*shape)
         self.shape = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if bottom[0].count:
             softmax.forward(bottom[0].data, top[0].data, *self.shape)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0] and bottom[0].count:
             softmax.backward(top[0].data, top[0].diff, bottom[0].diff, *self.shape)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...device import Blob
 from ...device.kernel import Kernels, real_of
 from ..core.layer import Layer
 from .regions import MOST, by_place, check_grids, check_regions
@@ -35,7 +36,7 @@ class AlignRotated(Layer):
         self.real = real_of(self.dtype)
         self.key: tuple | None = None  # the shapes that the scratch arrays are for
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.batch, self.channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         self.size, self.slabs = (height, width), -(-self.channels // SLAB)
         self.regions = check_regions(self, bottom[1], 6)

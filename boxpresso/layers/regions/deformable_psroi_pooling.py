@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 
@@ -28,7 +30,7 @@ class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3
 
     kernels = Kernels("deformable_psroi_pooling.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.deformable_psroi_pooling_param
         self.output_dim, self.group, self.scale, self.trans_std = (
@@ -51,7 +53,7 @@ class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3
             "takes a third bottom, how far bins move; without one, set no_trans: true",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         channels = self.axes(bottom[0], 4, "bottom 0")[1]
         wanted, shape = self.output_dim * self.group**2, bottom[1].shape
         self.need(
@@ -92,7 +94,7 @@ class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3
             self.trans_std,
         )
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         for blob in top:
             blob.data.fill(0)
@@ -101,7 +103,7 @@ class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3
             top[1].data if len(top) > 1 else None, self.regions, batch, height, width, *self.layout,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
         batch, channels, height, width = bottom[0].shape
         move = bottom[2].data if self.moved else None

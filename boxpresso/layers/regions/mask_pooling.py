@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -14,7 +16,7 @@ class MaskPooling(Layer, type="MaskPooling", bottoms=2, tops=1):
 
     kernels = Kernels("mask_pooling.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         wanted = images, 1, height, width
         self.need(
@@ -24,11 +26,11 @@ class MaskPooling(Layer, type="MaskPooling", bottoms=2, tops=1):
         top[0].reshape(*bottom[0].shape)
         self.size = channels, height * width
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         planes = bottom[0].shape[0] * self.size[0]
         self.kernels.mask_pooling_forward(planes, bottom[0].data, bottom[1].data, top[0].data, *self.size)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:  # the gradient is masked as the features were
             planes = bottom[0].shape[0] * self.size[0]
             self.kernels.mask_pooling_forward(planes, top[0].diff, bottom[1].data, bottom[0].diff, *self.size)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -17,19 +19,19 @@ class MaskResize(Layer, type="MaskResize", bottoms=1, tops=1):
 
     kernels = Kernels("mask_resize.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.mask_resize_param
         self.out = p.output_height, p.output_width
         self.need(min(self.out) > 0, f"output_height and output_width must be positive, got {self.out}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, *self.size = self.axes(bottom[0], 4)
         top[0].reshape(images, channels, *self.out)
         self.planes = images * channels
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.mask_resize_forward(self.planes, bottom[0].data, top[0].data, *self.size, *self.out)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.kernels.mask_resize_backward(self.planes, top[0].diff, bottom[0].diff, *self.size, *self.out)

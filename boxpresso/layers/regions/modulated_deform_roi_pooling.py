@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...device import Blob
 from .deform_roi_base import DeformPoolingLayer
 
 
@@ -15,7 +16,7 @@ class ModulatedDeformROIPooling(
     sigmoid is a layer of its own here.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.param.HasField("modulated_deform_roi_pooling_param"):
             self.message = "modulated_deform_roi_pooling_param"
         super().setup(bottom, top)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 
@@ -23,7 +25,7 @@ class PrROIPooling(Layer, type="PrROIPooling", bottoms=2, tops=1):
 
     kernels = Kernels("prroi_pooling.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.prroi_pooling_param
         self.pooled, self.scale = (p.pooled_h, p.pooled_w), p.spatial_scale
@@ -31,7 +33,7 @@ class PrROIPooling(Layer, type="PrROIPooling", bottoms=2, tops=1):
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
         self.slabs = self.diff = self.device.empty((0,), self.real)  # made by reshape
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         shape = bottom[1].shape
         self.need(
@@ -49,7 +51,7 @@ class PrROIPooling(Layer, type="PrROIPooling", bottoms=2, tops=1):
         self.weights = self.device.empty((self.regions, weights), self.real)
         self.slopes = self.device.empty((self.count, self.regions, 4), np.float64)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         self.kernels.prroi_pooling_weights(
             self.regions, bottom[1].data, self.image, self.bins, self.weights, batch, height, width, *self.pooled,
@@ -61,7 +63,7 @@ class PrROIPooling(Layer, type="PrROIPooling", bottoms=2, tops=1):
             height, width, *self.pooled,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         if propagate_down[0]:
             self.kernels.prroi_pooling_backward(

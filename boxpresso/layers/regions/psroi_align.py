@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 from .regions import MOST, check_grids, check_regions, widened
@@ -25,7 +27,7 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
 
     kernels = Kernels("psroi_align.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.psroi_align_param
         self.output_dim, self.pooled, self.scale = p.output_dim, (p.group_size, p.group_size), p.spatial_scale
@@ -40,7 +42,7 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
             f"sample_num {self.ratio} asks for more than 2^20 samples in a bin",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         _, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         wanted = self.output_dim * self.pooled[0] * self.pooled[1]
         self.need(
@@ -58,7 +60,7 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
         if len(top) > 1:
             top[1].data[...] = np.arange(channels).reshape(top[1].shape[1:])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         if self.ratio <= 0:
             check_grids(self, np.asarray(bottom[1].data), batch, self.scale, self.pooled, False)
@@ -72,7 +74,7 @@ class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
             self.regions, channels, height, width, *self.pooled,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             batch, channels, height, width = bottom[0].shape

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 from .regions import check_regions, widened
@@ -28,7 +30,7 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
     kernels = Kernels("psroi_pooling.cu")
     torchvision = False
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.psroi_pooling_param
         self.output_dim, self.pooled, self.scale = p.output_dim, (p.group_size, p.group_size), p.spatial_scale
@@ -39,7 +41,7 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
         self.need(not p.no_pad_shift, "no_pad_shift belongs to another program's PSROIPooling, which is not known here")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         channels = self.axes(bottom[0], 4, "bottom 0")[1]
         wanted = self.output_dim * self.pooled[0] * self.pooled[1]
         self.need(
@@ -54,7 +56,7 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
         if len(top) > 1:
             top[1].data[...] = np.arange(channels).reshape(top[1].shape[1:])
 
-    def cut(self, bottom, less: int) -> None:
+    def cut(self, bottom: list[Blob], less: int) -> None:
         """The bins of all regions, on the map without its last `less` rows and columns."""
         batch, _, height, width = bottom[0].shape
         self.kernels.psroi_pooling_bins(
@@ -62,7 +64,7 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
             width - less, *self.pooled, self.scale, self.torchvision,
         )  # fmt: skip
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         self.cut(bottom, int(self.torchvision))
         top[0].data.fill(0)
@@ -71,7 +73,7 @@ class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
             *self.pooled,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
         if propagate_down[0]:
             batch, channels, height, width = bottom[0].shape

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from .align_rotated_base import AlignRotated
 from .regions import widened
 
@@ -21,13 +23,13 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=
 
     kernels = Kernels("riroi_align_rotated.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.riroi_align_rotated_param
         self.setup_align(p, False)
         self.orientations = p.num_orientations
         self.need(self.orientations > 0, f"num_orientations must be positive, got {self.orientations}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, top)
         self.need(
             self.channels % self.orientations == 0,
@@ -46,11 +48,11 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=
         self.pool(features, rows, pooled)
         return pooled
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = widened(self, bottom[1].data, self.real)
         self.mix(self.unmixed(bottom[0].data, rows, top[0].shape), rows, top[0].data, False)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows, diff = widened(self, bottom[1].data, self.real), self.scratch("diff", *top[0].shape, dtype=self.dtype)
         self.mix(top[0].diff, rows, diff, True)
         if propagate_down[0]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ...proto.errors import BoxpressoWarning
 from ..core import Layer
@@ -56,7 +57,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
     kernels = Kernels("roi_align.cu")
     largest = Kernels("roi_align_max.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.corners = not self.param.HasField("roi_align_param")
         p = self.param.roi_pooling_param if self.corners else self.param.roi_align_param
         for name, whose in OTHERS.items():
@@ -105,7 +106,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         by_pixel = 2 * (size + 1 + 3 * bins)
         return by_pixel if self.ratio <= 0 else min(by_pixel, 2 * self.ratio * bins)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.batch, self.channels, *self.size = self.axes(bottom[0], 4, "bottom 0")
         self.regions = check_regions(self, bottom[1], 5)
         for blob in top:
@@ -168,7 +169,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         if self.ratio <= 0:
             check_grids(self, np.asarray(rows), self.batch, self.scale, self.pooled, not self.aligned)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, rows = bottom[0].data, widened(self, bottom[1].data, self.real)
         self.check(rows)
         if self.batch == 0:
@@ -191,7 +192,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
                 self.channels, group, *self.size, *self.pooled, *self.rooms,
             )  # fmt: skip
 
-    def forward_max(self, features, rows, top) -> None:
+    def forward_max(self, features, rows, top: list[Blob]) -> None:
         area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
         (packed,) = self.scratch("slabs", ((self.batch, slabs, area, SLAB), self.real))
         places = self.scratch("places", *[(top[0].shape, self.real)] * 2)
@@ -203,7 +204,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         for place, blob in zip(places, top[1:]):
             KERNELS.narrow(blob.count, place, blob.data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = widened(self, bottom[1].data, self.real)
         if propagate_down[0]:
             self.backward_features(top[0].diff, rows, bottom[0].diff)

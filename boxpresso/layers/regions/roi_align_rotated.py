@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...device import Blob
 from .align_rotated_base import AlignRotated
 from .regions import widened
 
@@ -22,14 +25,14 @@ class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", bottoms=2, tops=1):
     Source: Ma et al. 2018 and detectron2; numbers as mmcv and detectron2 have them, whose `aligned` is true by default.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.setup_align(self.param.roi_align_rotated_param, self.param.roi_align_rotated_param.aligned)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = widened(self, bottom[1].data, self.real)
         self.pool(bottom[0].data, rows, top[0].data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = widened(self, bottom[1].data, self.real)
         if propagate_down[0]:
             self.to_features(top[0].diff, rows, bottom[0].diff)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 from .regions import KERNELS, check_regions, widened
@@ -37,7 +38,7 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
     keep = False  # whether forward keeps the places for a backward that may come
     kept = False  # whether it has kept them
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.roi_pooling_param
         self.pooled = p.pooled_h, p.pooled_w
@@ -48,7 +49,7 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
         self.places = self.device.empty((0,), np.int32)  # of the top's shape, once they are asked for
         self.none = self.device.empty((0,), self.dtype)
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = self.axes(bottom[0], 4, "bottom 0")
         self.batch, self.channels, *self.size = (shape[0], shape[3], *shape[1:3]) if self.last else shape
         self.regions, self.count = check_regions(self, bottom[1], 5), -(-self.channels // SLAB)
@@ -60,14 +61,14 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
         self.image = self.device.empty((self.regions,), np.int32)
         self.bins = self.device.empty((self.regions, 2 * sum(self.pooled) + 2), np.int32)
 
-    def cut(self, bottom) -> None:
+    def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
         self.kernels.roi_pooling_bins(
             self.regions, widened(self, bottom[1].data, self.real), self.image, self.bins, self.batch, *self.size,
             *self.pooled, self.scale, self.pad_ratio, self.mmcv,
         )  # fmt: skip
 
-    def walk(self, features, top, values: bool, argmax: bool) -> None:
+    def walk(self, features, top: Blob, values: bool, argmax: bool) -> None:
         """The largest numbers, into `top`, their places, into `self.places`, or both."""
         area = math.prod(self.size)
         if argmax and self.places.shape != top.shape:
@@ -78,14 +79,14 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
             values, argmax, self.regions, self.channels, area, self.size[1], *self.pooled, self.last,
         )  # fmt: skip
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kept = self.keep or self.phase == "TRAIN" or len(top) > 1
         self.cut(bottom)
         self.walk(bottom[0].data, top[0], True, self.kept)
         if len(top) > 1:
             self.kernels.roi_pooling_places(top[1].count, self.places, top[1].data)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
         if not propagate_down[0]:
             return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 from .regions import check_regions
 
@@ -24,7 +26,7 @@ class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
 
     kernels = Kernels("roi_warping.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.roi_warping_param
         self.pooled, self.scale = (p.pooled_h, p.pooled_w), p.spatial_scale
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
@@ -32,7 +34,7 @@ class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
         self.places = [self.device.empty((0,), np.int32)] * 3  # made by reshape
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.batch, self.channels, *self.size = self.axes(bottom[0], 4, "bottom 0")
         self.regions = check_regions(self, bottom[1], 5)
         top[0].reshape(self.regions, self.channels, *self.pooled)
@@ -48,7 +50,7 @@ class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
     def sizes(self) -> tuple[int, ...]:
         return self.channels, *self.size, *self.pooled
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.roi_warping_places(
             self.regions, bottom[1].data, *self.places, self.batch, *self.size, *self.pooled, self.scale
         )
@@ -56,7 +58,7 @@ class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
             self.regions * self.channels, bottom[0].data, *self.places, top[0].data, *self.sizes
         )
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.kernels.roi_warping_backward(
                 self.batch * self.channels, top[0].diff, *self.places, bottom[0].diff, self.regions, *self.sizes

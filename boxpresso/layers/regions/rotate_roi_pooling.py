@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ...device.kernel import real_of
 from ..core import Layer
 
@@ -25,7 +27,7 @@ class RotateROIPooling(Layer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
 
     kernels = Kernels("rotate_roi_pooling.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.real = real_of(self.dtype)
         p = self.param.rotate_pooling_param
         self.pooled, self.scale = (p.pooled_h, p.pooled_w), p.spatial_scale
@@ -33,7 +35,7 @@ class RotateROIPooling(Layer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
         self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
         self.slabs = self.device.empty((0,), self.real)  # made by reshape
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
         shape = bottom[1].shape
         self.need(
@@ -52,7 +54,7 @@ class RotateROIPooling(Layer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
         self.argmax = self.device.empty(top[0].shape, np.int32)
         self.image = self.device.empty((self.regions,), np.int32)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         batch, channels, height, width = bottom[0].shape
         self.kernels.rotate_roi_pooling_images(self.regions, bottom[1].data, self.image, batch)
         self.kernels.rotate_roi_pooling_pack(batch * self.count, bottom[0].data, self.slabs, channels, height * width)
@@ -62,7 +64,7 @@ class RotateROIPooling(Layer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
             *self.pooled, self.scale,
         )  # fmt: skip
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "bottoms 1 and 2 have no gradient; set propagate_down: false for them")
         if propagate_down[0]:
             batch, channels, height, width = bottom[0].shape

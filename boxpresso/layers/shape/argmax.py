@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -19,12 +19,12 @@ class ArgMax(Layer, type="ArgMax", bottoms=1, tops=1):
 
     kernels = Kernels("argmax.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.argmax_param
         self.need(not p.min_first, "argmax_param: min_first of a fork is not supported; remove it")
         self.need(p.top_k > 0, f"top_k must be at least 1, got {p.top_k}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.argmax_param, bottom[0].shape
         if p.HasField("axis"):
             axis = self.axis(bottom[0], p.axis)
@@ -40,6 +40,6 @@ class ArgMax(Layer, type="ArgMax", bottoms=1, tops=1):
         self.need(p.top_k <= self.sizes[0], f"top_k {p.top_k} is more than the {self.sizes[0]} elements, shape {shape}")
         self.rows = bottom[0].count // self.sizes[0]
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         top_k = self.param.argmax_param.top_k
         self.kernels.argmax(self.rows, bottom[0].data, top[0].data, *self.sizes, top_k, *self.outputs)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -17,14 +19,14 @@ class BatchReindex(Layer, type="BatchReindex", bottoms=2, tops=1):
 
     kernels = Kernels("batch_reindex.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         self.need(shape, "bottom 0 must have a batch axis, got a single number")
         (count,) = self.axes(bottom[1], 1, "bottom 1, the numbers,")
         top[0].reshape(count, *shape[1:])
         self.length = bottom[0].count // shape[0] if shape[0] else 0
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         entries = bottom[0].shape[0]
         numbers = np.asarray(bottom[1].data)
         wrong = ~((numbers > -1) & (numbers < entries))
@@ -33,7 +35,7 @@ class BatchReindex(Layer, type="BatchReindex", bottoms=2, tops=1):
             self.need(False, f"bottom 1 holds {numbers[at]:g} at {at}, bottom 0 has the entries 0 to {entries - 1}")
         self.kernels.reindex(len(numbers), bottom[0].data, bottom[1].data, top[0].data, self.length)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "bottom 1, the numbers, has no gradient; set propagate_down: false for it")
         if propagate_down[0]:
             entries, copies = bottom[0].shape[0], bottom[1].count

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import strides
+from collections.abc import Sequence
+
+from ...device import Blob, strides
 from ..core import Layer
 from . import strided
 
@@ -16,14 +18,14 @@ class Concat(Layer, type="Concat", bottoms=(1, None), tops=1):
 
     kernels = strided.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.concat_param
         self.need(
             not (param.HasField("axis") and param.HasField("concat_dim")),
             f"axis {param.axis} and concat_dim {param.concat_dim} mean the same; give one of them",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.concat_param
         old = param.HasField("concat_dim")
         axis = self.axis(bottom[0], *((param.concat_dim, "concat_dim") if old else (param.axis,)))
@@ -41,7 +43,7 @@ class Concat(Layer, type="Concat", bottoms=(1, None), tops=1):
         self.steps = strides(top[0].shape)
         self.starts = [sum(lengths[:i]) * self.steps[axis] for i in range(len(bottom))]
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(bottom) == 1:
             return
         for blob, start in zip(bottom, self.starts, strict=True):
@@ -49,7 +51,7 @@ class Concat(Layer, type="Concat", bottoms=(1, None), tops=1):
                 self.device, blob.shape, blob.data, strides(blob.shape), top[0].data, self.steps, target_at=start
             )
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if len(bottom) == 1:
             return
         for blob, start, down in zip(bottom, self.starts, propagate_down, strict=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import strides
+from collections.abc import Sequence
+
+from ...device import Blob, strides
 from ..core import Layer
 from . import strided
 
@@ -16,7 +18,7 @@ class Crop(Layer, type="Crop", bottoms=2, tops=1):
 
     kernels = strided.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, offsets = bottom[0].shape, list(self.param.crop_param.offset)
         axis = self.axis(bottom[0], self.param.crop_param.axis)
         self.need(
@@ -25,7 +27,7 @@ class Crop(Layer, type="Crop", bottoms=2, tops=1):
             f"{axis} on; give one offset for all, or one for each",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, wanted = bottom[0].shape, bottom[1].shape
         axis = self.axis(bottom[0], self.param.crop_param.axis)
         self.need(len(wanted) >= len(shape), f"bottom 1 of shape {wanted} has fewer axes than bottom 0, {shape}")
@@ -41,11 +43,11 @@ class Crop(Layer, type="Crop", bottoms=2, tops=1):
         self.steps = strides(shape)
         self.start = sum(offset * step for offset, step in zip(offsets, self.steps, strict=True))
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         made, steps = top[0], strides(top[0].shape)
         strided.copy(self.device, made.shape, bottom[0].data, self.steps, made.data, steps, source_at=self.start)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         made, steps = top[0], strides(top[0].shape)
         for blob, down in zip(bottom, propagate_down, strict=True):
             if down:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -20,13 +21,13 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
 
     kernels = Kernels("filter.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(
             len(top) == len(bottom) - 1,
             f"needs a top for each bottom but the last, the selector; got {len(bottom)} bottoms and {len(top)} tops",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *blobs, selector = bottom
         shape = selector.shape
         self.need(shape and prod(shape[1:]) == 1, f"the selector must be (N) or (N, 1, 1, 1), got shape {shape}")
@@ -37,7 +38,7 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
             made.reshape(*blob.shape)
         self.place = self.device.table(range(shape[0])) if shape[0] else None
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         *blobs, selector = bottom
         keep = np.asarray(selector.data).ravel() != 0
         chosen = np.flatnonzero(keep)
@@ -48,7 +49,7 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
             if len(chosen):
                 self.kernels.choose(len(chosen), blob.data, self.device.table(chosen), made.data, prod(blob.shape[1:]))
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[-1], "the selector has no gradient; set propagate_down: false for it")
         for down, blob, made in zip(propagate_down, bottom, top):
             if down and blob.count:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...device import Blob
 from ..core import Layer
 
 
@@ -13,7 +15,7 @@ class Flatten(Layer, type="Flatten", bottoms=1, tops=1):
     flatten_param { axis: 1 end_axis: -1 }; negative ones count from the end. Source: Caffe.
     """
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, param = bottom[0].shape, self.param.flatten_param
         start = self.axis(bottom[0], param.axis)
         end = self.axis(bottom[0], param.end_axis, "end_axis")
@@ -22,8 +24,8 @@ class Flatten(Layer, type="Flatten", bottoms=1, tops=1):
         top[0].share(bottom[0])
         top[0].reshape(*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""

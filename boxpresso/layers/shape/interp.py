@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -17,7 +19,7 @@ class Interp(Layer, type="Interp", bottoms=1, tops=1):
 
     kernels = Kernels("interp.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.interp_param
         for name in ("zoom_factor", "shrink_factor", "full_zoom_factor"):
             self.need(getattr(p, name) >= 1, f"{name} must be at least 1, got {getattr(p, name)}")
@@ -44,7 +46,7 @@ class Interp(Layer, type="Interp", bottoms=1, tops=1):
             length *= p.full_zoom_factor
         return length
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, *size = self.axes(bottom[0], 4)
         p = self.param.interp_param
         kept = [length + p.pad_beg + p.pad_end for length in size]
@@ -56,9 +58,9 @@ class Interp(Layer, type="Interp", bottoms=1, tops=1):
         self.planes = images * channels
         self.sizes = *size, *kept, -p.pad_beg, *out
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.sizes)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.kernels.interp_backward(self.planes, top[0].diff, bottom[0].diff, *self.sizes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 OPERATIONS = {"SUM": 0, "MEAN": 0, "ASUM": 1, "SUMSQ": 2}  # as in reduction.cu
@@ -19,13 +20,13 @@ class Reduction(Layer, type="Reduction", bottoms=1, tops=1):
 
     kernels = Kernels("reduction.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.reduction_param
         self.name_of = p.ReductionOp.Name(p.operation)
         known = ", ".join(OPERATIONS)
         self.need(self.name_of in OPERATIONS, f"operation {self.name_of} of a fork is not one of {known}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.reduction_param, bottom[0].shape
         axis = self.axis(bottom[0], p.axis) if shape else 0
         self.rows, self.length = prod(shape[:axis]), prod(shape[axis:])
@@ -34,10 +35,10 @@ class Reduction(Layer, type="Reduction", bottoms=1, tops=1):
         self.how = OPERATIONS[self.name_of], p.coeff / (self.length if mean else 1)
         top[0].reshape(*shape[:axis])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.reduction_forward(self.rows, bottom[0].data, top[0].data, self.length, *self.how)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             data, diff = bottom[0].data, bottom[0].diff
             self.kernels.reduction_backward(self.rows, data, top[0].diff, diff, self.length, *self.how)

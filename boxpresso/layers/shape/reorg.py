@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import strides
+from collections.abc import Sequence
+
+from ...device import Blob, strides
 from ..core import Layer
 from . import strided
 
@@ -19,11 +21,11 @@ class Reorg(Layer, type="Reorg", bottoms=1, tops=1):
 
     kernels = strided.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         stride = self.param.reorg_param.stride
         self.need(stride > 0, f"reorg_param: stride must be given and at least 1, got {stride}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.reorg_param, self.axes(bottom[0], 4)
         images, channels, height, width = shape
         s, square = p.stride, p.stride**2
@@ -40,11 +42,11 @@ class Reorg(Layer, type="Reorg", bottoms=1, tops=1):
         self.split = fine[0], fine[3], fine[5], fine[1], fine[2], fine[4]
         self.joined = strides(self.shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         ways = (self.joined, self.split) if self.param.reorg_param.reverse else (self.split, self.joined)
         strided.copy(self.device, self.shape, bottom[0].data, ways[0], top[0].data, ways[1])
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             ways = (self.split, self.joined) if self.param.reorg_param.reverse else (self.joined, self.split)
             strided.copy(self.device, self.shape, top[0].diff, ways[0], bottom[0].diff, ways[1])

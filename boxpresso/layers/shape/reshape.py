@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...device import Blob
 from ..core import Layer
 
 
@@ -15,7 +17,7 @@ class Reshape(Layer, type="Reshape", bottoms=1, tops=1):
     negative axis counts from behind the last one: axis -1 with num_axes 0 appends. Source: Caffe.
     """
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.reshape_param
         self.dims = list(param.shape.dim)
         self.need(self.dims.count(-1) < 2, f"dims {self.dims} hold -1 more than once; one length alone can be inferred")
@@ -27,7 +29,7 @@ class Reshape(Layer, type="Reshape", bottoms=1, tops=1):
             "Reshape instead",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, param = bottom[0].shape, self.param.reshape_param
         start = param.axis if param.axis >= 0 else len(shape) + 1 + param.axis
         end = len(shape) if param.num_axes == -1 else start + param.num_axes
@@ -54,8 +56,8 @@ class Reshape(Layer, type="Reshape", bottoms=1, tops=1):
         top[0].share(bottom[0])
         top[0].reshape(*made)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -16,7 +17,7 @@ class Reverse(Layer, type="Reverse", bottoms=1, tops=1):
 
     kernels = Kernels("reverse.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
         axes = [self.axis(bottom[0], axis) for axis in self.param.reverse_param.axis or [0]]
         self.need(len(set(axes)) == len(axes), f"reverse_param names an axis twice: {axes}")
@@ -25,9 +26,9 @@ class Reverse(Layer, type="Reverse", bottoms=1, tops=1):
         self.count = len(axes)
         top[0].reshape(*shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.turn_around(top[0].count, bottom[0].data, top[0].data, self.axes_table, self.count)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             self.kernels.turn_around(top[0].count, top[0].diff, bottom[0].diff, self.axes_table, self.count)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...device import Blob
 from ..core import Layer
 from . import strided
 
@@ -17,7 +19,7 @@ class ShuffleChannel(Layer, type="ShuffleChannel", bottoms=1, tops=1):
 
     kernels = strided.kernels
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, group = bottom[0].shape, self.param.shuffle_channel_param.group
         self.need(len(shape) > 1, f"the bottom must be (N, C, ...), got shape {shape}")
         self.need(group > 0, f"group must be at least 1, got {group}")
@@ -28,9 +30,9 @@ class ShuffleChannel(Layer, type="ShuffleChannel", bottoms=1, tops=1):
         self.grouped, self.mixed = (image, each * size, size, 1), (image, size, group * size, 1)
         top[0].reshape(*shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         strided.copy(self.device, self.shape, bottom[0].data, self.grouped, top[0].data, self.mixed)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             strided.copy(self.device, self.shape, top[0].diff, self.mixed, bottom[0].diff, self.grouped)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import strides
+from collections.abc import Sequence
+
+from ...device import Blob, strides
 from ..core import Layer
 from . import strided
 
@@ -17,7 +19,7 @@ class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
 
     kernels = strided.kernels
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.slice_param
         self.need(
             not (param.HasField("axis") and param.HasField("slice_dim")),
@@ -29,7 +31,7 @@ class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
             f"{len(top)} tops need {len(top) - 1} slice_point, or none for equal pieces; {points} was given",
         )
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         param, shape = self.param.slice_param, bottom[0].shape
         old = param.HasField("slice_dim")
         axis = self.axis(bottom[0], *((param.slice_dim, "slice_dim") if old else (param.axis,)))
@@ -49,7 +51,7 @@ class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
         for blob, start, end in zip(top, (0, *cuts), (*cuts, length), strict=True):
             blob.reshape(*shape[:axis], end - start, *shape[axis + 1 :])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(top) == 1:
             return
         for blob, start in zip(top, self.starts, strict=True):
@@ -57,7 +59,7 @@ class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
                 self.device, blob.shape, bottom[0].data, self.steps, blob.data, strides(blob.shape), source_at=start
             )
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if len(top) == 1 or not propagate_down[0]:
             return
         for blob, start in zip(top, self.starts, strict=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from collections.abc import Sequence
+
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -11,15 +13,15 @@ class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
 
     kernels = Kernels("split.cu")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for blob in top:
             blob.share_data(bottom[0])
             blob.reshape(*bottom[0].shape)
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return
         total = bottom[0].diff

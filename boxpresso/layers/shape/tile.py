@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from ...device import Kernels
+from ...device import Blob, Kernels
 from ..core import Layer
 
 
@@ -16,21 +17,21 @@ class Tile(Layer, type="Tile", bottoms=1, tops=1):
 
     kernels = Kernels("tile.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.tile_param
         self.need(p.tiles > 0, f"tile_param: tiles, how often, must be given and at least 1, got {p.tiles}")
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.tile_param, bottom[0].shape
         axis = self.axis(bottom[0], p.axis)
         self.inner = prod(shape[axis:])
         top[0].reshape(*shape[:axis], shape[axis] * p.tiles, *shape[axis + 1 :])
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         tiles = self.param.tile_param.tiles
         self.kernels.tile_forward(bottom[0].count, bottom[0].data, top[0].data, self.inner, tiles)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             tiles = self.param.tile_param.tiles
             self.kernels.tile_backward(bottom[0].count, top[0].diff, bottom[0].diff, self.inner, tiles)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...device import strides
+from collections.abc import Sequence
+
+from ...device import Blob, strides
 from ..core import Layer
 from . import strided
 
@@ -15,7 +17,7 @@ class Transpose(Layer, type="Transpose", bottoms=1, tops=1):
 
     kernels = strided.kernels
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         dims, shape = list(self.param.transpose_param.dim), bottom[0].shape
         self.need(
             sorted(dims) == list(range(len(shape))),
@@ -24,11 +26,11 @@ class Transpose(Layer, type="Transpose", bottoms=1, tops=1):
         top[0].reshape(*(shape[axis] for axis in dims))
         self.from_steps = [strides(shape)[axis] for axis in dims]
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = top[0].shape
         strided.copy(self.device, shape, bottom[0].data, self.from_steps, top[0].data, strides(shape))
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             shape = top[0].shape
             strided.copy(self.device, shape, top[0].diff, strides(shape), bottom[0].diff, self.from_steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -24,7 +25,7 @@ class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), b
 
     kernels = Kernels("upsample.cu")
 
-    def setup(self, bottom, top) -> None:
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.upsample_param
         self.unpools = len(bottom) == 2
         self.size = param.upsample_h, param.upsample_w
@@ -55,7 +56,7 @@ class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), b
         param = self.param.upsample_param
         return param.scale if param.HasField("scale") or not self.unpools else 2
 
-    def reshape(self, bottom, top) -> None:
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *outer, height, width = self.axes(bottom[0], 4)
         large = tuple(n * s - p for n, s, p in zip((height, width), self.scale, self.pad, strict=True))
         if self.unpools:
@@ -69,7 +70,7 @@ class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), b
         self.planes, self.areas = prod(outer), (height * width, prod(large))
         self.rows = self.planes * height, width
 
-    def forward(self, bottom, top) -> None:
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.unpools:
             source = self.source.data
             self.kernels.unpool_sources(self.planes, bottom[1].data, source, *self.areas)
@@ -78,7 +79,7 @@ class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), b
             rows, width = self.rows
             self.kernels.nearest_forward(rows, bottom[0].data, top[0].data, width, *self.scale)
 
-    def backward(self, top, propagate_down, bottom) -> None:
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.unpools and propagate_down[1]:
             bottom[1].diff.fill(0)
         if not propagate_down[0]:
