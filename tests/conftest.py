@@ -28,13 +28,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """cuBLAS does not run on the stand-in: there, matrix products are our own kernel's."""
     if stand_in.active():
-        monkeypatch.setattr("boxpresso.device.blas.cublas", lambda: None)
+        monkeypatch.setattr("boxpresso.device.cublas.library", lambda: None)
 
 
 @pytest.fixture(autouse=True)
 def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small work, which one worker would do alone, is done by all here."""
-    monkeypatch.setattr(open_device("cpu"), "restless", True)
+    monkeypatch.setattr(open_device("cpu").schedule, "always_all", True)
 
 
 @pytest.fixture

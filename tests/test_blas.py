@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from boxpresso.device import blas, open_device
+from boxpresso.device import blas, cublas, open_device
 from boxpresso.proto.errors import KernelError
 
 RNG = np.random.default_rng(5)
@@ -37,11 +37,11 @@ def test_gemm(shape, trans_a, trans_b, dtype, device):
     product, a, b = matrices(trans_a, trans_b, m, n, k, dtype, where)
     for multiply in (blas.gemm, blas.tiled):
         c = where.table(np.full((m, n), np.nan), dtype)
-        multiply(trans_a, trans_b, m, n, k, 1, a, b, 0, c)  # beta 0: what c held does not matter
+        multiply(where, trans_a, trans_b, m, n, k, 1, a, b, 0, c)  # beta 0: what c held does not matter
         near(c, product, dtype)
         before = RNG.standard_normal((m, n))
         c[...] = before
-        multiply(trans_a, trans_b, m, n, k, -0.5, a, b, 2, c)
+        multiply(where, trans_a, trans_b, m, n, k, -0.5, a, b, 2, c)
         near(c, -0.5 * product + 2 * before.astype(dtype), dtype)
 
 
@@ -52,7 +52,7 @@ def test_the_number_of_workers_does_not_matter():
             results = []
             for workers in (1, 2, 3, 7):
                 c = np.zeros((m, n), np.float32)
-                blas.on_host(workers, trans_a, trans_b, m, n, k, 1, a, b, 0, c)
+                blas.on_host(blas.HOST.on(open_device("cpu")), workers, trans_a, trans_b, m, n, k, 1, a, b, 0, c)
                 results.append(c)
             assert all((r == results[0]).all() for r in results)
 
@@ -64,7 +64,7 @@ def test_infinity_and_nan_are_kept(device):
     for multiply in (blas.gemm, blas.tiled):
         c = where.empty((30, 60), np.float32)
         left, right = where.table(a, np.float32), where.table(np.ones((200, 60)), np.float32)
-        multiply(False, False, 30, 60, 200, 1, left, right, 0, c)
+        multiply(where, False, False, 30, 60, 200, 1, left, right, 0, c)
         c = np.asarray(c)
         assert np.isposinf(c[4]).all()
         assert np.isnan(c[5]).all()
@@ -76,12 +76,12 @@ def test_nothing_to_do_and_nothing_to_add(device):
     where = open_device(device)
     c = where.table(np.full((4, 20), 3.0), np.float32)
     empty = where.empty((0,), np.float32)
-    blas.gemm(False, False, 0, 20, 5, 1, empty, where.empty((100,), np.float32), 0, c)
+    blas.gemm(where, False, False, 0, 20, 5, 1, empty, where.empty((100,), np.float32), 0, c)
     assert (np.asarray(c) == 3).all()
     for m, n in [(4, 20), (20, 4), (1, 80)]:  # k = 0: the product is 0
-        blas.gemm(False, False, m, n, 0, 1, empty, empty, 1, c)
+        blas.gemm(where, False, False, m, n, 0, 1, empty, empty, 1, c)
         assert (np.asarray(c) == 3).all()
-    blas.gemm(False, True, 4, 20, 0, 1, empty, empty, 0, c)
+    blas.gemm(where, False, True, 4, 20, 0, 1, empty, empty, 0, c)
     assert (np.asarray(c) == 0).all()
 
 
@@ -89,7 +89,7 @@ def test_too_small_an_array(device):
     where = open_device(device)
     a = where.empty((6,), np.float32)
     with pytest.raises(KernelError, match="b has 6 elements, m=2, n=3, k=3 ask for 9"):
-        blas.gemm(False, False, 2, 3, 3, 1, a, a, 0, a)
+        blas.gemm(where, False, False, 2, 3, 3, 1, a, a, 0, a)
 
 
 class FakeCublas:
@@ -134,14 +134,14 @@ class FakeArray:
 def test_what_cublas_is_asked_for(trans_a, trans_b, dtype, monkeypatch):
     """Row-major on top of a column-major library: transposes, sizes and leading dimensions. No GPU is needed to tell."""
     device = SimpleNamespace(enter=lambda: None, among=lambda arrays: nullcontext(), stream=SimpleNamespace(handle=0))
-    monkeypatch.setattr(blas, "cublas", FakeCublas)
-    monkeypatch.setattr(blas, "handle", lambda device: None)
+    monkeypatch.setattr(cublas, "library", FakeCublas)
+    monkeypatch.setattr(cublas, "handle", lambda device: None)
     m, n, k = 3, 5, 4
     product, a, b = matrices(trans_a, trans_b, m, n, k, dtype, open_device("cpu"))
     before = RNG.standard_normal((m, n))
     c = FakeArray(before, dtype)
-    blas.on_cublas(device, trans_a, trans_b, m, n, k, 0.5, FakeArray(a, dtype), FakeArray(b, dtype), 2, c)
+    cublas.gemm(device, trans_a, trans_b, m, n, k, 0.5, FakeArray(a, dtype), FakeArray(b, dtype), 2, c)
     near(c.values, 0.5 * product + 2 * before, dtype)
     c.values[...] = np.nan
-    blas.on_cublas(device, trans_a, trans_b, m, n, k, 1, FakeArray(a, dtype), FakeArray(b, dtype), 0, c)
+    cublas.gemm(device, trans_a, trans_b, m, n, k, 1, FakeArray(a, dtype), FakeArray(b, dtype), 0, c)
     near(c.values, product, dtype)

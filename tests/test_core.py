@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from boxpresso import Blob, DeviceError, KernelError, Layer, LayerError, ModelError, devices
-from boxpresso.device import Kernels, cuda, host, open_device
-from boxpresso.device import kernel as kernel_module
+from boxpresso.device import Kernels, cuda, host, open_device, signature
 from boxpresso.layers.core import layer_class, make_layer
 from boxpresso.proto import LayerParameter
 
+CPU = open_device("cpu")
 TEXT = """
 #include "kernel.h"
 // KERNEL not_this(int n, Real* y) is in a comment
@@ -41,18 +41,15 @@ KERNEL row_sums(int n, const Real* x, Real* y, int length) {
 
 @pytest.fixture
 def kernels(tmp_path):
-    """A file of kernels written for the test; Kernels looks beside the module that names it."""
-    (tmp_path / "made.cu").write_text(TEXT)
-    scope = {"__file__": str(tmp_path / "made.py"), "Kernels": Kernels}
-    exec("kernels = Kernels('made.cu')", scope)
-    return scope["kernels"]
+    """A file of kernels written for the test."""
+    return made(tmp_path, TEXT)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_kernel_runs_in_both_types(kernels, dtype, device):
     gpu = open_device(device)
     x, y = gpu.table(np.arange(10000), dtype), gpu.empty((10000,), dtype)
-    kernels.scaled(10000, x, y, 0.5)
+    kernels.on(gpu).scaled(10000, x, y, 0.5)
     np.testing.assert_array_equal(np.asarray(y), np.arange(10000, dtype=dtype) / 2)
 
 
@@ -60,17 +57,17 @@ def test_a_cooperative_kernel(kernels, device):
     gpu = open_device(device)
     x = gpu.table(np.arange(700).reshape(7, 100), np.float32)
     y = gpu.empty((7,), np.float32)
-    kernels.row_sums(7, x, y, 100)
+    kernels.on(gpu).row_sums(7, x, y, 100)
     np.testing.assert_array_equal(np.asarray(y), np.arange(700).reshape(7, 100).sum(1))
 
 
 def test_none_is_a_null_pointer_and_zero_runs_nothing(kernels):
     y = np.full(4, -1, np.int32)
-    kernels.count(0, y, None)
+    kernels.on(CPU).count(0, y, None)
     assert (y == -1).all()
-    kernels.count(4, y, None)
+    kernels.on(CPU).count(4, y, None)
     np.testing.assert_array_equal(y, [0, 1, 2, 3])
-    kernels.count(4, y, np.full(4, 10, np.int32))
+    kernels.on(CPU).count(4, y, np.full(4, 10, np.int32))
     np.testing.assert_array_equal(y, [10, 11, 12, 13])
 
 
@@ -88,10 +85,80 @@ def test_the_signature_is_checked_before_launch(kernels):
         ((4, [0.0] * 4, y, 1.0), "'x' must be"),
     ]:
         with pytest.raises(KernelError, match=words):
-            kernels.scaled(*args)
+            kernels.on(CPU).scaled(*args)
     with pytest.raises(KernelError, match="no kernel 'scale'; did you mean 'scaled'"):
-        kernels.scale(1)
-    kernels.scaled(4, frozen, y, 1.0)  # const: reading is allowed
+        kernels.on(CPU).scale(1)
+    kernels.on(CPU).scaled(4, frozen, y, 1.0)  # const: reading is allowed
+
+
+GEOMETRY = """
+#include "kernel.h"
+constexpr int SLAB = 16, PART = 2 * SLAB;  // two of them
+constexpr int WIDTH = sizeof(Real);  // not a plain number
+struct Place { int row; Real scale; unsigned column; };
+struct Table { int count; int steps[SLAB]; double last; };
+struct Other { int* pointer; };
+KERNEL place(int n, Real* y, const Place p, int more) { GRID_LOOP(i, n) y[i] = p.row * 100 + p.column * p.scale + i + more; }
+KERNEL walk(int n, int begin, Table t, Real* y) { GRID_LOOP(i, n) y[i] = begin + t.steps[i] * t.count + t.last; }
+KERNEL second(int n, Real* y, Place a, Table t, Place b, Real c) {
+  GRID_LOOP(i, n) y[i] = a.row + t.steps[3] * 10 + b.scale * 1000 + c + t.last;
+}
+"""
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_structs_travel_by_value(tmp_path, dtype, device):
+    gpu = open_device(device)
+    kernels = made(tmp_path, GEOMETRY).on(gpu)
+    y = gpu.empty((4,), dtype)
+    place = kernels.struct("Place", row=3, scale=0.5, column=8)
+    kernels.place(4, y, place, 1000)
+    np.testing.assert_array_equal(np.asarray(y), np.arange(4) + 1304)
+    table = kernels.struct("Table", count=2, steps=np.arange(16), last=0.25)
+    kernels.walk(4, 7, table, y)
+    np.testing.assert_array_equal(np.asarray(y), 7.25 + 2 * np.arange(4))
+    kernels.second(4, y, place, table, kernels.struct("Place", row=0, scale=2, column=0), 0.5)
+    np.testing.assert_array_equal(np.asarray(y), np.full(4, 3 + 30 + 2000 + 0.5 + 0.25))
+
+
+def test_structs_are_checked(tmp_path, device):
+    gpu = open_device(device)
+    file = made(tmp_path, GEOMETRY)
+    kernels, y = file.on(gpu), gpu.empty((4,), np.float32)
+    for name, values, words in [
+        ("Plase", {}, "has no struct 'Plase' of numbers; did you mean 'Place'"),
+        ("Other", {}, "has no struct 'Other' of numbers"),
+        ("Place", {"row": 1, "scale": 1}, "struct Place needs a value for 'column'"),
+        (
+            "Place",
+            {"row": 1, "scale": 1, "column": 1, "rows": 1},
+            "struct Place has no field 'rows'; did you mean 'row'",
+        ),
+        ("Place", {"row": 1.5, "scale": 1, "column": 1}, "field 'row' of struct Place must be one int, got 1.5"),
+        ("Place", {"row": 2**31, "scale": 1, "column": 1}, "field 'row' .* does not fit in int: 2147483648"),
+        ("Place", {"row": 0, "scale": 1, "column": -1}, "field 'column' .* does not fit in unsigned: -1"),
+        ("Table", {"count": 1, "steps": [1], "last": 0}, r"field 'steps' of struct Table must be 16 of int, got \[1\]"),
+    ]:
+        with pytest.raises(KernelError, match=words):
+            file.struct(name, **values)
+    for wrong in (None, 3, file.struct("Table", count=1, steps=[0] * 16, last=0)):
+        with pytest.raises(KernelError, match="'p' must be a struct Place, got"):
+            kernels.place(4, y, wrong, 1)
+
+
+def test_constants_are_read_from_the_text(tmp_path):
+    constants = made(tmp_path, GEOMETRY).constants
+    assert (constants["SLAB"], constants["PART"]) == (16, 32)
+    assert "WIDTH" not in constants
+    with pytest.raises(KernelError, match="has no constant 'SLABS'; did you mean 'SLAB'"):
+        constants["SLABS"]
+
+
+def test_a_kernel_needs_a_device(kernels):
+    with pytest.raises(KernelError, match=r"is not bound to a device: call it as kernels.on\(device\).scaled"):
+        kernels.scaled(1, np.zeros(1, np.float32), np.zeros(1, np.float32), 1.0)
+    with pytest.raises(KernelError, match="is not an attribute of a class: give the whole path"):
+        Kernels("relu.cu").kernel("relu_forward")
 
 
 STORED = """
@@ -106,9 +173,7 @@ KERNEL narrow(int n, const Real* x, Store* y) { GRID_LOOP(i, n) y[i] = x[i]; }
 
 def made(folder, text, *options):
     (folder / "made.cu").write_text(text)
-    scope = {"__file__": str(folder / "made.py"), "Kernels": Kernels}
-    exec(f"kernels = Kernels('made.cu', *{options})", scope)
-    return scope["kernels"]
+    return Kernels(folder / "made.cu", *options)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
@@ -117,25 +182,25 @@ def test_numbers_may_be_stored_in_float16_and_are_computed_in_float32(tmp_path, 
     kernels = made(tmp_path, STORED)
     values = np.array([0.1, -3, 1e-7, 600, 65504]).astype(dtype)
     x, by, y = gpu.table(values, dtype), gpu.table([10.1], real), gpu.empty((5,), dtype)
-    kernels.scaled(5, x, by, y, 0.3)
+    kernels.on(gpu).scaled(5, x, by, y, 0.3)
     with np.errstate(over="ignore"):
         wanted = (values.astype(real) * real(10.1) + real(0.3)).astype(dtype)
     np.testing.assert_allclose(
         np.asarray(y), wanted, rtol=2 * np.finfo(real).eps
     )  # a GPU multiplies and adds in one step
     wide = gpu.empty((5,), real)
-    kernels.widen(5, by, x, wide)  # the Store array decides, wherever it stands
+    kernels.on(gpu).widen(5, by, x, wide)  # the Store array decides, wherever it stands
     np.testing.assert_array_equal(np.asarray(wide), values.astype(real) * real(10.1))
 
 
 def test_float16_is_refused_where_a_kernel_computes_in_its_arrays_type(kernels, tmp_path):
     half = np.zeros(4, np.float16)
     with pytest.raises(KernelError, match=r"'x' must be a contiguous array of float32.*float16"):
-        kernels.scaled(4, half, half, 1.0)
+        kernels.on(CPU).scaled(4, half, half, 1.0)
     with pytest.raises(KernelError, match=r"'by' must be a contiguous array of float32.*float16"):
-        made(tmp_path, STORED).scaled(4, half, half, half, 1.0)
+        made(tmp_path, STORED).on(CPU).scaled(4, half, half, half, 1.0)
     with pytest.raises(KernelError, match="'by' must be Real; Store is for pointers alone"):
-        made(tmp_path, "KERNEL f(int n, Store by) {}").f(1)
+        made(tmp_path, "KERNEL f(int n, Store by) {}").on(CPU).f(1)
 
 
 @pytest.mark.parametrize("options", [(), ("-DPLAIN_HALF",)], ids=["the compiler's", "our own"])
@@ -143,7 +208,7 @@ def test_every_float16_is_read_and_rounded_to_as_numpy_does(tmp_path, options):
     kernels = made(tmp_path, STORED, *options)
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     one, wide = np.ones(1, np.float32), np.zeros(2**16, np.float32)
-    kernels.widen(2**16, one, every, wide)
+    kernels.on(CPU).widen(2**16, one, every, wide)
     np.testing.assert_array_equal(wide, every.astype(np.float32))
     with np.errstate(over="ignore"):
         step = np.spacing(np.abs(every[np.isfinite(every)])).astype(np.float32)
@@ -152,7 +217,7 @@ def test_every_float16_is_read_and_rounded_to_as_numpy_does(tmp_path, options):
     for part in (-0.7, 0.2, 0.5, 0.500001, 0.7):  # between two that can be stored; 0.5 goes to the even one
         between = floats + np.float32(part) * step
         back = np.zeros(between.size, np.float16)
-        kernels.narrow(between.size, between, back)
+        kernels.on(CPU).narrow(between.size, between, back)
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal(back, between.astype(np.float16), err_msg=str(part))
 
@@ -163,20 +228,18 @@ def test_a_signature_that_cannot_be_read_is_named(tmp_path):
         ("KERNEL f(Real* x) {}", "first argument must be `int n`"),
     ]:
         (tmp_path / "bad.cu").write_text(text)
-        scope = {"__file__": str(tmp_path / "m.py"), "Kernels": Kernels}
-        exec("kernels = Kernels('bad.cu')", scope)
+        kernels = Kernels(tmp_path / "bad.cu")
         with pytest.raises(KernelError, match=words):
-            scope["kernels"].f(1)
+            kernels.on(CPU).f(1)
 
 
 def test_a_compile_error_shows_file_and_line(tmp_path):
     (tmp_path / "broken.cu").write_text(
         '#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n'
     )
-    scope = {"__file__": str(tmp_path / "m.py"), "Kernels": Kernels}
-    exec("kernels = Kernels('broken.cu')", scope)
+    kernels = Kernels(tmp_path / "broken.cu")
     with pytest.raises(KernelError, match=r"(?s)broken\.cu does not compile for the CPU.*broken\.cu:3.*oops"):
-        scope["kernels"].f(1, np.zeros(1, np.float32))
+        kernels.on(CPU).f(1, np.zeros(1, np.float32))
 
 
 def test_results_do_not_depend_on_the_number_of_threads(kernels):
@@ -188,7 +251,7 @@ def test_results_do_not_depend_on_the_number_of_threads(kernels):
         for workers in (1, 2, 3, 7):
             cpu.workers = workers
             y = np.zeros(1000, np.float32)
-            kernels.row_sums(1000, x, y, 100)
+            kernels.on(CPU).row_sums(1000, x, y, 100)
             seen.append(y)
     finally:
         cpu.workers = keep
@@ -199,18 +262,18 @@ def test_results_do_not_depend_on_the_number_of_threads(kernels):
 def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
     cpu, used = open_device("cpu"), []
     monkeypatch.setattr(cpu, "workers", 2)
-    monkeypatch.setattr(cpu, "restless", False)
+    monkeypatch.setattr(cpu.schedule, "always_all", False)
     x, y = np.ones((1000, 100), np.float32), np.zeros(1000, np.float32)
-    kernels.row_sums(1000, x, y, 100)
+    kernels.on(CPU).row_sums(1000, x, y, 100)
     key = kernels.row_sums, np.dtype(np.float32)
     _, arrays = cpu.functions[key]
     monkeypatch.setitem(cpu.functions, key, (lambda workers, *rest: used.append(workers), arrays))
     sizes = kernels.row_sums, (1000).bit_length(), (x.nbytes + y.nbytes).bit_length()
     for alone, together, workers in ((10**6, 2 * 10**6, 1), (3 * 10**9, 2 * 10**9, 2)):
-        monkeypatch.setitem(cpu.lasted, sizes, (alone, together))
-        kernels.row_sums(1000, x, y, 100)
+        monkeypatch.setitem(cpu.schedule.took, sizes, (alone, together))
+        kernels.on(CPU).row_sums(1000, x, y, 100)
         assert used.pop() == workers
-        assert min(cpu.lasted[sizes]) < 10**6  # what it took now
+        assert min(cpu.schedule.took[sizes]) < 10**6  # what it took now
 
 
 def test_large_arrays_are_zero_and_aligned():
@@ -241,9 +304,10 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 RELU = """
     import numpy as np
+    from boxpresso.device import open_device
     from boxpresso.layers.neuron.relu import ReLU
     x = np.array([-1, 2], np.float32); y = x.copy()
-    ReLU.kernels.relu_forward(2, x, y, 0.5, np.inf)
+    ReLU.kernels.on(open_device("cpu")).relu_forward(2, x, y, 0.5, np.inf)
     print(y.tolist())
 """
 
@@ -388,4 +452,4 @@ def test_a_layer_of_the_user_is_the_same_class(tmp_path):
 
 
 def test_the_types_that_a_signature_may_name():
-    assert set(kernel_module.TYPES) == {"int", "unsigned", "float", "double"}
+    assert set(signature.TYPES) == {"int", "unsigned", "float", "double"}

@@ -77,9 +77,7 @@ def strict(monkeypatch):
 
 def made(folder, text: str) -> Kernels:
     (folder / "made.cu").write_text(text)
-    scope = {"__file__": str(folder / "made.py"), "Kernels": Kernels}
-    exec("kernels = Kernels('made.cu')", scope)
-    return scope["kernels"]
+    return Kernels(folder / "made.cu")
 
 
 def small(**options) -> Net:
@@ -129,14 +127,14 @@ def test_a_blob_that_layers_touch_on_the_host_would_be_counted():
 
 def test_reading_does_not_upload_and_overwriting_does_not_fetch(gpu, kernels):
     x, y = gpu.table(np.arange(8), np.float32), gpu.empty((8,), np.float32)
-    kernels.scaled(8, x, y, 2.0)
+    kernels.on(gpu).scaled(8, x, y, 2.0)
     before = stand_in.counts()
     assert (float(y[3]), y.max(), y.tolist()[1], np.asarray(y)[2]) == (6.0, 14.0, 2.0, 4.0)
-    kernels.scaled(8, y, x, 1.0)
+    kernels.on(gpu).scaled(8, y, x, 1.0)
     assert (stand_in.since(before)["to_host"], stand_in.since(before)["to_device"]) == (1, 0)
     before = stand_in.counts()
     x[...] = 1
-    kernels.scaled(8, x, y, 1.0)
+    kernels.on(gpu).scaled(8, x, y, 1.0)
     assert (stand_in.since(before)["to_host"], stand_in.since(before)["to_device"]) == (0, 1)
     before = stand_in.counts()
     y[...] = x
@@ -160,7 +158,7 @@ def test_nothing_is_read_before_it_has_run(gpu, kernels):
     """Streams of the stand-in run late: what a kernel has made is there only for who waits."""
     x, y = gpu.table(np.ones(4), np.float32), gpu.empty((4,), np.float32)
     y.address(True)
-    kernels.scaled(4, x, y, 3.0)
+    kernels.on(gpu).scaled(4, x, y, 3.0)
     peeked = np.zeros(4, np.float32)
     cuda.driver().memcpy_dtoh_async(
         peeked, y.address(False), cuda.driver().Stream()
@@ -177,7 +175,7 @@ def test_each_net_has_a_stream_of_its_own():
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_lanes_that_share_an_array_wait_for_each_other(monkeypatch, kernels, ordered):
+def test_streams_that_share_an_array_wait_for_each_other(monkeypatch, kernels, ordered):
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
     one, two = cuda.Cuda(0), cuda.Cuda(0)
     x, y = one.table(np.ones(4), np.float32), two.empty((4,), np.float32)
@@ -185,7 +183,7 @@ def test_lanes_that_share_an_array_wait_for_each_other(monkeypatch, kernels, ord
     two.synchronize()
     if not ordered:  # the planted fault
         monkeypatch.setattr(cuda.Cuda, "after", lambda self, other: None)
-    kernels.scaled(4, x, y, 3.0)  # runs on the lane of x; the lane of y copies the result
+    kernels.on(one).scaled(4, x, y, 3.0)  # runs on the stream of x; the stream of y copies the result
     seen = np.array(y)
     assert (seen == 3).all() == ordered
     one.synchronize()
@@ -199,7 +197,7 @@ def test_nets_that_share_weights_see_each_others_updates(monkeypatch):
         for blob, _, _ in train.learnable:
             blob.diff.fill(1)
             history = blob.device.empty(blob.shape, blob.dtype)
-            updates.sgd(blob.count, blob.data, blob.diff, history, 1.0, 0.0, 0, 0.01, 0.0)
+            updates.on(blob.device).sgd(blob.count, blob.data, blob.diff, history, 1.0, 0.0, 0, 0.01, 0.0)
         np.testing.assert_array_equal(test.forward(data=IMAGE)["prob"], train.forward(data=IMAGE)["prob"])
         assert test.params["conv"][0].data[0, 0, 0, 0] == train.params["conv"][0].data[0, 0, 0, 0]
 
@@ -218,13 +216,13 @@ def test_everything_is_given_back():
     assert stand_in.since(before)["held"] > 0
     del net
     gc.collect()
-    device.free_held()  # the page-locked memory is all lanes'
+    device.free_held()  # the page-locked memory is all streams'
     grown = stand_in.since(before)
     assert (grown["held"], grown["pinned"]) == (0, 0)
     assert grown["allocated"] == grown["freed"]
 
 
-def test_a_lane_may_end_in_a_thread_that_has_no_context(recwarn):
+def test_a_stream_may_end_in_a_thread_that_has_no_context(recwarn):
     """Garbage is collected in whichever thread is running, such as one that makes batches ahead."""
     net = small()
     net.forward(data=IMAGE)
@@ -266,7 +264,7 @@ def test_out_of_memory_says_what_is_held_and_leaves_the_net_usable():
         np.testing.assert_array_equal(net.forward(data=IMAGE[:1])["prob"], first[:1])
     finally:
         stand_in.set_memory(4 << 30)
-        device.short = False
+        device.short_of_memory = False
 
 
 def test_red_zones_find_a_write_outside(strict, kernels):
@@ -274,10 +272,10 @@ def test_red_zones_find_a_write_outside(strict, kernels):
     with pytest.raises(
         DeviceError, match=r"kernel beyond of made.cu failed.*beyond wrote at byte 40 of an allocation of 40"
     ):
-        kernels.beyond(10, y)
+        kernels.on(strict).beyond(10, y)
     with pytest.raises(DeviceError, match=r"kernel before of made.cu failed.*before wrote at byte -4"):
-        kernels.before(10, y)
-    kernels.scaled(10, y, strict.empty((10,), np.float32), 1.0)
+        kernels.on(strict).before(10, y)
+    kernels.on(strict).scaled(10, y, strict.empty((10,), np.float32), 1.0)
 
 
 def test_copies_and_frees_are_checked(gpu):
@@ -308,17 +306,17 @@ def test_an_argument_that_is_wrong_is_named(gpu, kernels):
         ((4.5, x, y, 1.0), "'n' must be one int, got the float 4.5"),
     ]:
         with pytest.raises(KernelError, match=words):
-            kernels.scaled(*args)
+            kernels.on(gpu).scaled(*args)
 
 
 def test_a_compile_error_is_nvccs_with_our_file_and_line(gpu, tmp_path):
     broken = made(tmp_path, '#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n')
     with pytest.raises(KernelError, match=r"(?s)made\.cu does not compile for sm_90.*made\.cu:3.*oops"):
-        broken.f(1, gpu.empty((1,), np.float32))
+        broken.on(gpu).f(1, gpu.empty((1,), np.float32))
 
 
 def test_a_damaged_file_of_the_cache_is_named(gpu, kernels):
-    kernels.scaled(4, gpu.empty((4,), np.float32), gpu.empty((4,), np.float32), 1.0)
+    kernels.on(gpu).scaled(4, gpu.empty((4,), np.float32), gpu.empty((4,), np.float32), 1.0)
     path = gpu.cubin_path(kernels, "float")
     path.write_bytes(b"half a fi")
     gpu.modules.clear()  # as in another process
@@ -334,7 +332,7 @@ def test_deterministic_adds_in_one_order(kernels):
         device = open_device("cuda", deterministic=deterministic)
         y = device.empty((50,), np.float32)
         before = stand_in.counts()
-        kernels.gathered(50, device.table(x, np.float32), y)
+        kernels.on(device).gathered(50, device.table(x, np.float32), y)
         assert stand_in.since(before)["one_thread"] == int(deterministic)
         seen.append(np.array(y))
     np.testing.assert_array_equal(seen[1], seen[2])
@@ -351,7 +349,7 @@ def test_two_gpus_in_one_thread(kernels):
         for name in ("cuda:0", "cuda:1"):
             device = open_device(name)
             y = device.empty((6,), np.float32)
-            kernels.scaled(6, device.table(np.arange(6), np.float32), y, float(turn))
+            kernels.on(device).scaled(6, device.table(np.arange(6), np.float32), y, float(turn))
             np.testing.assert_array_equal(np.asarray(y), turn * np.arange(6))
 
 

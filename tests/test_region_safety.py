@@ -179,10 +179,10 @@ def exact(shape: Any, dtype: Any) -> np.ndarray:
 
 def main(names: list[str]) -> None:
     """Runs lines and prints "begin NAME" and "end NAME", or "failed NAME: why", for each."""
-    from boxpresso.device import Kernels, build_all, host, open_device
+    from boxpresso.device import Kernels, build_all, compiler, host, open_device
     from boxpresso.layers.core import discover, layer_class
 
-    host.FLAGS = SANITIZED
+    compiler.FLAGS = SANITIZED
     host.Cpu.empty = lambda self, shape, dtype: exact(tuple(shape), dtype)  # type: ignore[method-assign]
     discover()
     cpu = open_device("cpu")

@@ -135,7 +135,7 @@ def test_faults_are_seen(tmp_path):
     assert room(("layers", "neuron", "relu")) == "layers.neuron"
     assert room(("layers", "unknown", "relu")) not in FLOORS
     assert room(("detection",)) == ""
-    assert ("device", "kernel") in imports(PACKAGE / "device" / "host.py")
+    assert ("device", "signature") in imports(PACKAGE / "device" / "host.py")
 
 
 def test_pycuda_is_imported_in_one_place():
@@ -148,3 +148,22 @@ def test_pycuda_is_imported_in_one_place():
 def test_top_level_names_lead_into_the_package():
     for name in ("proto", "layers", "net"):
         assert (PACKAGE.parent / name).resolve() == PACKAGE / name
+
+
+def test_a_kernel_takes_at_most_12_arguments():
+    from boxpresso.device import Kernels
+
+    files = [Kernels(p) for p in sorted([*PACKAGE.rglob("*.cu"), *PACKAGE.rglob("*.cpp")])]
+    assert len(files) > 80
+    many = [f"{k}: {len(k.parameters)}" for f in files for k in f.table.values() if len(k.parameters) > 12]
+    assert not many, many
+
+
+def test_no_constant_of_a_text_is_repeated_in_python():
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        for said in ("as in ", "gemm.h's", "of slab.h", ".cu's "):
+            lines = [
+                line for line in text.splitlines() if said in line and "#" in line and (".cu" in line or ".h" in line)
+            ]
+            assert not [line for line in lines if " = " in line.split("#")[0]], f"{path.name}: {lines}"

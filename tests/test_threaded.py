@@ -249,7 +249,7 @@ def launch(kernels: Kernels, name: str, device: Threaded) -> str:
     """What the threaded run says of a planted kernel."""
     x = np.random.default_rng(0).standard_normal((4, 64)).astype(np.float32)
     try:
-        getattr(kernels, name)(4, x, np.zeros_like(x))
+        getattr(kernels.on(device), name)(4, x, np.zeros_like(x))
     except AssertionError as error:
         return str(error)
     return ""

@@ -3,8 +3,12 @@
 Nothing here knows of layers. Read kernel.h first, the words that a kernel is written in, then kernel.py.
 """
 
-from .blob import Array, Blob, Buffer, strides
+from .array import AnyArray, Array, Buffer, strides
+from .blob import Blob
+from .device import Device, GpuDevice
 from .kernel import Kernels
 from .open import build_all, devices, open_device
 
-__all__ = ["Array", "Blob", "Buffer", "Kernels", "build_all", "devices", "open_device", "strides"]
+__all__ = [
+    "AnyArray", "Array", "Blob", "Buffer", "Device", "GpuDevice", "Kernels", "build_all", "devices", "open_device", "strides",
+]  # fmt: skip

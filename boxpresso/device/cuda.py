@@ -3,10 +3,10 @@
 All that uses one GPU in a process shares its primary context, torch and cupy included. Each thread that comes here
 makes the context current for itself, and gives it back when it ends.
 
-A `Cuda` is one lane of a GPU: a stream and a pool of memory. Each Net has a lane of its own (`lane()`), so Nets in several
-threads do not wait for each other. Within a lane all runs in the order of launching, so a block of memory that the pool
-hands from one array to the next is free by then. Where a kernel meets an array of another lane (weights that Nets
-share), each lane waits for the other's work so far, by events.
+A `Cuda` is a GPU with one stream and one pool of memory. Each Net has its own (`with_stream()`), so that Nets in several
+threads do not wait for each other. Within a stream everything runs in the order of launching, so a block of memory that
+the pool hands from one array to the next is free by then. Where a kernel meets an array of another stream (weights that
+Nets share), each stream waits for the other's work so far, by events.
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..proto.errors import DeviceError, KernelError
 from . import cache
-from .blob import Array, Buffer
-from .kernel import REALS, Kernel, Kernels, defines
+from .array import Array, Buffer
+from .signature import FORMATS, HEADERS, REALS, DType, Kernel, KernelFile, Parameter, StructValue, defines, real_of
 
-HEADERS = Path(__file__).resolve().parent
 FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
 THREADS = 256  # in a block
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
-FORMATS = {np.dtype(np.int32): "i", np.dtype(np.uint32): "I", np.dtype(np.float32): "f", np.dtype(np.float64): "d"}
 
 
 @functools.cache
@@ -79,8 +77,8 @@ def nvcc() -> str:
 
 @functools.cache
 def pinned_pool(index: int) -> Any:
-    """The page-locked memory that all lanes of a GPU take from. It lasts as long as the process: every copy is waited for,
-    so no lane can disturb another, and an array of it may be dropped in any thread."""
+    """The page-locked memory that all streams of a GPU take from. It lasts as long as the process: every copy is waited
+    for, so no stream can disturb another, and an array of it may be dropped in any thread."""
     from pycuda.tools import PageLockedMemoryPool
 
     return PageLockedMemoryPool()
@@ -88,7 +86,7 @@ def pinned_pool(index: int) -> Any:
 
 @functools.cache
 def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any], threading.Lock]:
-    """The loaded modules and functions of a GPU, which its lanes share, and the lock of whoever loads one."""
+    """The loaded modules and functions of a GPU, which its streams share, and the lock that is held while one is loaded."""
     return {}, {}, threading.Lock()
 
 
@@ -105,7 +103,7 @@ def close(context: Any) -> None:
     Memory.closed = True
     visit.leave()
     context.push()
-    for device in list(Cuda.made):
+    for device in list(Cuda.instances):
         if device.context is context:
             device.pool.stop_holding()
             ctypes.pythonapi.Py_IncRef(
@@ -114,8 +112,8 @@ def close(context: Any) -> None:
     context.detach()
 
 
-def end_lane(held: dict[str, Any], context: Any, pop: Any) -> None:
-    """Drops a lane's stream and pool where the context is current, in whichever thread the lane was collected: PyCUDA
+def end_stream(held: dict[str, Any], context: Any, pop: Any) -> None:
+    """Drops a stream and its pool where the context is current, in whichever thread the Cuda was collected: PyCUDA
     cannot free them elsewhere. `held` has the only references to them."""
     if Memory.closed:
         return
@@ -176,14 +174,15 @@ class Memory:
 
 
 class Cuda:
-    """A lane of one GPU: a stream, and a pool of memory for what runs on it.
+    """One GPU with a stream, and a pool of memory for what runs on it.
 
     With BOXPRESSO_DEBUG=1 every launch is waited for, so that an error names its kernel, and memory is not pooled, so
     that compute-sanitizer sees the bounds of each array.
     """
 
     kind = "cuda"
-    made: weakref.WeakSet[Cuda] = weakref.WeakSet()
+    workers = 1
+    instances: weakref.WeakSet[Cuda] = weakref.WeakSet()
 
     def __init__(self, index: int, deterministic: bool = False) -> None:
         cuda = driver()
@@ -200,25 +199,34 @@ class Cuda:
         self.enter()
         self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream()}
         self.pinned = pinned_pool(index)
-        ending = weakref.finalize(self, end_lane, self.held, self.context, cuda.Context.pop)
+        ending = weakref.finalize(self, end_stream, self.held, self.context, cuda.Context.pop)
         ending.atexit = False  # at the end of the process `close` sees to it
         self.modules, self.functions, self.lock = code_of(index)
-        self.memo: dict[Any, Any] = {}  # what others keep for this lane, such as tables on the GPU
+        self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
-        self.short = False  # whether memory has run out once: from then on Buffers give back what they do not use
-        Cuda.made.add(self)
+        self.short_of_memory = (
+            False  # whether memory has run out once: from then on Buffers give back what they do not use
+        )
+        Cuda.instances.add(self)
 
-    pool = property(lambda self: self.held["pool"])
-    stream = property(lambda self: self.held["stream"])
+    @property
+    def pool(self) -> Any:
+        """PyCUDA's DeviceMemoryPool."""
+        return self.held["pool"]
 
-    def lane(self) -> Cuda:
-        """Another lane of this GPU, for a Net of its own."""
+    @property
+    def stream(self) -> Any:
+        """PyCUDA's Stream."""
+        return self.held["stream"]
+
+    def with_stream(self) -> Cuda:
+        """This GPU with another stream, for a Net of its own."""
         return Cuda(self.index, self.deterministic)
 
     @contextmanager
     def among(self, arrays: Iterable[Any]) -> Iterator[None]:
-        """Orders what is launched inside after the work so far of the arrays' lanes, and their later work after it."""
-        others = {a.device for a in arrays if isinstance(a, Array) and a.device is not self}
+        """Orders what is launched inside after the work so far of the arrays' streams, and their later work after it."""
+        others = {cast(Cuda, a.device) for a in arrays if isinstance(a, Array) and a.device is not self}
         for other in others:
             self.after(other)
         yield
@@ -226,7 +234,7 @@ class Cuda:
             other.after(self)
 
     def after(self, other: Cuda) -> None:
-        """What is launched here from now on runs after what the other lane was given so far."""
+        """What is launched here from now on runs after what the other stream was given so far."""
         cuda = driver()
         event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
         event.record(other.stream)
@@ -237,9 +245,9 @@ class Cuda:
         if visit.index != self.index:
             visit.enter(self.index)
 
-    # Kernels
+    # KernelFile
 
-    def compile(self, kernels: Kernels, real: str) -> bytes:
+    def compile(self, kernels: KernelFile, real: str) -> bytes:
         """The cubin of a file of kernels for `real` on this GPU, from the cache where it is there."""
         from pycuda.compiler import compile as compile_cubin
         from pycuda.driver import CompileError
@@ -257,18 +265,18 @@ class Cuda:
         except CompileError as error:
             said = (error.stderr or error.stdout or str(error)).strip()
             raise KernelError(f"{kernels.path} does not compile for {self.arch} with {nvcc()}:\n{said}") from error
-        made = cache.temporary(path)
-        made.write_bytes(cubin)
-        os.replace(made, path)
+        part = cache.temporary(path)
+        part.write_bytes(cubin)
+        os.replace(part, path)
         return bytes(cubin)
 
-    def cubin_path(self, kernels: Kernels, real: str) -> Path:
+    def cubin_path(self, kernels: KernelFile, real: str) -> Path:
         stat = Path(nvcc()).resolve().stat()
         version = f"{nvcc()} {stat.st_size} {stat.st_mtime_ns}"
         name = cache.key(cache.sources(kernels.path, HEADERS), *FLAGS, *kernels.options, real, self.arch, version)
         return cache.folder() / f"{kernels.path.stem}-{real}-{name}.cubin"
 
-    def build(self, kernels: Kernels, real: np.dtype) -> None:
+    def build(self, kernels: KernelFile, real: DType) -> None:
         """Compiles a file of kernels for `real`, or takes it from the cache."""
         key = kernels, REALS[np.dtype(real)]
         if key in self.modules:
@@ -282,35 +290,25 @@ class Cuda:
                 try:
                     self.modules[key] = driver().module_from_buffer(cubin)
                 except driver().Error as error:
-                    made = self.cubin_path(*key)
+                    file = self.cubin_path(*key)
                     raise DeviceError(
-                        f"{self.name} does not take {made}: {error}; delete that file, and retry"
+                        f"{self.name} does not take {file}: {error}; delete that file, and retry"
                     ) from error
 
-    def built(self, kernels: Kernels, real: np.dtype) -> bool:
+    def built(self, kernels: KernelFile, real: DType) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""
         key = kernels, REALS[np.dtype(real)]
         return key in self.modules or self.cubin_path(*key).exists()
 
-    def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
+    def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
+        """Runs a kernel behind the caller's back, on blocks that fill the GPU a few times over."""
         n = args[0]
         if not isinstance(n, (int, np.integer)):
-            raise self.explain(kernel, args)
+            raise kernel.reject_scalars(args)
         if n <= 0:
             return
         self.enter()
-        made = []
-        for parameter, arg in zip(kernel.parameters, args, strict=True):
-            if not parameter.pointer:
-                made.append(arg)
-            elif arg is None:
-                made.append(0)
-            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device.name != self.name:
-                where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
-                seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
-                raise kernel.reject(parameter, f"an array of {parameter.dtype(real)} on {self.name}", seen)
-            else:
-                made.append(arg.address(write=not parameter.const))
+        passed = self.arguments(kernel, real, args)
         # In the deterministic mode a block that adds is one thread: by the kernel contract the result is the same sum,
         # in one order.
         threads = 1 if self.deterministic and kernel.file.adds else THREADS
@@ -318,30 +316,47 @@ class Cuda:
         function = self.function(kernel, real)
         try:
             with self.among(args):
-                function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *made)
+                function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *passed)
             if self.debug:
                 self.stream.synchronize()
         except driver().Error as error:
             where = f"on {blocks} blocks of {threads} threads"
             raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
         except Exception as error:  # PyCUDA's packing of arguments has an error class of its own
-            raise self.explain(kernel, args) from error
+            raise kernel.reject_scalars(args) from error
 
-    def explain(self, kernel: Kernel, args: Sequence[Any]) -> KernelError:
-        """What is wrong with the scalars that a kernel was called with."""
+    def arguments(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> list[Any]:
+        """The arguments as PyCUDA packs them: addresses in place of arrays, and the numbers of structs one by one."""
+        passed: list[Any] = []
         for parameter, arg in zip(kernel.parameters, args, strict=True):
-            whole = parameter.kind in ("int", "unsigned")
-            wanted = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-            if not parameter.pointer and not isinstance(arg, wanted):
-                name = "the float" if isinstance(arg, (float, np.floating)) else type(arg).__name__
-                return kernel.reject(parameter, f"one {parameter.kind}", f"{name} {arg!r}")
-        return KernelError(f"{kernel} cannot be called with {tuple(a for a in args if not isinstance(a, Array))}")
+            if parameter.struct is not None:
+                if not isinstance(arg, StructValue) or arg.struct != parameter.struct:
+                    raise kernel.reject_scalars(args)
+                passed += arg.numbers()
+            elif not parameter.pointer:
+                passed.append(arg)
+            elif arg is None:
+                passed.append(0)
+            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device.name != self.name:
+                where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
+                seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
+                raise kernel.reject(parameter, f"an array of {parameter.dtype(real)} on {self.name}", seen)
+            else:
+                passed.append(arg.address(write=not parameter.const))
+        return passed
 
-    def function(self, kernel: Kernel, real: np.dtype) -> Any:
+    @staticmethod
+    def format(parameter: Parameter, real: DType) -> str:
+        """One argument for Python's `struct` module, which packs them as C does."""
+        if parameter.struct is not None:
+            return parameter.struct.format(real_of(real))
+        return "P" if parameter.pointer else FORMATS[parameter.dtype(real)]
+
+    def function(self, kernel: Kernel, real: DType) -> Any:
         if (kernel, real) not in self.functions:
             self.build(kernel.file, real)
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-            function.prepare("".join("P" if p.pointer else FORMATS[p.dtype(real)] for p in kernel.parameters))
+            function.prepare("".join(self.format(p, real) for p in kernel.parameters))
             self.functions[kernel, real] = function
         return self.functions[kernel, real]
 
@@ -353,30 +368,30 @@ class Cuda:
         try:
             return Memory(self, size)
         except driver().MemoryError:
-            for other in Cuda.made:  # this pool has given back what it could
+            for other in Cuda.instances:  # this pool has given back what it could
                 if other.index == self.index:
                     other.pool.free_held()
         try:
             return Memory(self, size)
         except driver().MemoryError as error:
-            self.short = True
+            self.short_of_memory = True
             free, total = (part / 2**20 for part in driver().mem_get_info())
-            held = sum(other.pool.active_bytes for other in Cuda.made if other.index == self.index) / 2**20
+            held = sum(other.pool.active_bytes for other in Cuda.instances if other.index == self.index) / 2**20
             raise DeviceError(
                 f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {held:.1f} MiB are held by arrays of "
                 f"this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
             ) from error
 
-    def host_memory(self, count: int, dtype: np.dtype) -> np.ndarray:
+    def host_memory(self, count: int, dtype: DType) -> np.ndarray[Any, Any]:
         """Page-locked zeros, which the GPU copies from and to at full speed."""
         self.enter()
         try:
-            made = self.pinned.allocate((max(count, 1),), dtype)[:count]
+            array: np.ndarray[Any, Any] = self.pinned.allocate((max(count, 1),), dtype)[:count]
         except driver().MemoryError as error:
             size = count * dtype.itemsize / 2**20
             raise DeviceError(f"{self.name}: the host has no {size:.1f} MiB of page-locked memory left") from error
-        made.fill(0)
-        return made
+        array.fill(0)
+        return array
 
     def free_held(self) -> None:
         """Gives memory that no array uses back to the driver, for other programs and libraries to use."""
@@ -384,12 +399,12 @@ class Cuda:
         self.pool.free_held()
         self.pinned.free_held()
 
-    def to_device(self, host: np.ndarray, memory: Any) -> None:
+    def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
         self.enter()
         driver().memcpy_htod_async(int(memory), host, self.stream)
         self.stream.synchronize()  # the caller may write to `host` again at once
 
-    def to_host(self, memory: Any, host: np.ndarray) -> None:
+    def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
         self.enter()
         driver().memcpy_dtoh_async(host, int(memory), self.stream)
         self.stream.synchronize()
@@ -430,9 +445,9 @@ class Cuda:
     def table(self, values: Any, dtype: Any = np.int32) -> Array:
         """A small constant array for kernels to read."""
         values = np.ascontiguousarray(values, dtype)
-        made = self.empty(values.shape, dtype)
-        made.numpy()[...] = values
-        return made
+        array = self.empty(values.shape, dtype)
+        array.numpy()[...] = values
+        return array
 
     def part(self, array: Array, start: int, shape: Sequence[int]) -> Array:
         """The elements from flat index `start` on, under another shape, without a copy."""
@@ -455,19 +470,3 @@ class Cuda:
             f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
             f"{memory:.1f} GiB, kernels compiled with {compiler}"
         )
-
-
-@functools.cache
-def cublas() -> Any:
-    """The cuBLAS library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    names = [f"libcublas.so.{version}" for version in (13, 12, 11)] + ["libcublas.so"]
-    for wheel in ("nvidia.cu13", "nvidia.cublas"):
-        spec = importlib.util.find_spec(wheel) if importlib.util.find_spec("nvidia") else None
-        for place in spec.submodule_search_locations or () if spec else ():
-            names += [str(path) for path in sorted(Path(place, "lib").glob("libcublas.so*"))]
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None

@@ -9,8 +9,11 @@ DEVICE Panel turned_panel(const Real* from, long stride, int depth, int columns,
 }
 
 // Block b owns the row part b / column_parts of `high` rows and the column part of `wide` columns.
+struct Block { int rows, columns; };  // of C, that one block computes
+
 KERNEL gemm(int n, int trans_a, int trans_b, int rows, int columns, int depth, Real alpha, const Real* a, const Real* b,
-            Real beta, Real* c, int high, int wide) {
+            Real beta, Real* c, Block size) {
+  const int high = size.rows, wide = size.columns;
   const int column_parts = (columns + wide - 1) / wide;
   BLOCK_LOOP(block, n) {
     const int i0 = block / column_parts * high, j0 = block % column_parts * wide;

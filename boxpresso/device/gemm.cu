@@ -3,7 +3,8 @@
 #include "kernel.h"
 
 // A thread has SPAN x SPAN elements of C; double's squares are smaller to fit the 48 KiB of shared memory.
-constexpr int SPAN = sizeof(Real) == 4 ? 4 : 2, SIDE = 16 * SPAN, STEP = 16, THREADS = 256, PART = SPAN * SPAN;
+constexpr int SIDE_OF_FLOATS = 64, SIDE_OF_DOUBLES = 32;
+constexpr int SIDE = sizeof(Real) == 4 ? SIDE_OF_FLOATS : SIDE_OF_DOUBLES, SPAN = SIDE / 16, STEP = 16, THREADS = 256, PART = SPAN * SPAN;
 
 // Element t of a SIDE x STEP square of op(X), k along the second axis, zero outside the matrix.
 DEVICE Real element(const Real* x, int along_k, int i, int k, int rows, int depth) {

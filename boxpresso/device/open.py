@@ -1,8 +1,4 @@
-"""Devices by name: "cpu", "cuda", "cuda:1".
-
-A device builds and launches kernels and makes arrays. The CPU's arrays are numpy's; a GPU's are `Array`s (blob.py).
-Both devices offer: build, launch, empty, table, part, synchronize, describe.
-"""
+"""Devices by name: "cpu", "cuda", "cuda:1"."""
 
 from __future__ import annotations
 
@@ -13,22 +9,16 @@ import sys
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Union
 
 import numpy as np
 
 from ..proto.errors import DeviceError
 from .cuda import Cuda, cuda_devices
-from .host import Cpu
-from .kernel import Kernels
+from .device import Device
+from .host import cpu
+from .signature import KernelFile
 
-Device = Union[Cpu, Cuda]
 _lock = threading.Lock()
-
-
-@functools.cache
-def _cpu() -> Cpu:
-    return Cpu()
 
 
 @functools.cache
@@ -45,13 +35,13 @@ def open_device(name: str | None = None, *, deterministic: bool = False) -> Devi
     """
     if name == "cpu":  # asked for often
         with _lock:
-            return _cpu()
+            return cpu()
     name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda:0" if cuda_devices() else "cpu")
     match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
     if match is None:
         raise DeviceError(f"unknown device {name!r}: it must be 'cpu', 'cuda' or 'cuda:N'")
     with _lock:
-        return _cpu() if name == "cpu" else _cuda(int(match[1] or 0), deterministic)
+        return cpu() if name == "cpu" else _cuda(int(match[1] or 0), deterministic)
 
 
 def devices() -> list[str]:
@@ -59,7 +49,7 @@ def devices() -> list[str]:
     return ["cpu", *(f"cuda:{i}" for i in range(len(cuda_devices())))]
 
 
-def build_all(device: Device, files: Iterable[Kernels], real: np.dtype) -> None:
+def build_all(device: Device, files: Iterable[KernelFile], real: np.dtype) -> None:
     """Compiles files of kernels at once, with one line of progress when anything had to be compiled."""
     wanted = [k for k in dict.fromkeys(files) if not (k.host_only and device.kind != "cpu")]
     missing = [k for k in wanted if not device.built(k, real)]

@@ -60,7 +60,7 @@ class Net:
         given = model if isinstance(model, NetParameter) else read_net(model)
         self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
-        self.device = open_device(device, deterministic=deterministic).lane()
+        self.device = open_device(device, deterministic=deterministic).with_stream()
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
         self.python_layers = tuple(python_layers)

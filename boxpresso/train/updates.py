@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..device import Blob, Kernels
 from ..proto import SolverParameter
 from ..proto.errors import ModelError, nearest
 
-kernels = Kernels("solver.cu")
+kernels = Kernels(Path(__file__).with_name("solver.cu"))
 PIECE = 1 << 14  # elements whose squares one block adds up
 
 
@@ -36,29 +37,29 @@ def _common(blob: Blob, history: list[Any], s: Step, rate: float | None = None) 
 
 
 def _sgd(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
-    kernels.sgd(*_common(blob, history, s), p.momentum)
+    kernels.on(blob.device).sgd(*_common(blob, history, s), p.momentum)
 
 
 def _nesterov(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
-    kernels.nesterov(*_common(blob, history, s), p.momentum)
+    kernels.on(blob.device).nesterov(*_common(blob, history, s), p.momentum)
 
 
 def _adagrad(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
-    kernels.adagrad(*_common(blob, history, s), p.delta)
+    kernels.on(blob.device).adagrad(*_common(blob, history, s), p.delta)
 
 
 def _rmsprop(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
-    kernels.rmsprop(*_common(blob, history, s), p.delta, p.rms_decay)
+    kernels.on(blob.device).rmsprop(*_common(blob, history, s), p.delta, p.rms_decay)
 
 
 def _adadelta(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
-    kernels.adadelta(*_common(blob, history, s), p.delta, p.momentum)
+    kernels.on(blob.device).adadelta(*_common(blob, history, s), p.delta, p.momentum)
 
 
 def _adam(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
     t = s.iteration + 1
     corrected = s.rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)
-    kernels.adam(*_common(blob, history, s, corrected), p.delta, p.momentum, p.momentum2)
+    kernels.on(blob.device).adam(*_common(blob, history, s, corrected), p.delta, p.momentum, p.momentum2)
 
 
 METHODS = {
@@ -88,5 +89,5 @@ def square_sum(blob: Blob) -> float:
     """The sum of the squares of a blob's diff, in double and in one order."""
     pieces = -(-blob.count // PIECE)
     partial = blob.device.empty((pieces,), "float64")
-    kernels.square_sums(pieces, blob.diff, partial, blob.count, PIECE)
+    kernels.on(blob.device).square_sums(pieces, blob.diff, partial, blob.count, PIECE)
     return float(sum(partial.tolist()))

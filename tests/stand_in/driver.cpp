@@ -32,7 +32,11 @@ struct CUstream_st { int device; std::deque<Job> work; };
 struct Moment { CUstream stream = nullptr; Clock::time_point at; bool recorded = false, done = false; };
 struct CUevent_st { std::shared_ptr<Moment> moment; };
 struct CUmod_st { void* library; std::map<std::string, std::unique_ptr<CUfunc_st>> functions; };
-struct CUfunc_st { std::string name, kinds; void (*run)(const char* arguments, int blocks); };
+struct CUfunc_st {
+  std::string name, kinds;
+  const size_t *places, *sizes;  // of each argument, in bytes, as the compiler lays them out
+  void (*run)(const char* arguments, int blocks);
+};
 
 namespace {
 
@@ -206,21 +210,16 @@ CUresult load(CUmodule* made, const char* image) {
   return CUDA_SUCCESS;
 }
 
-// The kind of an argument: i int, u unsigned, f float, d double, p a pointer to 4 bytes, q to 8.
+// The kind of an argument: i int, u unsigned, f float, d double, s a struct, p a pointer to 4 bytes, q to 8.
 bool pointer(char kind) { return kind == 'p' || kind == 'q'; }
-size_t width(char kind) { return pointer(kind) || kind == 'd' ? 8 : 4; }
 
 // The arguments in one block of memory, each at its own alignment, from `kernelParams` or from `extra`.
 CUresult gather(const CUfunc_st& f, void** parameters, void** extra, Bytes& made, std::vector<size_t>& places) {
-  size_t end = 0;
-  for (char kind : f.kinds) {
-    end = (end + width(kind) - 1) / width(kind) * width(kind);
-    places.push_back(end);
-    end += width(kind);
-  }
+  const size_t count = f.kinds.size(), end = f.places[count - 1] + f.sizes[count - 1];
+  places.assign(f.places, f.places + count);
   made.resize(end);
   if (parameters != nullptr) {
-    for (size_t i = 0; i < places.size(); ++i) memcpy(&made[places[i]], parameters[i], width(f.kinds[i]));
+    for (size_t i = 0; i < count; ++i) memcpy(&made[places[i]], parameters[i], f.sizes[i]);
     return CUDA_SUCCESS;
   }
   const void* buffer = nullptr;
@@ -454,8 +453,10 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* made, CUmodule module, const ch
   if (!kept) {
     auto* run = (void (*)(const char*, int))dlsym(module->library, (std::string("stand_in_run_") + name).c_str());
     auto* kinds = (const char*)dlsym(module->library, (std::string("stand_in_kinds_") + name).c_str());
+    auto* places = (const size_t*)dlsym(module->library, (std::string("stand_in_places_") + name).c_str());
+    auto* sizes = (const size_t*)dlsym(module->library, (std::string("stand_in_sizes_") + name).c_str());
     if (run == nullptr || kinds == nullptr) return fault(CUDA_ERROR_NOT_FOUND, text("the module has no kernel %s", name));
-    kept.reset(new CUfunc_st{name, kinds, run});
+    kept.reset(new CUfunc_st{name, kinds, places, sizes, run});
   }
   *made = kept.get();
   return CUDA_SUCCESS;

@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boxpresso.device import blas, cache, host
+from boxpresso.device import blas, cache, compiler, host
 from boxpresso.device import open as device
-from boxpresso.device.kernel import REALS, Kernel, Kernels, defines
+from boxpresso.device.kernel import Kernels
+from boxpresso.device.signature import HEADERS, REALS, Kernel, StructValue, defines
 from boxpresso.layers.dense import convolution_base as convolution
 
 HERE = Path(__file__).resolve().parent
@@ -43,10 +44,10 @@ SLOT = 8  # bytes of an argument
 
 def make(name: str, text: str, *flags: str) -> Path:
     """Compiles a text with words.h, or takes it from the kernel cache."""
-    path = cache.folder() / f"{name}-{cache.key(text, *flags, host.identity())}"
+    path = cache.folder() / f"{name}-{cache.key(text, *flags, compiler.identity())}"
     if not path.exists():
         made = cache.temporary(path)
-        command = [*host.compiler(), *flags, "-x", "c++", "-", "-o", str(made)]
+        command = [*compiler.compiler(), *flags, "-x", "c++", "-", "-o", str(made)]
         result = subprocess.run(command, input=text, text=True, capture_output=True)
         assert result.returncode == 0, f"{name}: {' '.join(command)}\n{result.stderr}"
         os.replace(made, path)
@@ -58,11 +59,19 @@ def library(kernels: Kernels, real: str, *flags: str) -> Path:
     text = [(HERE / "words.h").read_text(), f'#include "{kernels.path}"']
     for name, kernel in kernels.table.items():
         types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
-        passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * i})" for i, type_ in enumerate(types))
+        places = slots(kernel, real)
+        passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * at})" for type_, at in zip(types, places))
         text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
-    text.append(f"// {cache.key(cache.sources(kernels.path, host.HEADERS))}")
-    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, *defines(real), f"-I{host.HEADERS}")
+    text.append(f"// {cache.key(cache.sources(kernels.path, HEADERS))}")
+    flags = (*FLAGS, "-shared", "-Wl,-Bsymbolic", *flags, *kernels.options, *defines(real), f"-I{HEADERS}")
     return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
+
+
+def slots(kernel: Kernel, real: str) -> list[int]:
+    """The slot in which each argument begins; a struct takes as many as it needs."""
+    dtype = next(d for d, name in REALS.items() if name == real)
+    widths = [-(-p.dtype(dtype).itemsize // SLOT) if p.struct else 1 for p in kernel.parameters]
+    return [sum(widths[:i]) for i in range(len(widths))]
 
 
 def runner(name: str, *flags: str) -> Path:
@@ -147,9 +156,13 @@ class Threaded(host.Cpu):
         numbers = [a for p, a in zip(kernel.parameters, args) if not p.pointer and p.kind in ("int", "unsigned")]
         if not all(isinstance(a, (int, np.integer)) for a in numbers) or numbers[0] < 1:
             return False
+        structs = [a for p, a in zip(kernel.parameters, args) if p.struct]
+        if not all(isinstance(a, StructValue) for a in structs):
+            return False
         nulls = [a is None for a in args]
         shared = [next(k for k, b in enumerate(arrays) if a is b or np.may_share_memory(a, b)) for a in arrays]
-        kind = kernel, real, *map(tuple, (map(int, numbers), nulls, [a.size for a in arrays], shared))
+        whole = [n for a in structs for n in a.numbers() if isinstance(n, int)]
+        kind = kernel, real, *map(tuple, (map(int, numbers), whole, nulls, [a.size for a in arrays], shared))
         self.kinds[kind] += 1
         return self.kinds[kind] <= self.each
 
@@ -193,19 +206,24 @@ class Threaded(host.Cpu):
 
 def pack(kernel: Kernel, real: str, values: Sequence[Any]) -> bytes:
     """Arguments in slots of eight bytes; pointers are numbers here."""
-    made = b""
+    packed, dtype = b"", next(d for d, name in REALS.items() if name == real)
     for parameter, value in zip(kernel.parameters, values):
         if parameter.pointer:
-            made += struct.pack("=q", value or 0)
+            packed += struct.pack("=q", value or 0)
+        elif parameter.struct:
+            memory = value.memory(parameter.dtype(dtype))[1].tobytes()
+            packed += memory + bytes(-len(memory) % SLOT)
         else:
-            made += struct.pack("=" + SCALARS[real if parameter.kind == "Real" else parameter.kind], value)
-    return made
+            packed += struct.pack("=" + SCALARS[real if parameter.kind == "Real" else parameter.kind], value)
+    return packed
 
 
 def record(kernel: Kernel, real: str, args: Sequence[Any], memory: Memory, grids: Iterable[tuple[int, int]]) -> bytes:
     """A launch as threads.cpp reads it, once for each (blocks, threads)."""
     numbers = [0 if i in memory.places else a for i, a in enumerate(args)]
-    packed = struct.unpack(f"={len(args)}q", pack(kernel, real, numbers))
+    raw = pack(kernel, real, numbers)
+    packed = struct.unpack(f"={len(raw) // SLOT}q", raw)
+    places = {at: memory.places[i] for i, at in enumerate(slots(kernel, real)) if i in memory.places}
     made = []
     for blocks, threads in grids:
         path = str(library(kernel.file, real, *SANITIZE, *([ALONE] if threads == 1 else [])))
@@ -213,8 +231,8 @@ def record(kernel: Kernel, real: str, args: Sequence[Any], memory: Memory, grids
             made.append(struct.pack("=q", len(text)) + text.encode())
         made.append(struct.pack("=3q", blocks, threads, len(memory.before)))
         made += [struct.pack("=q", len(b)) + b for b in memory.before]
-        made.append(struct.pack("=q", len(args)))
-        made += [struct.pack("=2q", *memory.places.get(i, (-1, packed[i]))) for i in range(len(args))]
+        made.append(struct.pack("=q", len(packed)))
+        made += [struct.pack("=2q", *places.get(i, (-1, value))) for i, value in enumerate(packed)]
     return b"".join(made)
 
 
@@ -249,17 +267,17 @@ def can_sanitize() -> bool:
 def threaded(**options: Any) -> Iterator[Threaded]:
     """While it lasts, "cpu" is a Threaded, and products and convolutions take the kernels of the GPU."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host, "FLAGS", (*("-O1" if f == "-O3" else f for f in host.FLAGS), EXACT))
+        patch.setattr(compiler, "FLAGS", (*("-O1" if f == "-O3" else f for f in compiler.FLAGS), EXACT))
         made = Threaded(**options)
-        patch.setattr(device, "_cpu", lambda: made)
-        patch.setattr(blas, "on_host", lambda workers, *product: blas.tiled(*product))
+        patch.setattr(device, "cpu", lambda: made)
+        patch.setattr(blas, "on_host", lambda kernels, workers, *product: blas.tiled(kernels.device, *product))
         patch.setattr(convolution, "HostConvolution", convolution.ColumnConvolution)
         yield made
 
 
 def files() -> list[Kernels]:
     """Every file of kernels that a GPU may run."""
-    return [Kernels(str(path)) for path in sorted(PACKAGE.rglob("*.cu"))]
+    return [Kernels(path) for path in sorted(PACKAGE.rglob("*.cu"))]
 
 
 def all_kernels() -> set[tuple[str, str]]:

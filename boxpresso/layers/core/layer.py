@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Union, cast
 
 import numpy as np
 
-from ...device.blob import Blob
-from ...device.kernel import Kernels
+from ...device import Blob, Device, Kernels
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
 
@@ -72,9 +71,15 @@ class Layer:
                 )
             REGISTRY[name.lower()] = cls
 
-    def __init__(self, param: Any, *, device: Any, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> None:
+    def __init__(
+        self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0
+    ) -> None:
         """param: the LayerParameter. phase: "TRAIN" or "TEST". seed: for fillers and whatever else is random."""
         self.param, self.device, self.dtype, self.phase = param, device, np.dtype(dtype), phase
+        for base in type(self).__mro__:
+            for name, value in vars(base).items():
+                if isinstance(value, Kernels) and name not in vars(self):
+                    setattr(self, name, value.on(device))
         self.name: str = param.name
         self.rng = np.random.default_rng(seed)
         self.blobs: list[Blob] = []
@@ -178,7 +183,7 @@ def layer_class(type: str, name: str) -> type[Layer]:
     return known
 
 
-def make_layer(param: Any, *, device: Any, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:
+def make_layer(param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:
     """The layer that a LayerParameter describes."""
     return layer_class(param.type, param.name)(param, device=device, dtype=dtype, phase=phase, seed=seed)
 

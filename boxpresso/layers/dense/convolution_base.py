@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...device.blob import Blob
 from ...device.kernel import Kernels
 from ..core.layer import Layer
 
-DEVICE, HOST = Kernels("convolution.cu"), Kernels("convolution.cpp")
+DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
 Axes = Sequence[int]
 local = threading.local()
@@ -92,36 +93,41 @@ class HostConvolution:
         """map = weights * image + bias (None: no bias), and its ReLU where asked."""
         s = self.sizes
         if s.depthwise:
-            HOST.depthwise_correlate(s.images * s.channels, image, weights, bias, map, self.geometry, relu)
+            HOST.on(self.device).depthwise_correlate(
+                s.images * s.channels, image, weights, bias, map, self.geometry, relu
+            )
             return
         if s.winograd and image.dtype == np.float32:
             points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
-            HOST.winograd_weights(s.maps, weights, points, s.inner)
+            HOST.on(self.device).winograd_weights(s.maps, weights, points, s.inner)
             across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
             rows = max(1, round(96 / across))  # enough tiles for two panels
             blocks = s.images * s.group * -(-down // rows)
-            HOST.winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
+            HOST.on(self.device).winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
             return
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
-        HOST.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
+        HOST.on(self.device).correlate(
+            s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide
+        )
 
     def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
         """The adjoint in the image: image = weights^T * map + bias of the channel."""
         s = self.sizes
         if s.depthwise:
-            HOST.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
+            HOST.on(self.device).depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
         else:
             blocks = s.images * s.group * -(-s.inner // self.each)
-            HOST.spread(blocks, map, weights, bias, image, self.geometry, self.each)
+            HOST.on(self.device).spread(blocks, map, weights, bias, image, self.geometry, self.each)
 
     def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
         """The adjoint in the weights: weights_diff += map * image^T."""
         s = self.sizes
         if s.depthwise:
-            HOST.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
+            HOST.on(self.device).depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
             return
-        cuts = -(-s.filters // blas.CUT)
-        room = cuts * blas.CUT * s.places
+        cut = HOST.constants["CUT"]
+        cuts = -(-s.filters // cut)
+        room = cuts * cut * s.places
         each = max(1, min(-(-144 // s.taps), -(-s.channels // (4 * self.device.workers))))
         step = max(1, PACKED // (s.group * room))  # images at once; it orders the sums, so only sizes decide it
         for first in range(0, s.images, step):
@@ -129,9 +135,9 @@ class HostConvolution:
             x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
             y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
             packed = scratch(self.device, count * s.group * room, image.dtype)
-            HOST.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
+            HOST.on(self.device).pack_map(count * s.group * cuts, y, packed, self.geometry, room)
             blocks = s.group * -(-s.inner // each)
-            HOST.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
+            HOST.on(self.device).weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
 
 
 class ColumnConvolution:
@@ -153,15 +159,15 @@ class ColumnConvolution:
             return image
         columns = scratch(self.device, self.sizes.channels * self.sizes.taps * self.sizes.places, image.dtype)
         if self.axes == 2:
-            DEVICE.im2col_2(columns.size, image, columns, *self.plane, self.window)
+            DEVICE.on(self.device).im2col_2(columns.size, image, columns, *self.plane, self.window)
         else:
-            DEVICE.im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
+            DEVICE.on(self.device).im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
         return columns
 
     def correlate(self, image: Any, weights: Any, bias: Any, map: Any, relu: bool) -> None:
         s = self.sizes
         if s.depthwise:
-            DEVICE.depthwise_correlate(
+            DEVICE.on(self.device).depthwise_correlate(
                 map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.window
             )
         else:
@@ -169,15 +175,15 @@ class ColumnConvolution:
             for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
                 columns = self.parts(self.im2col(source), s.depth, s.places)
                 for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
-                    blas.gemm(False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
+                    blas.gemm(self.device, False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
         if bias is not None or relu:
             has, values = bias is not None, weights if bias is None else bias
-            DEVICE.add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
+            DEVICE.on(self.device).add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
 
     def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
         s = self.sizes
         if s.depthwise:
-            DEVICE.depthwise_spread(
+            DEVICE.on(self.device).depthwise_spread(
                 image.size, map, weights, image, s.maps, s.filters, *self.plane, self.axes, self.window
             )
         else:
@@ -185,7 +191,7 @@ class ColumnConvolution:
             for source, target in zip(self.parts(map, s.maps, s.places), self.parts(image, s.channels, s.pixels)):
                 self.spread_one(source, filters, target)
         if bias is not None:
-            DEVICE.add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
+            DEVICE.on(self.device).add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
 
     def spread_one(self, source: Any, filters: list[Any], target: Any) -> None:
         s = self.sizes
@@ -194,25 +200,25 @@ class ColumnConvolution:
             columns = scratch(self.device, s.channels * s.taps * s.places, target.dtype)
         parts = zip(filters, self.parts(source, s.filters, s.places), self.parts(columns, s.depth, s.places))
         for w, y, x in parts:
-            blas.gemm(True, False, s.depth, s.places, s.filters, 1, w, y, 0, x)
+            blas.gemm(self.device, True, False, s.depth, s.places, s.filters, 1, w, y, 0, x)
         if s.identity:
             return
         if self.axes == 2:
-            DEVICE.col2im_2(target.size, columns, target, *self.plane, self.window)
+            DEVICE.on(self.device).col2im_2(target.size, columns, target, *self.plane, self.window)
         else:
-            DEVICE.col2im(target.size, columns, target, *self.plane, self.axes, self.window)
+            DEVICE.on(self.device).col2im(target.size, columns, target, *self.plane, self.axes, self.window)
 
     def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
         s = self.sizes
         if s.depthwise:
             sizes = s.images, s.maps, s.filters, *self.plane, self.axes
-            DEVICE.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
+            DEVICE.on(self.device).depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
             return
         filters = self.parts(weights_diff, s.filters, s.depth)
         for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
             columns = self.parts(self.im2col(source), s.depth, s.places)
             for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
-                blas.gemm(False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
+                blas.gemm(self.device, False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
 
 
 class WindowLayer(Layer):
@@ -308,7 +314,7 @@ class WindowLayer(Layer):
         if self.bias_term and self.param_propagate_down[1] and top.count:
             places = prod(top.shape[self.channel_axis + 1 :])
             images = prod(top.shape[: self.channel_axis])
-            DEVICE.bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
+            DEVICE.on(self.device).bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
 
 
 class ConvolutionLayer(WindowLayer):

@@ -104,10 +104,10 @@ class DeformableLayer(WindowLayer):
         for image, offset, mask, target, *_ in self.images(bottom, top[0]):
             self.columns(image, offset, mask, columns)
             for w, x, y in self.groups_of(self.blobs[0].data, columns, target):
-                blas.gemm(False, False, filters, self.places, depth, 1, w, x, 0, y)
+                blas.gemm(self.device, False, False, filters, self.places, depth, 1, w, x, 0, y)
         if self.bias_term:
             planes = bottom[0].shape[0] * self.outputs
-            DEVICE.add_bias(planes, top[0].data, self.bias, True, self.outputs, self.places, False)
+            DEVICE.on(self.device).add_bias(planes, top[0].data, self.bias, True, self.outputs, self.places, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
@@ -120,11 +120,11 @@ class DeformableLayer(WindowLayer):
             self.columns(image, offset, mask, columns)
             if self.param_propagate_down[0]:
                 for w, x, y in self.groups_of(weights.diff, columns, given):
-                    blas.gemm(False, True, filters, depth, self.places, 1, y, x, 1, w)
+                    blas.gemm(self.device, False, True, filters, depth, self.places, 1, y, x, 1, w)
             if not any(propagate_down):
                 continue
             for w, x, y in self.groups_of(weights.data, columns, given):
-                blas.gemm(True, False, depth, self.places, filters, 1, w, y, 0, x)
+                blas.gemm(self.device, True, False, depth, self.places, filters, 1, w, y, 0, x)
             if diffs[0] is not None:
                 self.spread.deformable_spread(self.channels, columns, self.at, self.fractions, mask, diffs[0], *sizes)
             if any(propagate_down[1:]):

@@ -46,8 +46,8 @@ class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
         top[0].reshape(*shape[:axis], shape[axis] * sizes.taps, *places)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        KERNELS.im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
+        KERNELS.on(self.device).im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            KERNELS.col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)
+            KERNELS.on(self.device).col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)

@@ -49,8 +49,7 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.bias_term:
             self.kernels.bias_forward(self.rows, self.blobs[1].data, top[0].data, self.outputs)
-        blas.gemm(
-            False, not self.transpose, self.rows, self.outputs, self.depth,
+        blas.gemm(self.device, False, not self.transpose, self.rows, self.outputs, self.depth,
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
 
@@ -58,13 +57,36 @@ class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
         diff, weights = top[0].diff, self.blobs[0]
         if self.param_propagate_down[0]:
             if self.transpose:
-                blas.gemm(True, False, self.depth, self.outputs, self.rows, 1, bottom[0].data, diff, 1, weights.diff)
+                blas.gemm(
+                    self.device,
+                    True,
+                    False,
+                    self.depth,
+                    self.outputs,
+                    self.rows,
+                    1,
+                    bottom[0].data,
+                    diff,
+                    1,
+                    weights.diff,
+                )
             else:
-                blas.gemm(True, False, self.outputs, self.depth, self.rows, 1, diff, bottom[0].data, 1, weights.diff)
+                blas.gemm(
+                    self.device,
+                    True,
+                    False,
+                    self.outputs,
+                    self.depth,
+                    self.rows,
+                    1,
+                    diff,
+                    bottom[0].data,
+                    1,
+                    weights.diff,
+                )
         if self.bias_term and self.param_propagate_down[1]:
-            blas.gemm(False, False, 1, self.outputs, self.rows, 1, self.ones, diff, 1, self.blobs[1].diff)
+            blas.gemm(self.device, False, False, 1, self.outputs, self.rows, 1, self.ones, diff, 1, self.blobs[1].diff)
         if propagate_down[0]:
-            blas.gemm(
-                False, self.transpose, self.rows, self.depth, self.outputs,
+            blas.gemm(self.device, False, self.transpose, self.rows, self.depth, self.outputs,
                 1, diff, weights.data, 0, bottom[0].diff,
             )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
 
 SPAN = 512  # columns that a block of narrow windows keeps, as in pooling.cu
@@ -89,7 +89,7 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
         self.wide = self.kernel[1] > WIDE or out == [1, 1]
         self.per_chunk = min(out[1], max(1, (SPAN - self.kernel[1]) // self.stride[1] + 1))
         self.chunks = -(-out[1] // self.per_chunk)
-        self.mask = None
+        self.mask: AnyArray | None = None
 
     def windows(self, size: int, kernel: int, stride: int, pad: int) -> int:
         """How many windows an axis has."""

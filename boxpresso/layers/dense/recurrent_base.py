@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...device.blob import Blob
 from ...device.kernel import Kernels
 from ..core.layer import Layer
 
-KERNELS = Kernels("recurrent.cu")
+KERNELS = Kernels(Path(__file__).with_name("recurrent.cu"))
 FORKS = ("default_initial", "continue_recur", "tf_rnn", "linear_before_reset", "activations", "sparse_mode")
 
 
@@ -123,14 +124,20 @@ class Recurrent(Layer):
         static = None
         if self.static:
             static, inputs = self.device.empty((self.sequences, wide), self.dtype), self.blobs[2].shape[1]
-            blas.gemm(False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static)
-        KERNELS.begin(self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences)
-        blas.gemm(False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre)
+            blas.gemm(
+                self.device, False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static
+            )
+        KERNELS.on(self.device).begin(
+            self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences
+        )
+        blas.gemm(
+            self.device, False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre
+        )
         hidden = self.blobs[self.hidden_index].data
         for t in range(self.steps):
             kept, pre, going_on = self.at(self.kept, t), self.at(self.pre, t), self.at_cont(cont, t)
-            KERNELS.keep(kept.size, self.at(self.series[0], t), going_on, kept, self.size)
-            blas.gemm(False, True, self.sequences, wide, self.size, 1, kept, hidden, 1, pre)
+            KERNELS.on(self.device).keep(kept.size, self.at(self.series[0], t), going_on, kept, self.size)
+            blas.gemm(self.device, False, True, self.sequences, wide, self.size, 1, kept, hidden, 1, pre)
             self.step(t, pre, going_on)
         for i, (series, last) in enumerate(zip(self.series, self.last)):
             end = self.device.part(series, self.rows * self.size, last.shape)
@@ -156,8 +163,8 @@ class Recurrent(Layer):
         for t in reversed(range(self.steps)):
             now, going_on = self.at(pre_diff, t), self.at_cont(cont, t)
             self.step_backward(t, self.at(self.pre, t), going_on, self.at(diffs, t), carried, now)
-            blas.gemm(False, False, self.sequences, self.size, wide, 1, now, hidden.data, 0, carried[0])
-            KERNELS.keep(carried[0].size, carried[0], going_on, carried[0], self.size)
+            blas.gemm(self.device, False, False, self.sequences, self.size, wide, 1, now, hidden.data, 0, carried[0])
+            KERNELS.on(self.device).keep(carried[0].size, carried[0], going_on, carried[0], self.size)
         for i in range(self.exposed):
             blob, down = list(zip(bottom, propagate_down))[len(bottom) - self.exposed + i]
             if down:
@@ -174,7 +181,7 @@ class Recurrent(Layer):
             self.from_weights(0, pre_diff, bottom[0].diff, self.rows)
         if self.static and (propagate_down[2] or self.param_propagate_down[2]):
             together = self.device.empty((self.sequences, pre_diff.shape[-1]), self.dtype)
-            KERNELS.over_time(together.size, pre_diff, together, self.steps)
+            KERNELS.on(self.device).over_time(together.size, pre_diff, together, self.steps)
             if self.sequences:
                 self.weight_diff(2, together, bottom[2].data, self.sequences)
             if propagate_down[2]:
@@ -185,18 +192,18 @@ class Recurrent(Layer):
         if self.param_propagate_down[index]:
             weights = self.blobs[index]
             wide, inputs = weights.shape
-            blas.gemm(True, False, wide, inputs, rows, 1, diff, x, 1, weights.diff)
+            blas.gemm(self.device, True, False, wide, inputs, rows, 1, diff, x, 1, weights.diff)
 
     def bias_diff(self, index: int, diff: Any) -> None:
         """Adds the sum of diff's rows to the gradient of parameter `index`."""
         if self.param_propagate_down[index]:
             bias = self.blobs[index]
-            blas.gemm(False, False, 1, bias.count, self.rows, 1, self.ones, diff, 1, bias.diff)
+            blas.gemm(self.device, False, False, 1, bias.count, self.rows, 1, self.ones, diff, 1, bias.diff)
 
     def from_weights(self, index: int, diff: Any, bottom_diff: Any, rows: int) -> None:
         """bottom_diff = diff W, W being parameter `index`."""
         wide, inputs = self.blobs[index].shape
-        blas.gemm(False, False, rows, inputs, wide, 1, diff, self.blobs[index].data, 0, bottom_diff)
+        blas.gemm(self.device, False, False, rows, inputs, wide, 1, diff, self.blobs[index].data, 0, bottom_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return index != 1

@@ -39,8 +39,10 @@ class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
 
     def outputs(self, top: Blob) -> None:
         weights, bias = (self.blobs[self.out_index + i].data for i in (0, 1))
-        KERNELS.begin(self.rows, bias, None, self.made, self.size, self.sequences)
-        blas.gemm(False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.made)
+        KERNELS.on(self.device).begin(self.rows, bias, None, self.made, self.size, self.sequences)
+        blas.gemm(
+            self.device, False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.made
+        )
         self.kernels.rnn_forward(top.count, self.made, self.made)
         top.data[...] = self.made
 

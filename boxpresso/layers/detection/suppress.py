@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
-from ...device.kernel import Kernels
+from ...device import Device, Kernels
 
-kernels = Kernels("suppress.cu")
+kernels = Kernels(Path(__file__).with_name("suppress.cu"))
 
 
 def suppress_boxes(
-    device: Any,
+    device: Device,
     boxes: np.ndarray,
     threshold: float,
     limit: int = -1,
@@ -37,22 +37,24 @@ def suppress_boxes(
     kept = device.empty((count,), np.int32)
     on_device, limit = device.table(boxes, real), count if limit < 0 else limit
     if columns == 5:
-        kernels.suppress_rotated(len(starts) - 1, on_device, device.table(starts), kept, limit, threshold)
+        kernels.on(device).suppress_rotated(len(starts) - 1, on_device, device.table(starts), kept, limit, threshold)
     else:
         least = real.type(threshold)  # the threshold is a double: the first Real that is not below it, or is above it
         if float(least) < threshold or (strict and float(least) == threshold):
             least = np.nextafter(least, real.type(np.inf))
         room = device.empty((5 * count,), real)
-        kernels.suppress_pixels(
+        kernels.on(device).suppress_pixels(
             len(starts) - 1, on_device, device.table(starts), room, kept, limit, int(pixels), float(least)
         )
     chosen = np.asarray(kept)
     return chosen[chosen >= 0].astype(np.intp)
 
 
-def overlaps_of_rotated(device: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def overlaps_of_rotated(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Intersection over union (A, B) of rotated boxes a (A, 5) and b (B, 5), angles in radians; in a's dtype."""
     real = a.dtype if a.dtype == np.float64 else np.dtype(np.float32)
     overlap = device.empty((len(a), len(b)), real)
-    kernels.rotated_overlaps(len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b)))
+    kernels.on(device).rotated_overlaps(
+        len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b))
+    )
     return np.asarray(overlap)

@@ -72,7 +72,7 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         _, channels, inner = self.sizes
         if self.scores and bottom[0].count:
-            softmax.forward(bottom[0].data, self.probability.data, *self.sizes)
+            softmax.forward(self.device, bottom[0].data, self.probability.data, *self.sizes)
         probability, label, table = self.operands(bottom)
         self.kernels.gains(
             self.sum.blocks, probability, label, table, self.sum.partial, bottom[1].count, channels, inner,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,7 @@ import numpy as np
 from ...device.kernel import Kernels
 from ..core.layer import Layer
 
-KERNELS = Kernels("loss.cu")
-PIECE = 1024  # items that one block sums, as in loss.h
+KERNELS = Kernels(Path(__file__).with_name("loss.cu"))
 FORKS = ("label_smoothing", "weight_by_label_freqs", "class_weighting")
 
 
@@ -42,12 +42,12 @@ class Sum:
     kernels = KERNELS
 
     def __init__(self, layer: Layer, items: int) -> None:
-        self.layer, self.blocks = layer, -(-items // PIECE)
+        self.layer, self.blocks = layer, -(-items // KERNELS.constants["PIECE"])
         self.partial = layer.device.empty((3 * max(1, self.blocks),), np.float64)
         self.result = layer.device.empty((2,), layer.dtype)  # after join: the divisor, and how many labels are wrong
 
     def join(self, top: Any, divisor: float) -> None:
-        KERNELS.join(1, self.partial, top, self.result, self.blocks, divisor)
+        KERNELS.on(self.layer.device).join(1, self.partial, top, self.result, self.blocks, divisor)
 
     def check_labels(self, label: Any, channels: int, ignored: int | None = None) -> None:
         """Raises LayerError naming the first label that is none of the channels, if join has found one."""

@@ -65,7 +65,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
-            softmax.forward(bottom[0].data, probability, *self.shape)
+            softmax.forward(self.device, bottom[0].data, probability, *self.shape)
         self.kernels.label_losses(
             self.blocks, probability, label, self.partial, outer * inner, channels, inner, *self.ignored
         )

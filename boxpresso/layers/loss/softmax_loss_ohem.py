@@ -57,7 +57,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
-            softmax.forward(bottom[0].data, probability, *self.shape)
+            softmax.forward(self.device, bottom[0].data, probability, *self.shape)
         self.kernels.region_losses(outer * inner, probability, label, self.each, channels, inner, *self.ignored)
         self.kernels.region_total(
             1, self.each, label, top[0].data, self.result, outer * inner, channels, *self.ignored, self.divisor

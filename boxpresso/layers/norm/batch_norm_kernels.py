@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ...device.kernel import Kernels
 
-kernels = Kernels("batch_norm.cu")
+kernels = Kernels(Path(__file__).with_name("batch_norm.cu"))

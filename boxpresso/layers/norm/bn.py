@@ -89,7 +89,7 @@ class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
             return
         x, mean, inverse = bottom[0].data, self.mean, self.inverse
         if not self.running:
-            p, averages = self.param.bn_param, [blob.data for blob in self.blobs[2:]] or [None, None]
+            p, averages = self.param.bn_param, [blob.data for blob in self.blobs[2:]] or (None, None)
             tops = [blob.data for blob in top[1:]] + [None] * (3 - len(top))
             self.kernels.batch_sums(self.planes, x, self.partial, self.channels, self.size)
             self.kernels.batch_moments(

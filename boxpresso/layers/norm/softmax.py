@@ -28,8 +28,8 @@ class Softmax(Layer, type="Softmax", bottoms=1, tops=1, in_place=True):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if bottom[0].count:
-            softmax.forward(bottom[0].data, top[0].data, *self.shape)
+            softmax.forward(self.device, bottom[0].data, top[0].data, *self.shape)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0] and bottom[0].count:
-            softmax.backward(top[0].data, top[0].diff, bottom[0].diff, *self.shape)
+            softmax.backward(self.device, top[0].data, top[0].diff, bottom[0].diff, *self.shape)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...device.kernel import Kernels
 
-KERNELS = Kernels("regions.cu")
+KERNELS = Kernels(Path(__file__).with_name("regions.cu"))
 MOST = 2**20  # samples of a bin: more is no region but an error
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
@@ -65,5 +66,5 @@ def widened(layer: Any, array: Any, real: np.dtype) -> Any:
     if array.dtype == real:
         return array
     made = layer.device.empty(array.shape, real)
-    KERNELS.widen(array.size, array, made)
+    KERNELS.on(layer.device).widen(array.size, array, made)
     return made

@@ -202,7 +202,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             *self.pooled, self.scale, self.ratio, self.aligned,
         )  # fmt: skip
         for place, blob in zip(places, top[1:]):
-            KERNELS.narrow(blob.count, place, blob.data)
+            KERNELS.on(self.device).narrow(blob.count, place, blob.data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = widened(self, bottom[1].data, self.real)
@@ -241,7 +241,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
                 *self.rooms,
             )  # fmt: skip
         if sums is not diff:
-            KERNELS.narrow(diff.size, sums, diff)
+            KERNELS.on(self.device).narrow(diff.size, sums, diff)
 
     def backward_regions(self, top_diff, features, rows, diff) -> None:
         parts = -(-self.channels // PART)

@@ -102,7 +102,7 @@ class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
             group, bands, self.regions, self.channels, *self.size, *self.pooled, self.last,
         )  # fmt: skip
         if sums is not diff:
-            KERNELS.narrow(diff.size, sums, diff)
+            KERNELS.on(self.device).narrow(diff.size, sums, diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 from typing import Any
 
-from ...device.kernel import Kernel, Kernels
+from ...device import AnyArray, Device, Kernels
+from ...device.kernel import Kernel
 
-kernels = Kernels("strided.cu")
+kernels = Kernels(Path(__file__).with_name("strided.cu"))
 PIECE = 4096  # elements that one block copies where they are contiguous
 TILE = {
     "cpu": (512, 16),
@@ -18,11 +20,11 @@ PAST = 2**24  # bytes of a result that no cache is left with
 
 
 def copy(
-    device: Any,
+    device: Device,
     shape: Sequence[int],
-    source: Any,
+    source: AnyArray,
     source_steps: Sequence[int],
-    target: Any,
+    target: AnyArray,
     target_steps: Sequence[int],
     source_at: int = 0,
     target_at: int = 0,
@@ -43,7 +45,8 @@ def copy(
         if key not in device.memo:
             device.memo[key] = _plan(device, *key[1:])
         kernel, blocks, plan = device.memo[key]
-        kernel(blocks, source, target, source_at, target_at, *plan)
+        args = (blocks, source, target, source_at, target_at, *plan)
+        device.launch(kernel, kernel.real(args), args)
 
 
 Axis = tuple[int, int, int]  # size, step in the source, step in the target
@@ -61,7 +64,7 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def _plan(
-    device: Any, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
+    device: Device, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
 ) -> tuple[Kernel, int, tuple[Any, ...]]:
     """Which kernel copies that shape, on how many blocks, and its arguments after the two starts."""
     axes = merged(list(zip(shape, source_steps, target_steps, strict=True)))

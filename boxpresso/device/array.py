@@ -1,0 +1,195 @@
+"""The arrays of blobs, which live on the Net's device.
+
+`Buffer` is bytes on the host, on a GPU or both, and knows which copy is fresh. `Array` is a GPU Buffer under a shape and
+a dtype that behaves as a numpy array does. On the CPU an array is a numpy array and nothing is ever copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Union, cast
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from .device import Device, GpuDevice
+
+# Methods of numpy's array that change nothing and give no view.
+READERS = {
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
+    "nonzero", "prod", "round", "std", "sum", "tobytes", "tolist", "var",
+}  # fmt: skip
+
+
+class Buffer:
+    """Memory for `count` elements. It grows when asked for more; all that share it see it grow.
+
+    It shrinks only on a GPU whose memory has run out, so that a Net that was given too large an input can run a smaller.
+    """
+
+    def __init__(self, device: Device, dtype: Any) -> None:
+        self.device = device
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.count = 0
+        self.version = 0  # counts the allocations, so that views made of an older one are not used again
+        self.host: np.ndarray[Any, Any] | None = None
+        self.memory: Any = None  # the GPU's allocation
+        self.host_fresh = self.device_fresh = False
+
+    @classmethod
+    def over(
+        cls, device: Device, dtype: Any, count: int, *, host: np.ndarray[Any, Any] | None = None, memory: Any = None
+    ) -> Buffer:
+        """A Buffer over memory that it did not allocate: `count` elements of a flat numpy array, or at the GPU's address
+        int(memory). What is given is kept alive."""
+        buffer = cls(device, dtype)
+        buffer.count, buffer.host, buffer.memory = count, host, memory
+        buffer.host_fresh, buffer.device_fresh = host is not None, memory is not None
+        return buffer
+
+    @property
+    def gpu(self) -> GpuDevice:
+        """The device, which is a GPU."""
+        return cast(GpuDevice, self.device)
+
+    def grow(self, count: int) -> None:
+        """At least `count` elements; new memory is zero and what the old held is gone, as in Caffe."""
+        if count > self.count:
+            self.host = self.memory = None
+            self.host_fresh = self.device_fresh = False
+            self.count = count
+            self.version += 1
+        elif count < self.count and self.device.kind != "cpu" and self.gpu.short_of_memory:
+            if self.host_fresh or self.device_fresh:
+                self.host = self.on_host(False)[:count]
+            self.memory, self.device_fresh = None, False
+            self.count = count
+            self.version += 1
+
+    def on_host(self, write: bool, keep: bool = True) -> np.ndarray[Any, Any]:
+        """The elements as a flat numpy array, copied from the GPU if that copy is the fresh one.
+
+        write: they will be changed; keep=False: all of them, so what they were does not matter.
+        """
+        if self.host is None:
+            self.host = self.gpu.host_memory(self.count, self.dtype)
+        if keep and self.device_fresh and not self.host_fresh:
+            self.gpu.to_host(self.memory, self.host)
+        self.host_fresh = True
+        if write:
+            self.device_fresh = False
+        return self.host
+
+    def on_device(self, write: bool) -> int:
+        """The GPU address of the elements, copied from the host if that copy is the fresh one."""
+        if self.memory is None:
+            self.memory = self.gpu.allocate(max(self.count, 1) * self.dtype.itemsize)
+            self.device_fresh = False
+        if not self.device_fresh:
+            if self.host_fresh:
+                self.gpu.to_device(cast(Any, self.host), self.memory)
+            else:
+                self.gpu.clear(self.memory, self.count * self.dtype.itemsize)
+        self.device_fresh = True
+        if write:
+            self.host_fresh = False
+        return int(self.memory)
+
+
+class Array(NDArrayOperatorsMixin):
+    """A Buffer on a GPU under a shape: kernels take it as it is, and to Python it is a numpy array.
+
+    Reading copies from the GPU when the GPU's copy is the fresh one; a view that `a[...]` or a method gives may be
+    written to, so the next kernel copies back. `numpy.asarray(a)` is read-only and does not.
+    """
+
+    def __init__(self, buffer: Buffer, shape: Sequence[int], start: int = 0) -> None:
+        self.buffer, self.shape, self.start = buffer, tuple(shape), start
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.buffer.dtype
+
+    @property
+    def device(self) -> GpuDevice:
+        return self.buffer.gpu
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def address(self, write: bool) -> int:
+        """Where a kernel finds the first element."""
+        return self.buffer.on_device(write) + self.start * self.dtype.itemsize
+
+    def numpy(self, write: bool = True, keep: bool = True) -> np.ndarray[Any, Any]:
+        """The host's copy, made fresh; `write` tells that it may be changed, keep=False that every element will be."""
+        keep = keep or self.size < self.buffer.count
+        flat = self.buffer.on_host(write, keep)[self.start : self.start + self.size].reshape(self.shape)
+        if not write:
+            flat.flags.writeable = False
+        return flat
+
+    def fill(self, value: float) -> None:
+        self.device.fill(self, value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy(write=False)
+        return np.array(array, dtype) if copy or (dtype is not None and dtype != array.dtype) else array
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        inputs = tuple(np.asarray(x) if isinstance(x, Array) else x for x in inputs)
+        if out is not None:
+            options["out"] = tuple(x.numpy() if isinstance(x, Array) else x for x in out)
+        result = getattr(ufunc, method)(*inputs, **options)
+        return self if out is not None and out[0] is self else result
+
+    def __getitem__(self, at: Any) -> Any:
+        part = self.numpy(write=False)[at]
+        view = isinstance(part, np.ndarray) and part.base is not None
+        return self.numpy()[at] if view else part  # a number or a copy cannot be written through
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        if (
+            at is Ellipsis
+            and isinstance(value, Array)
+            and value.device is self.device
+            and (value.shape, value.dtype) == (self.shape, self.dtype)
+        ):
+            self.device.copy(value.address(False), self.address(True), self.nbytes)
+            return
+        value, whole = np.asarray(value), at is Ellipsis
+        if whole:
+            np.broadcast_to(value, self.shape)  # raises before what is there is given up
+        self.numpy(keep=not whole)[at] = value
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __float__(self) -> float:
+        return float(self.numpy(write=False))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.numpy(write=name not in READERS), name)
+
+    def __repr__(self) -> str:
+        return f"Array({self.numpy(write=False)!r}, device={self.device.name!r})"
+
+
+AnyArray = Union[np.ndarray[Any, np.dtype[Any]], Array]  # the array of a blob: numpy's on the CPU, an Array on a GPU
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """How many elements lie between neighbours along each axis: Permute's old_steps and new_steps."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]

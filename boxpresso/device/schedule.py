@@ -1,0 +1,43 @@
+"""How many workers a launch on the CPU gets: one, or all, whichever was faster for launches of about its size."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+
+WAKE = 50_000  # nanoseconds until a sleeping worker is at work, about
+BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
+# At each launch by one worker the time that all took is remembered as this much less: the machine may have been busy then.
+FADE = 0.95
+
+
+class Schedule:
+    """Remembers how long launches took, by one worker and by all, for each kernel and order of magnitude of its size.
+
+    To wake sleeping workers takes longer than small work does. Results do not depend on the number of workers.
+    """
+
+    def __init__(self) -> None:
+        self.always_all = False  # whether all work at anything, however small
+        self.took: dict[Hashable, tuple[float, float]] = {}  # nanoseconds of one worker, of all
+
+    def run(
+        self, kernel: Hashable, workers: int, n: int, size: int, call: Callable[..., object], args: Sequence[object]
+    ) -> None:
+        """Runs call(count, *args), with one worker or `workers`, and remembers how long it took.
+
+        The launch is of n items, and its arrays have `size` bytes.
+        """
+        key = kernel, n.bit_length(), size.bit_length()
+        known = self.took.get(key)
+        alone, together = known or (size / BYTES, WAKE + size / BYTES / workers)
+        if workers == 1 or (alone <= together and not self.always_all):
+            start = time.perf_counter_ns()
+            call(1, *args)
+            self.took[key] = time.perf_counter_ns() - start, FADE * together
+            return
+        start, busy = time.perf_counter_ns(), time.thread_time_ns()
+        call(workers, *args)
+        lapse = time.perf_counter_ns() - start
+        alone = (time.thread_time_ns() - busy) * workers
+        self.took[key] = alone, lapse if known else WAKE + alone / workers  # the first launch may find its memory cold
