@@ -162,7 +162,7 @@ def run_broken(folder: str) -> None:
     path = Path(folder, "broken.cu")
     path.write_text(BROKEN)
     cpu = open_device("cpu")
-    Kernels(str(path)).past_the_end(64, cpu.empty((64,), np.float32), cpu.empty((64,), np.float32))
+    Kernels(path).on(cpu).past_the_end(64, cpu.empty((64,), np.float32), cpu.empty((64,), np.float32))
 
 
 def exact(shape: Any, dtype: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Union, overload
 
 from ..proto.errors import KernelError
 from .device import Device
@@ -49,9 +49,13 @@ class BoundKernels:
     def __getattr__(self, name: str) -> BoundKernel:
         if name.startswith("__"):
             raise AttributeError(name)
-        bound = BoundKernel(self.file.kernel(name), self.device)
+        bound = self.bound(name)
         setattr(self, name, bound)
         return bound
+
+    def bound(self, name: str) -> BoundKernel:
+        """The kernel of that name on the device."""
+        return BoundKernel(self.file.kernel(name), self.device)
 
     @property
     def constants(self) -> Mapping[str, int]:
@@ -91,6 +95,16 @@ class Kernels(KernelFile):
         module = getattr(sys.modules.get(owner.__module__), "__file__", None)
         if not self.name.is_absolute() and module:
             self.name = Path(module).resolve().parent / self.name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Kernels: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> BoundKernels: ...
+
+    def __get__(self, instance: Any, owner: type) -> Union[Kernels, BoundKernels]:
+        """As an attribute: of a class itself, of an object bound to the object's `device`."""
+        return self if instance is None else self.on(instance.device)
 
     @property
     def path(self) -> Path:  # type: ignore[override]  # known once the class is

@@ -1,5 +1,5 @@
 // loss.cu: the pieces of a loss, joined.
-#include "kernel.h"
+#include "loss.h"
 
 // result = what to divide by, and how many labels are wrong. divisor: 0 for the items that count, but 1 at least.
 KERNEL join(int n, const double* partial, Real* top, Real* result, int blocks, Real divisor) {

@@ -2,7 +2,7 @@
 #pragma once
 #include "sum.h"
 
-constexpr int PIECE = 1024;  // items that one block sums, as in loss.py
+constexpr int PIECE = 1024;  // items that one block sums
 enum State { WRONG = -1, IGNORED = 0, COUNTS = 1 };  // of an item's label
 
 // Whether a label is one of `channels`, or is to be ignored. Caffe compares it as an int.

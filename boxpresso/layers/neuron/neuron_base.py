@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ...device.blob import Blob
-from ...device.kernel import Kernel, Kernels
+from ...device.kernel import BoundKernel, Kernels
 from ..core.layer import Layer
 
 
@@ -17,7 +17,7 @@ class Neuron(Layer):
     layer in place keeps a copy; with `from_top` it is the top.
     """
 
-    kernels: Kernels
+    kernels: ClassVar[Kernels]
     from_top = False
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -29,8 +29,9 @@ class Neuron(Layer):
         """The checked parameters, as the kernels take them."""
         return ()
 
-    def kernel(self, verb: str) -> Kernel:
-        return getattr(self.kernels, f"{self.kernels.path.stem}_{verb}")
+    def kernel(self, verb: str) -> BoundKernel:
+        name = f"{self.kernels.file.path.stem}_{verb}"
+        return self.kernels.bound(name)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
