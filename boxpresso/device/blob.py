@@ -17,9 +17,31 @@ LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
 
 
 class Blob:
-    """Two arrays of one shape: `data`, and `diff`, its gradient, which takes memory only when first touched.
+    """Two arrays of one shape: `data`, and `diff`, its gradient, which takes memory only when first used.
 
-    The surface is pycaffe's: data, diff, shape, num, channels, height, width, count, reshape.
+    The interface is pycaffe's: data, diff, shape, num, channels, height, width, count, reshape.
+
+    Parameters
+    ----------
+    shape
+        Of both arrays; axes from 0 on, 2^31 - 1 elements at most.
+    dtype
+        float32 (the default), float64, or float16 to store in.
+    device
+        A Device or the name of one; by default the CPU.
+
+    Raises
+    ------
+    LayerError
+        For a shape that cannot be.
+
+    Examples
+    --------
+    >>> from boxpresso import Blob
+    >>> blob = Blob((2, 3))
+    >>> blob.data[...] = 1
+    >>> blob.data.sum(), blob.diff.sum(), blob.count
+    (np.float32(6.0), np.float32(0.0), 6)
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The folder where compiled kernels are kept between runs."""
+"""The folder where compiled kernels are cached between runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def folder() -> Path:
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except OSError as error:
-        made = Path(tempfile.mkdtemp(prefix="boxpresso-"))
+        temporary_folder = Path(tempfile.mkdtemp(prefix="boxpresso-"))
         warnings.warn(
-            f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are kept in {made} for this run. "
+            f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are cached in {temporary_folder} for this run. "
             "Set BOXPRESSO_CACHE to a folder that can be written.",
             stacklevel=2,
         )
-        return made
+        return temporary_folder
 
 
 def sources(path: Path, include: Path) -> bytes:

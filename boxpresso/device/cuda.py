@@ -69,10 +69,10 @@ def cuda_devices() -> tuple[str, ...]:
 
 def nvcc() -> str:
     """The path of nvcc, or a DeviceError that says how to get it."""
-    found = shutil.which("nvcc")
-    if found is None:
+    path = shutil.which("nvcc")
+    if path is None:
         raise DeviceError("nvcc was not found on PATH: GPU kernels are compiled on first use; install the CUDA toolkit")
-    return found
+    return path
 
 
 @functools.cache

@@ -46,10 +46,13 @@ def threads() -> int:
 
 @contextmanager
 def patient_workers() -> Iterator[None]:
-    """OpenMP reads OMP_WAIT_POLICY when its library is first loaded; unless it is set already, workers then sleep while they
-    wait. On a machine that others use too, workers that spin keep the core from the one they wait for: measured, a
-    training step took 66 ms so and 1268 ms with spinning. Nor do they spin for a short while (GOMP_SPINCOUNT): 0.1 ms of it
-    made a step of 25 ms one of 18 on an idle machine, and one of 50 to 140 where one other process was busy."""
+    """While a library is loaded: lets OpenMP's workers sleep while they wait, unless OMP_WAIT_POLICY is set already.
+
+    OpenMP reads that variable when its library is first loaded. On a machine that others use too, a worker that spins takes
+    the core from the one that it waits for: measured, a training step took 66 ms with sleeping and 1268 ms with spinning
+    workers. Spinning for 0.1 ms only (GOMP_SPINCOUNT) brought a step from 25 to 18 ms on an idle machine, and to 50 to
+    140 ms where one other process was busy.
+    """
     if "OMP_WAIT_POLICY" in os.environ:
         yield
         return
@@ -61,8 +64,11 @@ def patient_workers() -> Iterator[None]:
 
 
 def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Bytes that are zero, aligned to a cache line. Many lie in huge pages where the system has them: to walk down columns, as
-    a transposition does, takes an entry of the processor's table of pages for each row."""
+    """`size` bytes of zeros, aligned to a cache line; large arrays lie in huge pages where the system has them.
+
+    Walking down columns, as a transposition does, touches a page for each row, so that small pages miss the processor's
+    page table cache.
+    """
     if size < 2 * HUGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         raw = np.zeros(size + 64, np.uint8)
         start = -raw.__array_interface__["data"][0] % 64

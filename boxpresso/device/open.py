@@ -29,9 +29,23 @@ def _cuda(index: int, deterministic: bool) -> Cuda:
 def open_device(name: str | None = None, *, deterministic: bool = False) -> Device:
     """The device of that name.
 
-    None takes $BOXPRESSO_DEVICE, else the first GPU if one answers, else the CPU. On a GPU `deterministic` gives the
-    same bits on every run; the CPU always does. Raises DeviceError saying which part is missing: the name, PyCUDA, the
-    driver or the device.
+    Parameters
+    ----------
+    name
+        "cpu", "cuda" or "cuda:N". None takes $BOXPRESSO_DEVICE, else the first GPU if one answers, else the CPU.
+    deterministic
+        Whether results on a GPU are bitwise identical on every run; on the CPU they always are.
+
+    Raises
+    ------
+    DeviceError
+        Says which part is missing: the name is unknown, or PyCUDA, the driver or the GPU is not there.
+
+    Examples
+    --------
+    >>> from boxpresso.device import open_device
+    >>> open_device("cpu").empty((2, 3), "float32").shape
+    (2, 3)
     """
     if name == "cpu":  # asked for often
         with _lock:
@@ -45,7 +59,14 @@ def open_device(name: str | None = None, *, deterministic: bool = False) -> Devi
 
 
 def devices() -> list[str]:
-    """The names of the devices that answer: "cpu", then "cuda:0" and on."""
+    """The names of the devices that answer: "cpu", then "cuda:0" and on.
+
+    Examples
+    --------
+    >>> from boxpresso import devices
+    >>> devices()[0]
+    'cpu'
+    """
     return ["cpu", *(f"cuda:{i}" for i in range(len(cuda_devices())))]
 
 
