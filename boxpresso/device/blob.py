@@ -40,8 +40,8 @@ class Blob:
     >>> from boxpresso import Blob
     >>> blob = Blob((2, 3))
     >>> blob.data[...] = 1
-    >>> blob.data.sum(), blob.diff.sum(), blob.count
-    (np.float32(6.0), np.float32(0.0), 6)
+    >>> float(blob.data.sum()), float(blob.diff.sum()), blob.count
+    (6.0, 0.0, 6)
     """
 
     def __init__(

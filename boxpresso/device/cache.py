@@ -23,13 +23,13 @@ def folder() -> Path:
         with tempfile.TemporaryFile(dir=wanted):
             return wanted
     except OSError as error:
-        temporary_folder = Path(tempfile.mkdtemp(prefix="boxpresso-"))
+        private = Path(tempfile.mkdtemp(prefix="boxpresso-"))
         warnings.warn(
-            f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are cached in {temporary_folder} for this run. "
+            f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are cached in {private} for this run. "
             "Set BOXPRESSO_CACHE to a folder that can be written.",
             stacklevel=2,
         )
-        return temporary_folder
+        return private
 
 
 def sources(path: Path, include: Path) -> bytes:
