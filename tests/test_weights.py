@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import h5py
 import numpy as np
 import pytest
-from shared import SHARED, need
+from shared import SHARED, cases, need
 
 from boxpresso.device import Blob
 from boxpresso.net import weights as module
@@ -100,11 +100,9 @@ def test_what_caffe_wrote(name):
     assert seen == (4 if "legacy" in name else 11)
 
 
-@pytest.mark.parametrize("path", MODELS or [None], ids=lambda p: str(p and p.relative_to(SHARED / "models")))
+@pytest.mark.parametrize("path", cases(MODELS, "models"), ids=lambda p: str(p.relative_to(SHARED / "models")))
 def test_real_models_agree_with_protobuf(path):
     """Every model in ../shared: the same layers and values as protobuf's own reader gives."""
-    if path is None:
-        pytest.skip("the models of ../shared are not on this machine")
     net = NetParameter.FromString(path.read_bytes())
     ours = read_weights(path).layers
     theirs = net.layers or net.layer
