@@ -204,6 +204,7 @@ def test_processes_end_with_the_net_and_leave_nothing(tmp_path):
 
 PROGRAM = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # under nohup it is ignored from the start
 print("hello")                      # a program without a guard for __main__: no worker must run it
 from boxpresso import Net
 from boxpresso.proto import parse_net
