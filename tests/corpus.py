@@ -20,15 +20,15 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from shared import SHARED
 
 from boxpresso import BoxpressoError, Net
 from boxpresso.proto import LayerParameter, NetParameter, read_net
 
-CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+CORPUS = SHARED / "corpus"
 WIDTH, REGIONS, OBJECTS = 64, 8, 3
 SIDE = 128  # of the images of nets that take any size
 SOURCES = {"Data", "AnnotatedData", "ImageData", "HDF5Data", "WindowData", "MemoryData", "VideoData", "DenseImageData"}
@@ -43,7 +43,7 @@ SHAPES = (  # image shapes of nets that do not say, by file name
     (r"", (3, SIDE, SIDE)),
 )
 REGION_IMAGE = (224, 256)  # of nets with regions, whose anchors of 128 pixels must fit
-LIMIT = 120.0  # seconds a net may take
+LIMIT = 600.0  # seconds after which a net counts as one that hangs
 
 
 class Result(NamedTuple):

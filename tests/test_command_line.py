@@ -23,6 +23,8 @@ from boxpresso.net.summary import macs, summarise
 from boxpresso.proto import parse_net
 
 ROOT = Path(__file__).resolve().parents[1]
+DEFAULT = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+INTERRUPTIBLE = [sys.executable, "-c", DEFAULT]  # before a command: under nohup SIGINT is ignored from the start
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +110,9 @@ def test_a_closed_pipe_and_an_interrupt_are_silent(tiny):
     piped = subprocess.run(["bash", "-c", f"{command} | head -n 2"], env=env, capture_output=True, text=True)
     assert piped.stdout.startswith("*** Benchmark begins ***")
     assert piped.stderr == ""
-    running = subprocess.Popen(command.split(), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [*INTERRUPTIBLE, *command.split()], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     running.stdout.readline()
     time.sleep(0.1)
     running.send_signal(signal.SIGINT)

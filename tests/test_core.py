@@ -273,7 +273,7 @@ def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
         monkeypatch.setitem(cpu.schedule.took, sizes, (alone, together))
         kernels.on(CPU).row_sums(1000, x, y, 100)
         assert used.pop() == workers
-        assert min(cpu.schedule.took[sizes]) < 10**6  # what it took now
+        assert cpu.schedule.took[sizes] != (alone, together)  # but what it took now
 
 
 def test_large_arrays_are_zero_and_aligned():

@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from boxpresso.data.errors import DataError
 from boxpresso.data.loader import Loader, Order, Source
 from boxpresso.data.picture import encode
 from boxpresso.data.records import make_datum, write_records
+from boxpresso.data.workers import Threads
 from boxpresso.proto import BoxpressoWarning, parse_net, parse_solver
 
 pytest.importorskip("lmdb")
@@ -117,14 +119,25 @@ def test_nothing_but_broken_records(tmp_path):
         data(tmp_path / "db")
 
 
-def test_waited_is_a_share(tmp_path):
+def test_waited_is_a_share(tmp_path, monkeypatch):
+    """By a clock that goes on where the test says so: 1 s for each batch that is waited for, 3 s from one to the next."""
+    now = [100.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0], thread_time=lambda: 0.0)
+    monkeypatch.setattr("boxpresso.data.loader.time", clock)
+    give = Threads.give
+
+    def late(self):
+        now[0] += 1
+        return give(self)
+
+    monkeypatch.setattr(Threads, "give", late)
     rig = data(datum_lmdb(tmp_path / "db"))
     rig.layer.workers = "threads"
     assert rig.layer.waited == 0
-    for _ in range(5):
+    for i in range(5):
         rig.forward()
-        time.sleep(0.02)
-    assert 0 <= rig.layer.waited < 0.7
+        now[0] += 3
+        assert rig.layer.waited == pytest.approx((i + 1) / (4 * (i + 1)))
 
 
 def test_threads_end_with_the_net(tmp_path):
@@ -191,6 +204,7 @@ def test_processes_end_with_the_net_and_leave_nothing(tmp_path):
 
 PROGRAM = """
 import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # under nohup it is ignored from the start
 print("hello")                      # a program without a guard for __main__: no worker must run it
 from boxpresso import Net
 from boxpresso.proto import parse_net

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from boxpresso import Net
-from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import NetParameter, parse_net, read_net
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,10 +46,6 @@ def small(example: str, model: str, kind: str) -> NetParameter:
 def running(example: str, model: str, kind: str, device: str) -> Net:
     """The net, made small, after a forward pass."""
     given = small(example, model, kind)
-    discover()
-    missing = {layer.type for layer in given.layer if layer.type.lower() not in REGISTRY}
-    if missing:
-        pytest.skip(f"the layers {', '.join(sorted(missing))} are not there")
     net = Net(corpus.reduced(given, small=False), phase="TRAIN" if kind == "train" else "TEST", device=device, seed=3)
     corpus.feed(net)
     if "rois" in net.inputs:

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from shared import SHARED, need, recorded
+from shared import SHARED, cases, need, recorded
 
 from boxpresso import ModelError, Net
 
@@ -25,7 +25,7 @@ def detections(rows: np.ndarray) -> np.ndarray:
     return rows[np.lexsort(rows.round(3).T[::-1])]
 
 
-@pytest.mark.parametrize(("name", "file"), CASES, ids=[file.removesuffix(".npz") for _, file in CASES])
+@pytest.mark.parametrize(("name", "file"), cases(CASES, "models/opencv_ref", 2), ids=lambda x: x.removesuffix(".npz"))
 def test_opencv(name, file, device):
     entry, case = REPORT[name], recorded(MODELS / "opencv_ref" / file)
     model = need(f"models/{entry['prototxt']}")

@@ -10,12 +10,12 @@ from typing import Any
 
 import corpus
 import pytest
-from shared import need
+from shared import SHARED, cases, need
 
 from boxpresso import Net
 from boxpresso.proto import read_net
 
-RECORD = corpus.CORPUS.parent / "golden" / "shapes" / "shapes.jsonl"
+RECORD = SHARED / "golden" / "shapes" / "shapes.jsonl"
 
 
 @cache
@@ -38,7 +38,7 @@ def key(record: dict[str, Any]) -> str:
     return f"{record['repo']}/{record['path']}"
 
 
-@pytest.mark.parametrize("record", records(), ids=key)
+@pytest.mark.parametrize("record", cases(records(), "corpus/manifest.json"), ids=key)
 def test_shapes(record):
     net = Net(corpus.unfilled(read_net(by_blob()[record["sha"]])), phase=record["phase"], device="cpu")
     mine = {name: list(blob.shape) for name, blob in net.blobs.items()}

@@ -35,9 +35,7 @@ def compare(solver: Solver, case, at: int) -> None:
     for name, blobs in solver.net.params.items():
         for i, blob in enumerate(blobs):
             wanted = case[f"w{at}_{name}_{i}"]
-            np.testing.assert_allclose(
-                np.asarray(blob.data), wanted, rtol=1e-4, atol=1e-4 * max(1, np.abs(wanted).max())
-            )
+            np.testing.assert_allclose(np.asarray(blob.data), wanted, rtol=1e-4, atol=1e-4 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda p: p.stem)
