@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .boxes import coverage, jaccard
+from .boxes import coverage, iou
 from .errors import DataError
 
 
@@ -45,7 +45,7 @@ def satisfies(crops: np.ndarray, corners: np.ndarray, constraint: Any) -> np.nda
     good = np.ones((len(crops), len(corners)), bool)
     asked = False
     for low, high, measure in (
-        ("min_jaccard_overlap", "max_jaccard_overlap", lambda: jaccard(crops, corners)),
+        ("min_jaccard_overlap", "max_jaccard_overlap", lambda: iou(crops, corners)),
         ("min_sample_coverage", "max_sample_coverage", lambda: coverage(crops, corners)),
         ("min_object_coverage", "max_object_coverage", lambda: coverage(corners, crops)),
     ):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.detection.boxes import best
+from ..data.boxes import best
 from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
 from . import arrays

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...data.boxes import area, best, match
 from ...device import Blob, Kernels
 from ..core import Layer
-from .boxes import area, best, match, suppress
+from . import suppress
 
 CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
 
@@ -29,7 +30,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
     variance here too. LOGISTIC without mining puts each label at its own prior, which that Caffe does for image 0 alone.
     """
 
-    kernels = Kernels("multibox_loss.cu")
+    kernels, suppress_kernels = Kernels("multibox_loss.cu"), suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p = self.param.multibox_loss_param
@@ -147,7 +148,9 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             return best(loss, count)
         order = best(loss, self.p.nms_param.top_k)
         order = order[area(boxes[eligible[order]]) >= 1e-5]
-        return order[suppress(boxes[eligible[order]], self.p.nms_param.nms_threshold)][:count]
+        rows = self.device.table(boxes[eligible[order]], self.dtype)
+        stay = suppress.suppress_upright(self.device, rows, self.p.nms_param.nms_threshold, above=True)
+        return order[stay][:count]
 
     # The losses; in kernels
 
