@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..proto import AnnotatedDatum, BlobProto, Datum, LabelMap, to_text
+from ..proto.signatures import JPEG, PNG, what_is
 from .errors import BrokenRecord, DataError
 from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_yolo
 from .picture import decode, encode, resize
@@ -52,7 +53,7 @@ def stored(path: Path, options: Options, expect: tuple[int, int] | None = None) 
         raise BrokenRecord(f"{path} is {found[0]}x{found[1]}, its annotation says {expect[0]}x{expect[1]}")
     if options.encoded and options.size is None and options.color:
         data = path.read_bytes()
-        if data.startswith((b"\xff\xd8", b"\x89PNG")):
+        if what_is(data) in (JPEG, PNG):
             return with_size(make_datum(data), picture)
     if options.size is not None:
         picture = resize(picture, *options.size)
