@@ -113,7 +113,7 @@ def test_contradictions_and_forks_are_refused():
         ("crop_h: 4", "go together"),
         ("resize_param { height: 3 }", "height and width"),
         ("max_rotation_angle: 20", "max_rotation_angle is of a fork"),
-        ("noise_param { prob: 1 clahe: true }", "clahe is not offered"),
+        ("noise_param { prob: 1 clahe: true }", "clahe is not supported"),
         ("expand_param { max_expand_ratio: 0.5 }", "1 or more"),
         ("distort_param { contrast_lower: 2 contrast_upper: 1 }", "contrast_lower <= contrast_upper"),
     ):
@@ -460,7 +460,7 @@ def test_pictures_through_files():
     one = decode(encode(picture[..., :1], "PNG"))
     np.testing.assert_array_equal(one, picture[..., :1])
     assert decode(encode(picture[..., :1], "PNG"), color=True).shape == (20, 30, 3)
-    with pytest.raises(DataError, match=r"broken\.jpg is no picture"):
+    with pytest.raises(DataError, match=r"broken\.jpg is not an image"):
         decode(b"nothing", name="broken.jpg")
     with pytest.raises(DataError, match="cannot read the picture cut"):
         decode(encode(noise_picture(200, 200))[:3000], name="cut")

@@ -30,14 +30,14 @@ def area(corners: np.ndarray, last: int = 0) -> np.ndarray:
     """
     width = corners[..., 2] - corners[..., 0] + last
     height = corners[..., 3] - corners[..., 1] + last
-    return np.maximum(width, 0) * np.maximum(height, 0)
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
 def intersection(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     """The areas that boxes a (..., 4) have in common with boxes b (..., 4); `last` as in `area`."""
     width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0]) + last
     height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1]) + last
-    return np.maximum(width, 0) * np.maximum(height, 0)
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
 def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
@@ -63,7 +63,7 @@ def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
     """
     shared = intersection(a, b, last)
     union = area(a, last) + area(b, last) - shared
-    return np.divide(shared, union, out=np.zeros_like(union), where=shared > 0)
+    return np.asarray(np.divide(shared, union, out=np.zeros_like(union), where=shared > 0))
 
 
 def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     0.5
     """
     whole = np.broadcast_to(area(a), np.broadcast_shapes(a.shape[:-1], b.shape[:-1]))
-    return np.divide(intersection(a, b), whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(np.divide(intersection(a, b), whole, out=np.zeros_like(whole), where=whole > 0))
 
 
 def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
@@ -189,7 +189,7 @@ def project(boxes: np.ndarray, crop: np.ndarray, emit: Any = None) -> np.ndarray
     projected = boxes.copy()
     size = np.tile(crop[2:] - crop[:2], 2)
     projected[:, CORNERS] = np.clip((corners - np.tile(crop[:2], 2)) / size, 0, 1)
-    return projected[keep & (area(projected[:, CORNERS]) > 0)]
+    return np.asarray(projected[keep & (area(projected[:, CORNERS]) > 0)])
 
 
 def mirror(boxes: np.ndarray) -> np.ndarray:
@@ -201,6 +201,6 @@ def mirror(boxes: np.ndarray) -> np.ndarray:
     >>> mirror(np.array([[1, 0, 0, 0.25, 0.25, 1, 0]])).tolist()
     [[1.0, 0.0, 0.75, 0.25, 1.0, 1.0, 0.0]]
     """
-    flipped = boxes.copy()
+    flipped: np.ndarray = boxes.copy()
     flipped[:, 2], flipped[:, 4] = 1 - boxes[:, 4], 1 - boxes[:, 2]
     return flipped
