@@ -9,6 +9,7 @@ from typing import Any, Union
 import numpy as np
 from PIL import Image, ImageOps
 
+from .data.picture import bilinear
 from .proto.binary import read_mean
 from .proto.errors import BoxpressoError, ModelError
 
@@ -85,17 +86,7 @@ def resize(array: np.ndarray, width: int, height: int, factors: tuple[float, flo
     There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets learned from such pictures.
     factors: how much larger it gets across and down, where the size is that, rounded; else the sizes say.
     """
-
-    def places(count: int, size: int, factor: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        at = np.clip((np.arange(count) + 0.5) * (1 / factor if factor else size / count) - 0.5, 0, size - 1)
-        first = at.astype(np.intp)
-        return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
-
-    top, bottom, down = places(height, array.shape[0], factors and factors[1])
-    left, right, across = places(width, array.shape[1], factors and factors[0])
-    upper = array[top].astype(np.float32)
-    rows = upper + (array[bottom] - upper) * down[:, None, None]
-    return rows[:, left] + (rows[:, right] - rows[:, left]) * across[:, None]
+    return bilinear(array, width, height, factors)
 
 
 def input_array(

@@ -56,7 +56,7 @@ def test_voc_that_is_wrong(tmp_path):
     wrong = [s.wrong for s in read_voc(root, "train", ["cat", "dog"])]
     for seen, message in zip(
         wrong,
-        ["", "", "", "'cow'", "has no area", "leaves the picture of 40x30", "g.xml", "h.xml is no XML", "no picture"],
+        ["", "", "", "'cow'", "has no area", "leaves the picture of 40x30", "g.xml", "h.xml is not XML", "no picture"],
     ):
         assert message in seen
         assert bool(message) == bool(seen)
@@ -78,7 +78,7 @@ def test_coco(tmp_path):
     with pytest.raises(DataError, match=r"instances_train\.json; name the split"):
         read_coco(tmp_path, "train")
     (tmp_path / "annotations/instances_val.json").write_text("{}")
-    with pytest.raises(DataError, match="no COCO file of instances"):
+    with pytest.raises(DataError, match="is not a COCO file of instances"):
         read_coco(tmp_path)
 
 
@@ -156,7 +156,7 @@ def test_convert_images(tmp_path):
     (tmp_path / "set" / "dog" / "0.png").write_bytes(b"broken")
     report = convert("images", tmp_path / "set", tmp_path / "db")
     assert report.pictures == 3
-    assert "dog/0.png is no picture" in report.skipped[0]
+    assert "dog/0.png is not an image" in report.skipped[0]
     records = open_records(str(tmp_path / "db"))
     assert [parse(Datum(), records[i], "").label for i in range(3)] == [0, 0, 1]
     assert read_images(tmp_path / "set")[1] == {0: "cat", 1: "dog"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from boxpresso.data import augment
-from boxpresso.data.boxes import coverage, jaccard, mirror, project
+from boxpresso.data.boxes import coverage, iou, mirror, project
 from boxpresso.data.convert import write_mean
 from boxpresso.data.errors import DataError
 from boxpresso.data.picture import decode, encode, resize
@@ -113,7 +113,7 @@ def test_contradictions_and_forks_are_refused():
         ("crop_h: 4", "go together"),
         ("resize_param { height: 3 }", "height and width"),
         ("max_rotation_angle: 20", "max_rotation_angle is of a fork"),
-        ("noise_param { prob: 1 clahe: true }", "clahe is not offered"),
+        ("noise_param { prob: 1 clahe: true }", "clahe is not supported"),
         ("expand_param { max_expand_ratio: 0.5 }", "1 or more"),
         ("distort_param { contrast_lower: 2 contrast_upper: 1 }", "contrast_lower <= contrast_upper"),
     ):
@@ -357,7 +357,7 @@ def test_projection_and_emit_constraint():
 
 def test_overlaps_by_hand():
     a, b = np.array([0, 0, 0.5, 0.5]), np.array([[0.25, 0.25, 0.75, 0.75], [0.6, 0.6, 1, 1], [0, 0, 0.5, 0.5]])
-    np.testing.assert_allclose(jaccard(a, b), [0.0625 / 0.4375, 0, 1])
+    np.testing.assert_allclose(iou(a, b), [0.0625 / 0.4375, 0, 1])
     np.testing.assert_allclose(coverage(a, b), [0.25, 0, 1])
     np.testing.assert_allclose(coverage(b, np.array([0, 0, 1, 0.5])), [0.5, 0, 1])
     assert coverage(np.zeros(4), b).tolist() == [0, 0, 0]
@@ -382,7 +382,7 @@ def samplers(text: str):
 
 
 def overlap_by_loops(a, b):
-    """(jaccard, share of a in b, share of b in a), in plain Python."""
+    """(iou, share of a in b, share of b in a), in plain Python."""
     w, h = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     both = w * h if w > 0 and h > 0 else 0
     size_a, size_b = (a[2] - a[0]) * (a[3] - a[1]), (b[2] - b[0]) * (b[3] - b[1])
@@ -460,7 +460,7 @@ def test_pictures_through_files():
     one = decode(encode(picture[..., :1], "PNG"))
     np.testing.assert_array_equal(one, picture[..., :1])
     assert decode(encode(picture[..., :1], "PNG"), color=True).shape == (20, 30, 3)
-    with pytest.raises(DataError, match=r"broken\.jpg is no picture"):
+    with pytest.raises(DataError, match=r"broken\.jpg is not an image"):
         decode(b"nothing", name="broken.jpg")
     with pytest.raises(DataError, match="cannot read the picture cut"):
         decode(encode(noise_picture(200, 200))[:3000], name="cut")

@@ -307,7 +307,7 @@ def test_a_worker_that_dies_names_the_record():
     made = numbers("processes:2", Numbers("killed"))
     assert [made.next()[2].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
     with pytest.raises(
-        DataError, match=r"worker process \d+ was ended by SIGKILL, .* while it made batch 2, with number 5 at hand"
+        DataError, match=r"worker process \d+ was ended by SIGKILL, .* while it loaded batch 2, with number 5 at hand"
     ):
         made.next()
     made.maker.source.fault = ""
@@ -330,7 +330,7 @@ def test_what_cannot_go_to_a_process():
     class Local(Numbers):
         pass
 
-    with pytest.raises(DataError, match=r"cannot go to a process .* choose workers"):
+    with pytest.raises(DataError, match=r"cannot be pickled for a process .* choose workers"):
         numbers("processes:2", Local()).next()
     with pytest.raises(DataError, match=r"a worker process failed: (?s:.*)not together"):
         numbers("processes:2", Numbers("collate")).next()

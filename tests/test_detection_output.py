@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from harness import Rig
 
-from boxpresso.layers.detection.boxes import best, overlaps
+from boxpresso.data.boxes import best, iou
 from boxpresso.proto.errors import BoxpressoWarning, LayerError
 
 SQUARES = np.array([[0, 0, 0.2, 0.2], [0.02, 0, 0.22, 0.2], [0.5, 0.5, 1, 1], [0.5, 0.5, 1, 0.75]])
@@ -128,7 +128,7 @@ def plain(boxes, scores, threshold, limit, eta, top_k) -> list[int]:
     """Suppression as a plain loop over one class."""
     kept: list[int] = []
     for p in [p for p in np.argsort(-scores, kind="stable") if scores[p] > threshold][: None if top_k < 0 else top_k]:
-        if all(overlaps(boxes[[p]], boxes[[k]])[0, 0] <= limit for k in kept):
+        if all(iou(boxes[p], boxes[k]) <= limit for k in kept):
             kept.append(p)
             limit *= eta if limit > 0.5 else 1
     return kept
@@ -223,7 +223,7 @@ def test_best_is_a_stable_sort():
 
 def test_overlaps_by_hand():
     a = np.array([[0.0, 0, 2, 2], [3, 0, 1, 1]])
-    got = overlaps(a, np.array([[1.0, 0, 3, 2], [2, 0, 3, 2], [0, 0, 2, 2]]))
+    got = iou(a[:, None], np.array([[1.0, 0, 3, 2], [2, 0, 3, 2], [0, 0, 2, 2]]))
     np.testing.assert_allclose(got, [[1 / 3, 0, 1], [0, 0, 0]])
 
 

@@ -11,7 +11,7 @@ import pytest
 import stand_in
 
 from boxpresso import Net, Solver, detect
-from boxpresso.data.boxes import jaccard
+from boxpresso.data.boxes import iou
 from boxpresso.data.folders import Scene, read_voc
 from boxpresso.evaluation import evaluate
 from boxpresso.proto import parse_net, read_net, read_solver
@@ -78,7 +78,7 @@ def recall(net: Net, scenes: list[Scene], regions: int = 20) -> float:
     for one in scenes:
         detect(net, one.path, size=(SIZE, SIZE))
         proposed = np.asarray(net.blobs["rois"].data)[:regions, 1:] * (one.width / SIZE)
-        shared += list(jaccard(one.corners[:, None], proposed).max(1, initial=0))
+        shared += list(iou(one.corners[:, None], proposed).max(1, initial=0))
     return float(np.mean(np.array(shared) >= 0.5))
 
 

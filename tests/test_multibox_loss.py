@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient
 
-from boxpresso.layers.detection.boxes import match, suppress
+from boxpresso.data.boxes import iou, match
+from boxpresso.device import open_device
+from boxpresso.layers.detection.suppress import suppress_upright
 from boxpresso.proto.errors import LayerError
 
 DOWN = [True, True, False, False]
@@ -96,15 +98,13 @@ def plain_match(shared: np.ndarray, threshold: float) -> list[int]:
 
 
 def test_matching_against_plain_loops():
-    from boxpresso.layers.detection.boxes import overlaps
-
     rng = np.random.default_rng(1)
     for _ in range(40):
         low = rng.integers(0, 6, (30, 2)) / 8  # a grid, so that overlaps tie
         boxes = np.concatenate([low, low + rng.integers(1, 4, (30, 2)) / 8], axis=1)
         split = rng.integers(1, 12)
         found = match(boxes[split:], boxes[:split], 0.3)[0]
-        assert found.tolist() == plain_match(overlaps(boxes[split:], boxes[:split]), 0.3)
+        assert found.tolist() == plain_match(iou(boxes[split:, None], boxes[:split]), 0.3)
 
 
 def test_per_prediction_and_bipartite():
@@ -177,11 +177,22 @@ def test_mining_with_suppression():
     assert taken(rig(text % ("", "true"), gt, conf=conf)).tolist() == [[1, -1, -1, -1, -1]]
 
 
-def test_suppress_by_hand():
-    boxes = np.array([[0, 0, 2, 1], [0, 0, 1, 1], [1, 0, 2, 1], [3, 3, 4, 4.0]])
-    assert suppress(boxes, 0.5).tolist() == [0, 1, 2, 3]
-    assert suppress(boxes, 0.49).tolist() == [0, 3]
-    assert suppress(boxes[:0], 0.5).tolist() == []
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_suppression_by_the_rule_of_ssd(dtype, device):
+    """Only an overlap above the threshold suppresses; boxes without area never do, infinite ones do each other."""
+    device = open_device(device)
+
+    def stay(boxes: list, threshold: float, **rule: float) -> list[int]:
+        rows = np.array(boxes, dtype).reshape(-1, 4)
+        return suppress_upright(device, device.table(rows, dtype), threshold, above=True, **rule).tolist()
+
+    boxes = [[0, 0, 2, 1], [0, 0, 1, 1], [1, 0, 2, 1], [3, 3, 4, 4]]
+    assert stay(boxes, 0.5) == [0, 1, 2, 3]
+    assert stay(boxes, 0.49) == [0, 3]
+    assert stay(boxes, 0.75, eta=0.65) == [0, 3]  # 0.4875 once the first has stayed, and no less then
+    assert stay([], 0.5) == []
+    assert stay([[1, 1, 1, 2]] * 2 + [[2, 2, 1, 1]] * 2, 0) == [0, 1, 2, 3]
+    assert stay([[-np.inf, -np.inf, np.inf, np.inf]] * 2 + [[0, 0, 1, 1]], 0.5) == [0, 2]
 
 
 def test_matching_by_predictions():

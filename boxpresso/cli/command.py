@@ -264,7 +264,8 @@ def upgrade(args: Namespace) -> int:
     """Writes today's form of a net, a solver or a file of weights."""
     from ..net.weights import read_weights, save_weights
     from ..proto import NetParameter, parse_text, read_solver, to_text, upgrade_net
-    from ..proto.binary import HDF5, read_bytes, what_is
+    from ..proto.binary import read_bytes
+    from ..proto.signatures import HDF5, what_is
 
     data = read_bytes(args.old)
     if args.solver:

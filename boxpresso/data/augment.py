@@ -1,4 +1,4 @@
-"""SSD's changes of a picture for training: colours, expansion, noise and resizing. Source: Liu et al. 2016, and its code.
+"""SSD's augmentation of pictures for training: colours, expansion, noise and resizing. Source: Liu et al. 2016, and its code.
 
 Each takes a picture uint8 (H, W, C), the parameter message and a random generator, and returns a picture of the same kind.
 """
@@ -16,14 +16,14 @@ from .picture import decode, encode, from_pillow, pad, resize, to_pillow
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """To uint8 as OpenCV does: to the nearest, halves to even, and no further than 0 and 255."""
-    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+    """To uint8 as OpenCV does: to the nearest, halves to even, clipped to 0 and 255."""
+    return np.asarray(np.clip(np.rint(values), 0, 255), np.uint8)
 
 
 def linear(picture: np.ndarray, factor: float, offset: float) -> np.ndarray:
-    """Each value times a factor plus an offset, by table."""
+    """Each value times a factor plus an offset, by a table."""
     table = rounded(np.arange(256, dtype=np.float32) * np.float32(factor) + np.float32(offset))
-    return table[picture]
+    return np.asarray(table[picture])
 
 
 def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarray:
@@ -32,8 +32,8 @@ def hsv(picture: np.ndarray, turn: float = 0, saturation: float = 1) -> np.ndarr
     bands = Image.frombuffer("RGB", size, np.ascontiguousarray(picture), "raw", "RGB", 0, 1).convert("HSV")
     hues = (np.arange(256) - round(turn * 256 / 360)) % 256  # minus: red and blue have changed places
     levels = linear(np.arange(256, dtype=np.uint8), saturation, 0)
-    made = bands.point([*hues.tolist(), *levels.tolist(), *range(256)]).convert("RGB")
-    return np.asarray(made)
+    output = bands.point([*hues.tolist(), *levels.tolist(), *range(256)]).convert("RGB")
+    return np.asarray(output)
 
 
 def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
@@ -68,7 +68,7 @@ def distort(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.nda
 
 
 def check_distort(param: Any) -> None:
-    """Raises DataError for bounds that are the wrong way round."""
+    """Raises DataError for a lower bound above its upper bound."""
     p = param
     for what, low, high in (
         ("contrast", p.contrast_lower, p.contrast_upper), ("saturation", p.saturation_lower, p.saturation_upper)
@@ -82,7 +82,7 @@ def check_distort(param: Any) -> None:
 def expand(
     picture: np.ndarray, param: Any, mean: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The picture somewhere on a larger canvas of the mean's colour (channels,), and the canvas in parts of the picture.
+    """Places the picture at random on a larger canvas of the mean's colour (channels,); the canvas as fractions of the picture.
 
     The canvas is up to max_expand_ratio times as wide and high; it is the crop (xmin, ymin, xmax, ymax) for the boxes.
     """
@@ -108,7 +108,7 @@ def fitted_size(param: Any, width: int, height: int) -> tuple[int, int]:
 
 
 def fit(picture: np.ndarray, param: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The picture resized as a ResizeParameter says, and the new frame in parts of the old one, for the boxes.
+    """The picture resized as a ResizeParameter says, and the new frame as fractions of the old one, for the boxes.
 
     WARP gives width x height whatever the ratio; FIT_SMALL_SIZE the smallest that covers it, FIT_LARGE_SIZE_AND_PAD the
     largest inside it, padded to it. One interp_mode of those listed is drawn.
@@ -117,17 +117,17 @@ def fit(picture: np.ndarray, param: Any, rng: np.random.Generator) -> tuple[np.n
     mode = param.Interp_mode.Name(modes[rng.integers(len(modes))] if len(modes) > 1 else modes[0])
     rows, columns, channels = picture.shape
     width, height = fitted_size(param, columns, rows)
-    made = resize(picture, width, height, mode)
+    output = resize(picture, width, height, mode)
     if param.resize_mode != param.FIT_LARGE_SIZE_AND_PAD:
-        return made, np.array([0, 0, 1, 1], np.float32)
+        return output, np.array([0, 0, 1, 1], np.float32)
     values = np.array(list(param.pad_value) or [0], np.float32)
     if len(values) not in (1, channels):
         raise DataError(f"resize_param: give pad_value once, or for each of the {channels} channels; got {len(values)}")
     down, across = param.height - height, param.width - width
     top, left = down // 2, across // 2
-    made = pad(made, top, down - top, left, across - left, param.Pad_mode.Name(param.pad_mode), values)
+    output = pad(output, top, down - top, left, across - left, param.Pad_mode.Name(param.pad_mode), values)
     frame = [-left / width, -top / height, (param.width - left) / width, (param.height - top) / height]
-    return made, np.array(frame, np.float32)
+    return output, np.array(frame, np.float32)
 
 
 NOISE = {  # in the order in which they are applied
@@ -136,10 +136,10 @@ NOISE = {  # in the order in which they are applied
 
 
 def check_noise(param: Any) -> None:
-    """Raises DataError for noise that is not offered here."""
+    """Raises DataError for noise that is not supported."""
     for name in ("clahe", "convert_to_hsv", "convert_to_lab"):
         if getattr(param, name):
-            raise DataError(f"noise_param: {name} is not offered; there are {', '.join(sorted(NOISE))}")
+            raise DataError(f"noise_param: {name} is not supported; there are {', '.join(sorted(NOISE))}")
 
 
 def noise(picture: np.ndarray, param: Any, rng: np.random.Generator) -> np.ndarray:
@@ -193,7 +193,7 @@ def blur(picture: np.ndarray, size: int, sigma: float) -> np.ndarray:
 
 
 def equalize(picture: np.ndarray) -> np.ndarray:
-    """The histogram of the brightness made even."""
+    """Equalizes the histogram of the brightness."""
     image = to_pillow(picture)
     if picture.shape[2] == 1:
         return from_pillow(ImageOps.equalize(image))

@@ -1,6 +1,8 @@
-"""Boxes of an annotation, (N, 7) as in `records.BOX`, when their picture is cropped, flipped or resized.
+"""Boxes on the host: overlaps, the best scores, matching, and what becomes of an annotation when its image changes.
 
-A crop is (xmin, ymin, xmax, ymax) in parts of the picture; it may reach beyond it. Source: Liu et al. 2016 (SSD) and its code.
+Corners are (xmin, ymin, xmax, ymax) in the last axis of an array; functions of two sets of corners broadcast their other axes,
+so that `iou(a[:, None], b)` compares each of a with each of b. Boxes of an annotation are (N, 7) as in `records.BOX`, with
+corners as fractions of the image's width and height. Kernels have the same formulas in layers/detection/boxes.h.
 """
 
 from __future__ import annotations
@@ -12,35 +14,169 @@ import numpy as np
 CORNERS = slice(2, 6)
 
 
-def area(corners: np.ndarray) -> np.ndarray:
-    """The areas of corners (.., 4); 0 where a side is not positive."""
-    size = np.maximum(corners[..., 2:] - corners[..., :2], 0)
-    return size[..., 0] * size[..., 1]
+def area(corners: np.ndarray, last: int = 0) -> np.ndarray:
+    """Areas of boxes; 0 where a side is not positive.
+
+    Parameters
+    ----------
+    corners : (..., 4)
+    last : 1 where xmax and ymax name the last pixel inside, so that a width is xmax - xmin + 1; 0 where they are the edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> area(np.array([[0, 0, 2, 3], [5, 5, 4, 9]])).tolist()
+    [6, 0]
+    """
+    width = corners[..., 2] - corners[..., 0] + last
+    height = corners[..., 3] - corners[..., 1] + last
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
-def shared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The area that corners (.., 4) have in common with others."""
-    return area(np.concatenate([np.maximum(a[..., :2], b[..., :2]), np.minimum(a[..., 2:], b[..., 2:])], -1))
+def intersection(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
+    """The areas that boxes a (..., 4) have in common with boxes b (..., 4); `last` as in `area`."""
+    width = np.minimum(a[..., 2], b[..., 2]) - np.maximum(a[..., 0], b[..., 0]) + last
+    height = np.minimum(a[..., 3], b[..., 3]) - np.maximum(a[..., 1], b[..., 1]) + last
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
-def jaccard(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Intersection over union of corners; 0 where both are empty."""
-    both = shared(a, b)
-    union = area(a) + area(b) - both
-    return np.divide(both, union, out=np.zeros_like(union), where=union > 0)
+def iou(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
+    """Intersection over union, in the dtype of the boxes; 0 for boxes that only touch, without area or with NaN.
+
+    Parameters
+    ----------
+    a, b : (..., 4)
+    last : as in `area`.
+
+    Source
+    ------
+    last=0: Liu et al. 2016 (SSD). last=1: Girshick 2015 (Fast R-CNN), in whole pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2], [2, 0, 4, 2]])
+    >>> iou(a[:, None], b).round(3).tolist()
+    [[0.333, 0.0]]
+    >>> iou(a[:, None], b, last=1).round(3).tolist()
+    [[0.5, 0.2]]
+    """
+    shared = intersection(a, b, last)
+    union = area(a, last) + area(b, last) - shared
+    return np.asarray(np.divide(shared, union, out=np.zeros_like(union), where=shared > 0))
 
 
 def coverage(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Which part of a lies in b."""
+    """The fraction of each box of a (..., 4) that lies in b (..., 4); 0 for a box without area.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> coverage(np.array([0.0, 0, 2, 2]), np.array([1.0, 0, 9, 9])).item()
+    0.5
+    """
     whole = np.broadcast_to(area(a), np.broadcast_shapes(a.shape[:-1], b.shape[:-1]))
-    return np.divide(shared(a, b), whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(np.divide(intersection(a, b), whole, out=np.zeros_like(whole), where=whole > 0))
+
+
+def best(scores: np.ndarray, count: int = -1) -> np.ndarray:
+    """The indices of the highest scores (N,), highest first; of equal scores the lower index comes first.
+
+    Parameters
+    ----------
+    count : at most so many from 0 on; below 0 all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best(np.array([0.2, 0.9, 0.9, 0.5]), 3).tolist()
+    [1, 2, 3]
+    """
+    if not -1 < count < len(scores):
+        return np.argsort(-scores, kind="stable")
+    if count == 0:
+        return np.zeros(0, np.intp)
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    candidates = np.flatnonzero(scores >= least)
+    return candidates[np.argsort(-scores[candidates], kind="stable")][:count]
+
+
+def match(boxes: np.ndarray, truth: np.ndarray, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Matches boxes with true boxes, as SSD does for its priors.
+
+    First every true box takes the box that it overlaps most, the best pair first, of equal pairs the first box. Then,
+    unless the threshold is None, each box left over takes the true box that it overlaps most, if by the threshold at least.
+
+    Parameters
+    ----------
+    boxes : (N, 4)
+    truth : (G, 4)
+    threshold : of the intersection over union.
+
+    Returns
+    -------
+    matched : (N,), the index of the true box, or -1.
+    most : (N,), the largest overlap with any true box; overlaps up to 1e-6 count as 0.
+
+    Source
+    ------
+    Liu et al. 2016 and SSD's Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0.0, 0, 1, 1], [0, 0, 1, 0.9], [5, 5, 6, 6]])
+    >>> match(boxes, boxes[:1], 0.5)[0].tolist(), match(boxes, boxes[:1], None)[0].tolist()
+    ([0, 0, -1], [0, -1, -1])
+    """
+    shared = iou(boxes[:, None], truth)
+    shared[~(shared > 1e-6)] = 0
+    matched = np.full(len(boxes), -1)
+    if not shared.size:
+        return matched, np.zeros(len(boxes), boxes.dtype)
+    rows = shared.T.copy()
+    place = rows.argmax(1)
+    value = rows.max(1)
+    while value.max() > 0:
+        tied = np.flatnonzero(value == value.max())
+        one = tied[place[tied].argmin()]
+        taken = place[one]
+        matched[taken] = one
+        rows[:, taken] = 0
+        rows[one] = 0
+        for other in np.flatnonzero(place == taken):
+            place[other], value[other] = rows[other].argmax(), rows[other].max()
+    most = shared.max(1)
+    if threshold is not None:
+        free = (matched == -1) & (most >= threshold) & (most > 0)
+        matched[free] = shared[free].argmax(1)
+    return matched, most
 
 
 def project(boxes: np.ndarray, crop: np.ndarray, emit: Any = None) -> np.ndarray:
-    """The boxes (M, 7) that are left in a crop, in parts of the crop and clipped to it.
+    """The boxes of an annotation after their image was cropped or placed on a larger canvas.
 
-    emit: an EmitConstraint, or None to keep all that overlap: CENTER keeps those whose centre lies in the crop, MIN_OVERLAP
-    those of which more than emit_overlap does.
+    Parameters
+    ----------
+    boxes : (N, 7) as in `records.BOX`.
+    crop : (xmin, ymin, xmax, ymax) as fractions of the image; it may reach beyond the image.
+    emit : an EmitConstraint, or None to keep every box that overlaps the crop. CENTER keeps the boxes whose centre lies in
+        the crop, MIN_OVERLAP those of which more than the fraction emit_overlap does.
+
+    Returns
+    -------
+    (M, 7), corners as fractions of the crop and clipped to it.
+
+    Source
+    ------
+    Liu et al. 2016 (SSD) and its code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[1, 0, 0.25, 0, 0.75, 0.5, 0], [2, 0, 0.8, 0.8, 1, 1, 0]])
+    >>> project(boxes, np.array([0, 0, 0.5, 0.5])).tolist()
+    [[1.0, 0.0, 0.5, 0.0, 1.0, 1.0, 0.0]]
     """
     corners, crop = boxes[:, CORNERS], np.asarray(crop, boxes.dtype)
     keep = np.ones(len(boxes), bool)
@@ -50,14 +186,21 @@ def project(boxes: np.ndarray, crop: np.ndarray, emit: Any = None) -> np.ndarray
             keep = ((centre >= crop[:2]) & (centre <= crop[2:])).all(1)
         else:
             keep = coverage(corners, crop) > emit.emit_overlap
-    made = boxes.copy()
+    projected = boxes.copy()
     size = np.tile(crop[2:] - crop[:2], 2)
-    made[:, CORNERS] = np.clip((corners - np.tile(crop[:2], 2)) / size, 0, 1)
-    return made[keep & (area(made[:, CORNERS]) > 0)]
+    projected[:, CORNERS] = np.clip((corners - np.tile(crop[:2], 2)) / size, 0, 1)
+    return np.asarray(projected[keep & (area(projected[:, CORNERS]) > 0)])
 
 
 def mirror(boxes: np.ndarray) -> np.ndarray:
-    """The boxes of the picture flipped left to right."""
-    made = boxes.copy()
-    made[:, 2], made[:, 4] = 1 - boxes[:, 4], 1 - boxes[:, 2]
-    return made
+    """The boxes (N, 7) of an annotation after their image was flipped left to right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mirror(np.array([[1, 0, 0, 0.25, 0.25, 1, 0]])).tolist()
+    [[1.0, 0.0, 0.75, 0.25, 1.0, 1.0, 0.0]]
+    """
+    flipped: np.ndarray = boxes.copy()
+    flipped[:, 2], flipped[:, 4] = 1 - boxes[:, 4], 1 - boxes[:, 2]
+    return flipped

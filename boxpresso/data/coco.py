@@ -22,7 +22,7 @@ STATS = (
 
 @dataclass(frozen=True)
 class Coco:
-    """stats: {name: value} by the names of `STATS`; by_class: {label: AP}. NaN where there is no object of that kind.
+    """stats: {name: value} by the names of `STATS`; by_class: {label: AP}. NaN without any object of that kind.
 
     AP is the mean over overlaps from 0.50 to 0.95, AP50 and AP75 that at one; small objects are below 32 x 32 pixels, large
     ones from 96 x 96. AR is the mean recall with 1, 10 or 100 detections a picture.
@@ -46,7 +46,7 @@ def read_dataset(path: str | Path, pictures: Sequence[int], labels: Mapping[int,
     """The tables of a file of instances, with areas and crowds as it says them, numbered as rows of detections are.
 
     pictures: which ones of the file's images, in the order of rows; labels: {label as `read_coco` counts: label in rows}.
-    Raises DataError for a file that cannot be read or is no such file.
+    Raises DataError for a file that cannot be read or is another file.
     """
     try:
         tables = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -60,17 +60,22 @@ def read_dataset(path: str | Path, pictures: Sequence[int], labels: Mapping[int,
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise DataError(f"{path} is no COCO file of instances: {type(error).__name__} {error}") from error
+        raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
     return {"images": [{"id": i} for i in range(len(pictures))], "annotations": annotations}
 
 
-def evaluate_coco(found: np.ndarray, dataset: dict[str, list[Any]]) -> Coco:
+def known(value: float) -> float:
+    """A number of pycocotools, whose -1 stands for none, with NaN for it."""
+    return float("nan") if value == -1 else float(value)
+
+
+def evaluate_coco(detections: np.ndarray, dataset: dict[str, list[Any]]) -> Coco:
     """COCO's numbers for rows (D, 7) picture, label, score, xmin, ymin, xmax, ymax in pixels.
 
     dataset: from `dataset_of` or `read_dataset`. Raises DataError where pycocotools is missing.
     """
     coco, evaluation = extra("pycocotools.coco"), extra("pycocotools.cocoeval")
-    boxes = np.concatenate([found[:, 3:5], found[:, 5:7] - found[:, 3:5]], 1)
+    boxes = np.concatenate([detections[:, 3:5], detections[:, 5:7] - detections[:, 3:5]], 1)
     results = [
         {
             "image_id": int(row[0]),
@@ -79,7 +84,7 @@ def evaluate_coco(found: np.ndarray, dataset: dict[str, list[Any]]) -> Coco:
             "bbox": box.tolist(),
             "iscrowd": 0,
         }
-        for row, box in zip(found, boxes)
+        for row, box in zip(detections, boxes)
     ]
     truth = [{"area": a["bbox"][2] * a["bbox"][3], "iscrowd": 0, **a} for a in dataset["annotations"]]
     classes = sorted({a["category_id"] for a in truth})
@@ -98,7 +103,6 @@ def evaluate_coco(found: np.ndarray, dataset: dict[str, list[Any]]) -> Coco:
         judge.evaluate()
         judge.accumulate()
         judge.summarize()
-    nothing = lambda value: float("nan") if value == -1 else float(value)  # noqa: E731
     precision = judge.eval["precision"][:, :, :, 0, -1]  # overlaps, recalls, classes; all sizes, 100 detections
-    by_class = {c: nothing(precision[:, :, k].mean()) for k, c in enumerate(classes)}
-    return Coco({name: nothing(value) for name, value in zip(STATS, judge.stats)}, by_class)
+    by_class = {c: known(precision[:, :, k].mean()) for k, c in enumerate(classes)}
+    return Coco({name: known(value) for name, value in zip(STATS, judge.stats)}, by_class)

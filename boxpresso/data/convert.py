@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..proto import AnnotatedDatum, BlobProto, Datum, LabelMap, to_text
+from ..proto.signatures import JPEG, PNG, what_is
 from .errors import BrokenRecord, DataError
 from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_yolo
 from .picture import decode, encode, resize
@@ -21,7 +22,7 @@ Tell = Callable[[int, int], None]  # (done, all)
 
 @dataclass
 class Report:
-    """What was written, and what was left out and why."""
+    """What was written, and what was skipped and why."""
 
     pictures: int = 0
     boxes: int = 0
@@ -46,13 +47,13 @@ def stored(path: Path, options: Options, expect: tuple[int, int] | None = None) 
 
     A JPEG or PNG that is not resized is stored as it is.
     """
-    picture = decode(path, options.color)  # every file is decoded once, so that a broken one is found now
-    found = picture.shape[1], picture.shape[0]
-    if expect is not None and found != expect:
-        raise BrokenRecord(f"{path} is {found[0]}x{found[1]}, its annotation says {expect[0]}x{expect[1]}")
+    picture = decode(path, options.color)  # every file is decoded once, so that a broken one is seen now
+    size = picture.shape[1], picture.shape[0]
+    if expect is not None and size != expect:
+        raise BrokenRecord(f"{path} is {size[0]}x{size[1]}, its annotation says {expect[0]}x{expect[1]}")
     if options.encoded and options.size is None and options.color:
         data = path.read_bytes()
-        if data.startswith((b"\xff\xd8", b"\x89PNG")):
+        if what_is(data) in (JPEG, PNG):
             return with_size(make_datum(data), picture)
     if options.size is not None:
         picture = resize(picture, *options.size)
@@ -69,7 +70,7 @@ def write(
     to: str | os.PathLike[str], things: Sequence[Any], one: Callable[[Any], tuple[str, bytes, int]], options: Options,
     tell: Tell,
 ) -> Report:  # fmt: skip
-    """Writes the records that `one` makes of things: (name, bytes, boxes). What it cannot make is named in the report."""
+    """Writes the record `one(thing)`, (name, bytes, number of boxes), of each thing; the report names the broken ones."""
     report = Report()
     order = list(range(len(things)))
     if options.shuffle is not None:
@@ -95,7 +96,7 @@ def write(
 
 
 def write_scenes(to: str | os.PathLike[str], scenes: Sequence[Scene], options: Options, tell: Tell) -> Report:
-    """Scenes as AnnotatedDatum records, with keys as create_annoset makes them."""
+    """Scenes as AnnotatedDatum records, with the keys that create_annoset gives them."""
 
     def one(scene: Scene) -> tuple[str, bytes, int]:
         if scene.wrong:
@@ -116,21 +117,49 @@ def convert(
     options: Options | None = None,
     tell: Tell = lambda done, all: None,
 ) -> Report:
-    """Writes an LMDB at `to` from a folder of a kind: voc, coco, yolo (AnnotatedDatum) or images (Datum, a folder per class).
+    """Writes an LMDB from a folder of pictures; the names of labels go to TO_labelmap.prototxt.
 
-    split: such as trainval. classes: of VOC, label 1 first. The names of labels go to TO_labelmap.prototxt. Pictures and
-    annotations that cannot be used are named in the report, or raise BrokenRecord with options.refuse. Raises DataError.
+    Parameters
+    ----------
+    kind : voc, coco, yolo (AnnotatedDatum records) or images (Datum records, a folder per class).
+    to : the LMDB's path.
+    split : such as trainval.
+    classes : of VOC, label 1 first.
+    options : how pictures are stored, and whether a broken one is an error.
+    tell : called with (records done, all records).
+
+    Returns
+    -------
+    A Report, which names the pictures and annotations that were skipped.
+
+    Raises
+    ------
+    DataError: a folder that is none of that kind, or holds no picture that can be used. BrokenRecord: with options.refuse,
+    for the first picture or annotation that cannot be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("cat", "dog"):
+    ...         Path(folder, "pictures", name).mkdir(parents=True)
+    ...         _ = Path(folder, "pictures", name, "1.png").write_bytes(encode(np.zeros((2, 3, 3), np.uint8), "PNG"))
+    ...     report = convert("images", f"{folder}/pictures", f"{folder}/lmdb")
+    >>> report.pictures, report.labels
+    (2, {0: 'cat', 1: 'dog'})
     """
     options, root = options or Options(), Path(folder)
     if kind == "images":
-        found, labels = read_images(root)
+        items, labels = read_images(root)
 
         def one(item: tuple[Path, int]) -> tuple[str, bytes, int]:
             datum = stored(item[0], options)
             datum.label = item[1]
             return item[0].relative_to(root).as_posix(), datum.SerializeToString(), 0
 
-        report = write(to, found, one, options, tell)
+        report = write(to, items, one, options, tell)
     elif kind == "voc":
         labels = dict(enumerate(classes, 1))
         report = write_scenes(to, read_voc(root, split, classes), options, tell)
@@ -155,9 +184,30 @@ def write_labels(path: str, labels: dict[int, str]) -> None:
 
 
 def mean_of(source: str, tell: Tell = lambda done, all: None) -> np.ndarray:
-    """The mean picture of an LMDB of Datum or AnnotatedDatum records of one size, float64 (C, H, W).
+    """The mean picture of an LMDB of Datum or AnnotatedDatum records.
 
-    Raises DataError, naming the record, for one that cannot be read or has another size.
+    Parameters
+    ----------
+    tell : called with (records done, all records).
+
+    Returns
+    -------
+    (C, H, W), float64.
+
+    Raises
+    ------
+    DataError that names the record, for one that cannot be read or has another size than the first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> pictures = [np.full((1, 1, 1), value, np.uint8) for value in (1, 2)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = [(str(i), make_datum(picture).SerializeToString()) for i, picture in enumerate(pictures)]
+    ...     _ = write_records(f"{folder}/lmdb", rows)
+    ...     mean_of(f"{folder}/lmdb").tolist()
+    [[[1.5]]]
     """
     records = open_records(source)
     total, annotated = np.zeros((0, 0, 0)), is_annotated(records[0])
@@ -173,7 +223,7 @@ def mean_of(source: str, tell: Tell = lambda done, all: None) -> np.ndarray:
             )
         total += picture
         tell(index + 1, len(records))
-    return (total / len(records)).transpose(2, 0, 1)
+    return np.asarray((total / len(records)).transpose(2, 0, 1))
 
 
 def is_annotated(data: bytes) -> bool:
@@ -186,7 +236,18 @@ def datum_in(data: bytes, annotated: bool, name: str) -> Datum:
 
 
 def write_mean(path: str | os.PathLike[str], mean: np.ndarray) -> None:
-    """A mean (C, H, W) as a .binaryproto, (1, C, H, W) as Caffe's compute_image_mean writes it, or as .npy."""
+    """Writes a mean (C, H, W) as .npy or .binaryproto, (1, C, H, W) as Caffe's compute_image_mean writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from boxpresso.proto.binary import read_mean
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mean(f"{folder}/mean.binaryproto", np.ones((3, 2, 2)))
+    ...     read_mean(f"{folder}/mean.binaryproto").shape
+    (3, 2, 2)
+    """
     if Path(path).suffix == ".npy":
         np.save(path, mean.astype(np.float32))
         return

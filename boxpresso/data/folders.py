@@ -31,34 +31,48 @@ class Scene:
     wrong: str = ""  # what is wrong with it, when it cannot be used
 
     def boxes(self) -> np.ndarray:
-        """(N, 7) as in `records.BOX`: corners as parts of the picture, objects of one class numbered from 0."""
+        """(N, 7) as in `records.BOX`: corners as fractions of the picture, objects of one class numbered from 0."""
         seen: dict[int, int] = {}
-        made = np.zeros((len(self.labels), 7), np.float32)
-        for row, label, corners, difficult in zip(made, self.labels, self.corners, self.difficult):
+        rows = np.zeros((len(self.labels), 7), np.float32)
+        for row, label, corners, difficult in zip(rows, self.labels, self.corners, self.difficult):
             row[0], row[1], row[6] = label, seen.setdefault(label, 0), difficult
             row[2:6] = corners / [self.width, self.height, self.width, self.height]
             seen[label] += 1
-        return made
+        return rows
 
 
 def read_list(source: str) -> list[tuple[str, int]]:
-    """(path, label) from a text of such lines; the path may hold blanks. Raises DataError that names file and line."""
+    """The (path, label) of each line of a text; the path may hold blanks.
+
+    Raises
+    ------
+    DataError that names file and line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
+    ...     _ = file.write("cats/a 1.jpg 0\\ndogs/b.jpg 1\\n")
+    >>> read_list(file.name)
+    [('cats/a 1.jpg', 0), ('dogs/b.jpg', 1)]
+    >>> os.remove(file.name)
+    """
     try:
         lines = Path(source).read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise DataError(f"cannot read the list {source!r}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise DataError(f"{source!r} is no text; it must list pictures, `path label` in each line") from None
-    found = []
+        raise DataError(f"{source!r} is not a text; it must list pictures, `path label` in each line") from None
+    items = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             path, _, label = line.strip().rpartition(" ")
             if not path or not re.fullmatch(r"[+-]?\d+", label):
                 raise DataError(f"{source}, line {number}: it must be `path label`, it is {line.strip()!r}")
-            found.append((path.strip(), int(label)))
-    if not found:
+            items.append((path.strip(), int(label)))
+    if not items:
         raise DataError(f"the list {source!r} is empty")
-    return found
+    return items
 
 
 def need_folder(folder: Path, what: str) -> Path:
@@ -119,7 +133,7 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     except ElementTree.ParseError as error:
-        raise DataError(f"{path} is no XML: {error}") from error
+        raise DataError(f"{path} is not XML: {error}") from error
     try:
         scene.width, scene.height = (int(float(root.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
         if scene.width <= 0 or scene.height <= 0:
@@ -147,7 +161,7 @@ def checked(corners: np.ndarray, scene: Scene, name: str) -> np.ndarray:
             raise DataError(f"{name}: the box {row.tolist()} has no area")
         if (row < -1).any() or (row > limit + 1).any():
             raise DataError(f"{name}: the box {row.tolist()} leaves the picture of {scene.width}x{scene.height}")
-    return np.clip(corners, 0, limit)
+    return np.asarray(np.clip(corners, 0, limit))
 
 
 def read_coco(
@@ -180,7 +194,7 @@ def read_coco(
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no COCO file of instances: {type(error).__name__} {error}") from error
+        raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
     known = {category["id"]: label for label, category in enumerate(categories, 1)}
     by_picture: dict[Any, list[dict[str, Any]]] = {}
     for annotation in annotations:
@@ -191,11 +205,11 @@ def read_coco(
     scenes = []
     for picture in pictures:
         name = picture.get("file_name", "")
-        found = next((f / name for f in folders if (f / name).is_file()), folders[0] / name)
-        scene = Scene(found, int(picture.get("width", 0)), int(picture.get("height", 0)))
+        file = next((f / name for f in folders if (f / name).is_file()), folders[0] / name)
+        scene = Scene(file, int(picture.get("width", 0)), int(picture.get("height", 0)))
         try:
-            if not found.is_file():
-                raise DataError(f"there is no picture {found}")
+            if not file.is_file():
+                raise DataError(f"there is no picture {file}")
             rows = []
             for a in by_picture.get(picture.get("id"), []):
                 x, y, w, h = (float(v) for v in a["bbox"])
@@ -217,7 +231,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     """The scenes of a YOLO folder and the names of labels, from 1; classes in the files count from 0.
 
     folder: images/ (or images/SPLIT/) and labels/ beside it, a text for each picture with lines `class x y width height`, the
-    centre and size as parts of the picture; or both in one folder. Names: classes.txt, or obj.names, one per line.
+    centre and size as fractions of the picture; or both in one folder. Names: classes.txt, or obj.names, one per line.
     """
     root = need_folder(Path(folder), "give the folder that holds images and labels")
     pictures = next(
@@ -264,12 +278,12 @@ def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, s
     """(picture, label) of a folder with one folder for each class, labels from 0 in the order of names; and the names."""
     root = need_folder(Path(folder), "give a folder with one folder of pictures for each class")
     kinds = sorted(p for p in root.iterdir() if p.is_dir())
-    found = [
+    items = [
         (path, label)
         for label, kind in enumerate(kinds)
         for path in sorted(kind.rglob("*"))
         if path.suffix.lower() in PICTURES
     ]
-    if not found:
+    if not items:
         raise DataError(f"there is no picture in the folders of {root}; it must hold one folder for each class")
-    return found, {label: kind.name for label, kind in enumerate(kinds)}
+    return items, {label: kind.name for label, kind in enumerate(kinds)}

@@ -13,7 +13,7 @@ from .errors import DataError, extra
 
 
 class Rows:
-    """The rows of data sets in the HDF5 files that a text lists, in turn or shuffled, without end.
+    """The rows of data sets in the HDF5 files that a text lists, in order or shuffled, endlessly.
 
     names: the data sets. `shapes`: of one row of each. One file is in memory at a time, as `dtype`.
     """
@@ -25,7 +25,7 @@ class Rows:
         except OSError as error:
             raise DataError(f"cannot read the list of HDF5 files {source!r}: {error.strerror or error}") from error
         except UnicodeDecodeError:
-            raise DataError(f"{source!r} is no text; it must list HDF5 files, one per line") from None
+            raise DataError(f"{source!r} is not a text; it must list HDF5 files, one per line") from None
         self.files = [line.strip() for line in lines if line.strip()]
         if not self.files:
             raise DataError(f"{source!r} lists no HDF5 file")
@@ -66,13 +66,13 @@ class Rows:
         self.arrays, self.loaded = arrays, path
 
     def seek(self, row: int) -> None:
-        """Goes on with a row, counted from the first one of all rounds."""
+        """The next row to take, counted from the first row of the first round."""
         self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
         self._load()
         self.skip(row)
 
     def skip(self, rows: int) -> None:
-        """Passes over so many rows."""
+        """Skips so many rows."""
         end = self.taken + rows
         while self.taken < end:
             self._advance(min(end - self.taken, len(self.arrays[0]) - self.row))
@@ -87,19 +87,19 @@ class Rows:
 
     def take(self, count: int) -> list[np.ndarray]:
         """The next rows of each data set, (count, ...)."""
-        made = [np.empty((count, *shape), self.dtype) for shape in self.shapes]
+        output = [np.empty((count, *shape), self.dtype) for shape in self.shapes]
         done = 0
         while done < count:
             part = min(count - done, len(self.arrays[0]) - self.row)
-            for to, array in zip(made, self.arrays):
+            for to, array in zip(output, self.arrays):
                 to[done : done + part] = array[self.row : self.row + part]
             done += part
             self._advance(part)
-        return made
+        return output
 
 
 class Writer:
-    """Adds rows to data sets of an HDF5 file, which the first rows make anew."""
+    """Adds rows to data sets of an HDF5 file, which is overwritten when the first rows are added."""
 
     def __init__(self, path: str, names: Sequence[str]) -> None:
         self.h5py = extra("h5py")

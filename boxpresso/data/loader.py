@@ -1,4 +1,4 @@
-"""Batches made ahead of time: what a batch holds depends on the seed and its number alone, not on who makes it."""
+"""Batches loaded ahead of time: a batch depends on the seed and its number alone, bitwise identical for any workers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def permutation(seed: int, turn: int, count: int) -> np.ndarray:
 
 
 class Order:
-    """Which record stands at which place of the endless row 0, 1, 2 ..: in turn, or shuffled anew for each round."""
+    """Which record comes at place 0, 1, 2 ..: endlessly in order, or shuffled anew in each round."""
 
     def __init__(self, count: int, shuffle: bool, seed: int, skip: int = 0) -> None:
         self.count, self.shuffle, self.seed, self.skip = count, shuffle, seed, skip
@@ -53,7 +53,7 @@ class Order:
 
 
 class Maker:
-    """Makes the batch of a number. A record that cannot be read is an error, or its follower takes its place."""
+    """Loads the batch of a number. A record that cannot be read is an error, or the next one takes its place."""
 
     def __init__(self, source: Source, order: Order, batch: int, seed: int, refuse: bool) -> None:
         self.source, self.order, self.batch, self.seed, self.refuse = source, order, batch, seed, refuse
@@ -62,7 +62,7 @@ class Maker:
     def __call__(
         self, number: int, at_hand: Callable[[int], None] = lambda index: None
     ) -> tuple[list[np.ndarray], dict[int, str]]:
-        """The arrays, and {record left out: why}. at_hand: told each record before it is read."""
+        """The arrays, and {record skipped: why}. at_hand: called with each record before it is read."""
         rank, ranks = self.share
         start = (number * ranks + rank) * self.batch
         broken: dict[int, str] = {}
@@ -110,15 +110,15 @@ def chosen(workers: int | str) -> tuple[str, int | None]:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """The number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Loader:
-    """`next()` gives one batch after another, made `ahead` of time by `workers`; who they are changes nothing but the speed.
+    """`next()` gives one batch after another, loaded `ahead` of time; workers change the speed alone, not a bit of a batch.
 
-    workers: as `chosen` reads them. "auto" makes the first two batches in this thread, and looks at what they cost: cheap
-    ones are made by threads, others by processes. refuse: whether a record that cannot be read is an error; otherwise the
+    workers: as `chosen` reads them. "auto" loads the first two batches in this thread and measures them: cheap batches are
+    then loaded by threads, others by processes. refuse: whether a record that cannot be read is an error; otherwise the
     one after it takes its place, it is counted in `broken` (number: what was wrong) and named in one warning. `batch` is the
     number of the next batch and may be set, to resume. `waited` is the share of the time since the first batch that `next`
     has spent waiting.
@@ -148,12 +148,12 @@ class Loader:
         self._number = number
 
     def set_share(self, rank: int, ranks: int) -> None:
-        """From the next batch on, this is one of several ranks, and takes every `ranks`-th part of their common batch."""
+        """From the next batch on, this is one of several ranks, each of which loads its own part of a common batch."""
         self.close()
         self.maker.share = (rank, ranks)
 
     def set_workers(self, workers: int | str) -> None:
-        """Others make the batches from the next one on; they are the same ones."""
+        """Changes kind and number of workers from the next batch on; batches stay the same."""
         self.close()
         self.kind, self.count = chosen(workers)
 
@@ -168,7 +168,7 @@ class Loader:
         return self.waiting / lapse if self._started and lapse > 0 else 0.0
 
     def next(self) -> list[np.ndarray]:
-        """The arrays of the next batch. They are the loader's: the next call may overwrite them."""
+        """The arrays of the next batch. The next call may overwrite them."""
         begin, used = time.perf_counter(), time.thread_time()
         self._started = self._started or begin
         try:
@@ -192,7 +192,7 @@ class Loader:
         return arrays
 
     def _ahead(self) -> Here | Threads | Processes:
-        """The workers, asked for all batches that they may make by now."""
+        """The workers, after asking them for all batches that they may load by now."""
         if self._pool is None:
             self._asked = self._number
             self._pool = self._workers()
@@ -217,5 +217,5 @@ class Loader:
 
 
 def portable(source: Source) -> bool:
-    """Whether a process could load it: not from a program's main file, which workers do not import."""
+    """Whether worker processes could load it: not from a program's main file, which they do not import."""
     return type(source).__module__ != "__main__" and os.name == "posix" and bool(sys.executable)

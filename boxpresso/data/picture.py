@@ -16,10 +16,29 @@ Source = Union[bytes, str, "os.PathLike[str]"]
 
 
 def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndarray:
-    """The picture in a file or in bytes, uint8 (H, W, 3 or 1).
+    """Decodes a picture.
 
-    color: True for three channels, False for grey, None as the file has it. EXIF orientation is not applied, as in Caffe,
-    whose annotations are made for pixels as they are stored. Raises BrokenRecord that names the file, or `name` for bytes.
+    EXIF orientation is not applied, as in Caffe, whose annotations are for pixels as they are stored.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file.
+    color : True for three channels, False for grey, None as the file has it.
+    name : what to call bytes in errors.
+
+    Returns
+    -------
+    (H, W, 3 or 1), uint8; blue, green, red.
+
+    Raises
+    ------
+    BrokenRecord that names the file, or `name` for bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decode(encode(np.full((2, 3, 3), 7, np.uint8), "PNG"))[0, 0].tolist()
+    [7, 7, 7]
     """
     name = name or ("the picture" if isinstance(source, bytes) else os.fspath(source))
     try:
@@ -30,22 +49,41 @@ def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndar
     except FileNotFoundError:
         raise BrokenRecord(f"there is no picture {name}") from None
     except Image.UnidentifiedImageError:
-        raise BrokenRecord(f"{name} is no picture that Pillow can read (JPEG, PNG, BMP, WebP ..)") from None
+        raise BrokenRecord(f"{name} is not an image that Pillow can read (JPEG, PNG, BMP, WebP ..)") from None
     except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
         raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
 
 
 def size_of(source: Source, name: str = "") -> tuple[int, int]:
-    """(width, height) from the head of a picture file."""
+    """(width, height) from the header of a picture file. Raises BrokenRecord for a file that is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> size_of(encode(np.zeros((2, 3, 1), np.uint8)))
+    (3, 2)
+    """
     try:
         with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as opened:
-            return opened.size
+            width, height = opened.size
+            return int(width), int(height)
     except Exception as error:
         raise BrokenRecord(f"cannot read the picture {name or source!r}: {error}") from error
 
 
 def encode(picture: np.ndarray, format: str = "JPEG", quality: int = 95) -> bytes:
-    """A picture as the bytes of a file. format: Pillow's name, such as JPEG or PNG."""
+    """Encodes a picture as the bytes of a file.
+
+    Parameters
+    ----------
+    format : Pillow's name, such as JPEG or PNG. quality : of JPEG and WEBP.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode(np.zeros((2, 3, 1), np.uint8), "PNG")[1:4]
+    b'PNG'
+    """
     to = io.BytesIO()
     to_pillow(picture).save(to, format, **({"quality": quality} if format.upper() in ("JPEG", "WEBP") else {}))
     return to.getvalue()
@@ -67,11 +105,23 @@ def to_pillow(picture: np.ndarray) -> Any:
 
 
 def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -> np.ndarray:
-    """A picture of another size.
+    """Resizes a picture (H, W, C) to (height, width, C).
 
-    mode: LINEAR between pixel centres, without smoothing before shrinking, as OpenCV's; NEAREST likewise the pixel at
-    floor(x * scale); AREA the mean of what is covered (LINEAR when nothing shrinks); CUBIC and LANCZOS4 are Pillow's
-    kernels, whose values differ a little from OpenCV's.
+    Parameters
+    ----------
+    mode : LINEAR interpolates between pixel centres, without smoothing before shrinking, as OpenCV's; NEAREST takes the pixel
+        at floor(x * scale), as OpenCV's; AREA the mean of the pixels covered (LINEAR when nothing shrinks); CUBIC and LANCZOS4
+        are Pillow's kernels, whose values differ a little from OpenCV's.
+
+    Raises
+    ------
+    DataError: another mode; other modes than NEAREST for other pictures than bytes of 1 or 3 channels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resize(np.array([[[0], [4]]], np.uint8), 4, 1)[0, :, 0].tolist()
+    [0, 1, 3, 4]
     """
     rows, columns, channels = picture.shape
     if mode != "NEAREST" and (picture.dtype != np.uint8 or channels not in (1, 3)):
@@ -81,9 +131,10 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     if mode == "NEAREST":
         y = (np.arange(height) * (rows / height)).astype(np.intp)
         x = (np.arange(width) * (columns / width)).astype(np.intp)
-        return picture[np.minimum(y, rows - 1)[:, None], np.minimum(x, columns - 1)]
+        return np.asarray(picture[np.minimum(y, rows - 1)[:, None], np.minimum(x, columns - 1)])
     if mode in ("LINEAR", "AREA") and (mode == "LINEAR" or (height >= rows and width >= columns)):
-        return linear(picture, width, height)
+        values = bilinear(picture, width, height)
+        return np.asarray(np.rint(values, out=values), np.uint8)
     image, method = to_pillow(picture), Image.Resampling
     if mode == "AREA":
         return from_pillow(image.resize((width, height), method.BOX))
@@ -95,22 +146,40 @@ def resize(picture: np.ndarray, width: int, height: int, mode: str = "LINEAR") -
     raise DataError(f"resize knows LINEAR, AREA, NEAREST, CUBIC and LANCZOS4, not {mode!r}")
 
 
-def linear(picture: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Bilinear between pixel centres, rounded; first the rows, then the columns."""
+def bilinear(array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None) -> np.ndarray:
+    """Resizes by bilinear interpolation between pixel centres; first the rows, then the columns.
 
-    def places(count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        at = np.clip((np.arange(count) + 0.5) * (size / count) - 0.5, 0, size - 1)
+    Nothing is smoothed before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets have learned from such images.
+
+    Parameters
+    ----------
+    array : (H, W, C), of any dtype.
+    factors : how many times wider and higher it gets, where width and height are those sizes, rounded; None: width / W and
+        height / H.
+
+    Returns
+    -------
+    (height, width, C), float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bilinear(np.array([[[0], [4]]], np.uint8), 4, 1)[0, :, 0].tolist()
+    [0.0, 1.0, 3.0, 4.0]
+    """
+
+    def places(count: int, size: int, factor: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        at = np.clip((np.arange(count) + 0.5) * (1 / factor if factor else size / count) - 0.5, 0, size - 1)
         first = at.astype(np.intp)
         return first, np.minimum(first + 1, size - 1), (at - first).astype(np.float32)
 
-    top, bottom, down = places(height, picture.shape[0])
-    left, right, across = places(width, picture.shape[1])
-    values = picture.astype(np.float32)
-    rows = values[top]
-    rows += (values[bottom] - rows) * down[:, None, None]
-    made = rows[:, left]
-    made += (rows[:, right] - made) * across[:, None]
-    return np.rint(made, out=made).astype(np.uint8)
+    top, bottom, down = places(height, array.shape[0], factors[1] if factors else None)
+    left, right, across = places(width, array.shape[1], factors[0] if factors else None)
+    rows = array[top].astype(np.float32)
+    rows += (array[bottom] - rows) * down[:, None, None]
+    output: np.ndarray = rows[:, left]
+    output += (rows[:, right] - output) * across[:, None]
+    return output
 
 
 def pad(picture: np.ndarray, top: int, bottom: int, left: int, right: int, mode: str, value: np.ndarray) -> np.ndarray:
@@ -121,13 +190,23 @@ def pad(picture: np.ndarray, top: int, bottom: int, left: int, right: int, mode:
     if mode in ("MIRRORED", "REPEAT_NEAREST"):
         return np.pad(picture, around, mode="edge")
     height, width, channels = picture.shape
-    made = np.empty((height + top + bottom, width + left + right, channels), picture.dtype)
+    padded = np.empty((height + top + bottom, width + left + right, channels), picture.dtype)
     row = np.clip(np.rint(np.broadcast_to(value, channels)), 0, 255).astype(picture.dtype)
-    made.reshape(made.shape[0], -1)[:] = np.tile(row, made.shape[1])  # whole rows: many times faster than pixels
-    made[top : top + height, left : left + width] = picture
-    return made
+    padded.reshape(padded.shape[0], -1)[:] = np.tile(row, padded.shape[1])  # whole rows: many times faster than pixels
+    padded[top : top + height, left : left + width] = picture
+    return padded
 
 
 def short_side(width: int, height: int, short: float, longest: float) -> float:
-    """The factor that makes the shorter side `short`, but the longer side no longer than `longest`, as Faster R-CNN has it."""
+    """The factor that makes the shorter side `short`, or less so that the longer side is `longest` at most; NaN without pixels.
+
+    Source
+    ------
+    Ren et al. 2015 (Faster R-CNN).
+
+    Examples
+    --------
+    >>> short_side(500, 375, 600, 1000), short_side(1000, 100, 600, 1000)
+    (1.6, 1.0)
+    """
     return min(short / min(width, height), longest / max(width, height)) if width and height else math.nan

@@ -25,16 +25,16 @@ _opening = threading.Lock()
 class Records:
     """The values of an LMDB in the order of its keys: `records[i]` is bytes, from any thread.
 
-    Raises DataError that names the path when there is no such LMDB, or nothing in it.
+    Raises DataError that names the path when no LMDB is there, or an empty one.
     """
 
     def __init__(self, path: str) -> None:
         lmdb = extra("lmdb")
         if not os.path.exists(path):
-            raise DataError(f"there is no LMDB at {path!r}; make one with `boxpresso convert`, or correct the source")
+            raise DataError(f"there is no LMDB at {path!r}; write one with `boxpresso convert`, or correct the source")
         if os.path.isdir(path) and not os.path.exists(os.path.join(path, "data.mdb")):
             kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
-            raise DataError(f"{path!r} is a {kind}; make an LMDB with `boxpresso convert`")
+            raise DataError(f"{path!r} is a {kind}; write an LMDB with `boxpresso convert`")
         try:
             self.env = open_env(lmdb, path)
             with self.env.begin() as view:
@@ -47,7 +47,7 @@ class Records:
         weakref.finalize(self, self.env.close).atexit = False  # a thread may still be reading
 
     def __reduce__(self) -> Any:
-        """To another process goes the path; it opens the LMDB itself."""
+        """Pickled as its path: another process opens the LMDB itself."""
         return open_records, (self.path,)
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class Records:
 
 
 def open_env(lmdb: Any, path: str) -> Any:
-    """The LMDB, to read. One that another thread is just about to close is waited for."""
+    """Opens an LMDB for reading, and waits for a thread that is about to close it."""
     end = time.monotonic() + 2
     while True:
         try:
@@ -77,28 +77,41 @@ def open_env(lmdb: Any, path: str) -> Any:
 
 
 def open_records(path: str) -> Records:
-    """The Records at a path; one that is open is shared, because LMDB allows one opening in a process."""
+    """The Records at a path. Open ones are shared: LMDB allows a process to open a path once."""
     with _opening:
         real = os.path.realpath(path)
-        found = _open.get(real)
-        if found is None:
-            found = _open[real] = Records(path)
-        return found
+        records = _open.get(real)
+        if records is None:
+            records = _open[real] = Records(path)
+        return records
 
 
 def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, bytes]]) -> int:
-    """Writes an LMDB folder of (key, value) and returns their number. An LMDB that is there already is refused.
+    """Writes records (key, value) as a new LMDB folder, and returns their number.
 
-    It is put together in a folder beside it that takes its name at the end, so that a half-written one is never read.
+    The LMDB is written to a folder beside `path` that is renamed at the end, so that a partial one is never read.
+
+    Raises
+    ------
+    DataError: `path` exists, or the package lmdb is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     count = write_records(f"{folder}/lmdb", [("0", b"zero"), ("1", b"one")])
+    ...     records = open_records(f"{folder}/lmdb")
+    ...     count, len(records), records[1]
+    (2, 2, b'one')
     """
     lmdb = extra("lmdb")
     to = Path(path)
     if to.exists():
         raise DataError(f"{to} exists already; remove it, or name another")
-    made = to.with_name(f"{to.name}.partial{os.getpid()}")
-    made.mkdir(parents=True)
+    partial = to.with_name(f"{to.name}.partial{os.getpid()}")
+    partial.mkdir(parents=True)
     size, count = 1 << 26, 0
-    env = lmdb.open(str(made), map_size=size, sync=False)
+    env = lmdb.open(str(partial), map_size=size, sync=False)
     waiting: list[tuple[bytes, bytes]] = []
 
     def flush() -> None:
@@ -123,12 +136,12 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
         flush()
         env.sync(True)
         env.close()
-        made.rename(to)
+        partial.rename(to)
     except BaseException:
         import shutil
 
         env.close()
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         raise
     return count
 
@@ -138,12 +151,35 @@ def parse(message: Any, data: bytes, name: str) -> Any:
     try:
         message.ParseFromString(data)
     except DecodeError:
-        raise BrokenRecord(f"{name} is no {type(message).__name__}: its {len(data)} bytes cannot be parsed") from None
+        raise BrokenRecord(
+            f"{name} is not of the type {type(message).__name__}: its {len(data)} bytes cannot be parsed"
+        ) from None
     return message
 
 
 def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
-    """The picture in a Datum: uint8 (H, W, C), or float32 where it holds floats. color: as for `decode`, if it is encoded."""
+    """The picture in a Datum.
+
+    Parameters
+    ----------
+    color : as for `decode`, of an encoded picture.
+    name : of the record, for errors.
+
+    Returns
+    -------
+    (H, W, C), uint8, or float32 where the Datum holds floats.
+
+    Raises
+    ------
+    BrokenRecord: a picture that cannot be decoded, or values that do not fit the shape. DataError: `color` for one that is
+    not encoded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> picture_of(make_datum(np.zeros((2, 3, 1), np.uint8)), None, "it").shape
+    (2, 3, 1)
+    """
     if datum.encoded:
         return decode(datum.data, color, name)
     if color is not None:
@@ -152,7 +188,7 @@ def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
     values = np.frombuffer(datum.data, np.uint8) if datum.data else np.array(datum.float_data, np.float32)
     if values.size != np.prod(shape) or not values.size:
         raise BrokenRecord(f"{name} holds {values.size} values, its shape {shape} needs {int(np.prod(shape))}")
-    return values.reshape(shape).transpose(1, 2, 0)
+    return np.asarray(values.reshape(shape).transpose(1, 2, 0))
 
 
 def make_datum(picture: np.ndarray | bytes, label: int | None = None) -> Datum:
@@ -174,16 +210,16 @@ def make_datum(picture: np.ndarray | bytes, label: int | None = None) -> Datum:
 
 def make_annotated(datum: Datum, boxes: np.ndarray) -> AnnotatedDatum:
     """An AnnotatedDatum from boxes (N, 7) as in `BOX`, grouped by label in the order in which labels appear."""
-    made = AnnotatedDatum(datum=datum, type=AnnotatedDatum.BBOX)
+    annotated = AnnotatedDatum(datum=datum, type=AnnotatedDatum.BBOX)
     groups: dict[int, Any] = {}
     for label, instance, xmin, ymin, xmax, ymax, difficult in boxes.tolist():
         group = groups.get(int(label))
         if group is None:
-            group = groups[int(label)] = made.annotation_group.add(group_label=int(label))
+            group = groups[int(label)] = annotated.annotation_group.add(group_label=int(label))
         one = group.annotation.add(instance_id=int(instance))
         one.bbox.xmin, one.bbox.ymin, one.bbox.xmax, one.bbox.ymax = xmin, ymin, xmax, ymax
         one.bbox.difficult = bool(difficult)
-    return made
+    return annotated
 
 
 def boxes_of(annotated: AnnotatedDatum) -> np.ndarray:

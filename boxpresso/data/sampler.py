@@ -1,13 +1,13 @@
-"""SSD's batch samplers: random crops that must meet the objects of a picture in a given way. Source: Liu et al. 2016."""
+"""SSD's batch samplers: random crops with a given overlap with the objects of a picture. Source: Liu et al. 2016."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .boxes import coverage, jaccard
+from .boxes import coverage, iou
 from .errors import DataError
 
 
@@ -40,15 +40,16 @@ def draw(sampler: Any, count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def satisfies(crops: np.ndarray, corners: np.ndarray, constraint: Any) -> np.ndarray:
-    """For which crops (M, 4) one object at least, of corners (N, 4), meets all that a SampleConstraint asks, if it asks."""
+    """Which crops (M, 4) meet a SampleConstraint with one object at least, of corners (N, 4); all without a constraint."""
     crops = crops[:, None]
     good = np.ones((len(crops), len(corners)), bool)
     asked = False
-    for low, high, measure in (
-        ("min_jaccard_overlap", "max_jaccard_overlap", lambda: jaccard(crops, corners)),
+    measures: tuple[tuple[str, str, Callable[[], np.ndarray]], ...] = (
+        ("min_jaccard_overlap", "max_jaccard_overlap", lambda: iou(crops, corners)),
         ("min_sample_coverage", "max_sample_coverage", lambda: coverage(crops, corners)),
         ("min_object_coverage", "max_object_coverage", lambda: coverage(corners, crops)),
-    ):
+    )
+    for low, high, measure in measures:
         if not (constraint.HasField(low) or constraint.HasField(high)):
             continue
         value, asked = measure(), True
@@ -60,11 +61,29 @@ def satisfies(crops: np.ndarray, corners: np.ndarray, constraint: Any) -> np.nda
 
 
 def crops(samplers: Sequence[Any], corners: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The crops (M, 4) that the BatchSamplers find for objects at corners (N, 4): each max_sample at most, in max_trials."""
-    found = [np.zeros((0, 4))]
+    """The crops that BatchSamplers draw for the objects of a picture.
+
+    Parameters
+    ----------
+    corners : (N, 4), of the objects, as fractions of the picture.
+
+    Returns
+    -------
+    (M, 4), of each sampler at most max_sample of those of its max_trials crops that meet its constraint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.proto import LayerParameter, parse_text
+    >>> text = "annotated_data_param { batch_sampler { max_sample: 1 max_trials: 1 } }"
+    >>> samplers = parse_text(text, LayerParameter()).annotated_data_param.batch_sampler
+    >>> crops(samplers, np.zeros((0, 4)), np.random.default_rng(0)).tolist()
+    [[0.0, 0.0, 1.0, 1.0]]
+    """
+    parts = [np.zeros((0, 4))]
     for batch in samplers:
         if batch.use_original_image:
             tried = draw(batch.sampler, batch.max_trials, rng)
-            kept = tried[satisfies(tried, corners, batch.sample_constraint)]
-            found.append(kept[: batch.max_sample] if batch.HasField("max_sample") else kept)
-    return np.concatenate(found)
+            good = tried[satisfies(tried, corners, batch.sample_constraint)]
+            parts.append(good[: batch.max_sample] if batch.HasField("max_sample") else good)
+    return np.concatenate(parts)

@@ -11,7 +11,7 @@ from . import augment
 from .boxes import mirror, project
 from .errors import DataError
 
-OTHERS = (  # fields of forks that change what a net is shown, and that nothing here does
+OTHERS = (  # fields of forks that change the input of a net, and that are not supported
     "scale_factors", "random_resize_param", "random_aspect_ratio_param", "random_90_deg_rot", "vertical_mirror", "flow",
     "is_flow", "multi_scale", "caffe_yolo", "enable_classf_aug", "center_crop", "erase_ratio", "contrast_brightness_adjustment",
     "smooth_filtering", "max_rotation_angle", "add_noise", "bgr2rgb", "cvt_bgr2rgb", "img_rand_resize_lower",
@@ -20,19 +20,31 @@ OTHERS = (  # fields of forks that change what a net is shown, and that nothing 
 
 
 class Transform:
-    """What a TransformationParameter asks for.
+    """From a picture (H, W, C) and its boxes to the values (C, H, W) of a net's input, as a TransformationParameter asks.
 
     In order: resize_param, noise_param, a crop (crop_size, or crop_h and crop_w: at random in TRAIN, central in TEST), mirror,
     then (value - mean) * scale. The mean is mean_file, of the size before the crop, or mean_value. `distort_expand` is what
-    AnnotatedData does before its batch samplers. Everything random comes from the generator that is passed. Raises DataError
-    for parameters that contradict each other or that only a fork knows.
+    AnnotatedData does before its batch samplers. Everything random comes from the generator that is passed.
+
+    Raises
+    ------
+    DataError: parameters that contradict each other or that only a fork knows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.proto import TransformationParameter
+    >>> transform = Transform(TransformationParameter(crop_size=2, mean_value=[10], scale=0.5), "TEST")
+    >>> picture = np.full((4, 4, 1), 30, np.uint8)
+    >>> transform(picture, np.random.default_rng(0))[0].tolist()
+    [[[10.0, 10.0], [10.0, 10.0]]]
     """
 
     def __init__(self, param: Any, phase: str) -> None:
         self.param, self.train = param, phase == "TRAIN"
         unknown = [name for name in OTHERS if name in {f.name for f, _ in param.ListFields()}]
         if unknown:
-            raise DataError(f"transform_param: {', '.join(unknown)} is of a fork of Caffe and not offered here")
+            raise DataError(f"transform_param: {', '.join(unknown)} is of a fork of Caffe and not supported")
         if param.force_color and param.force_gray:
             raise DataError("transform_param: give force_color or force_gray, not both")
         self.color = True if param.force_color else False if param.force_gray else None
@@ -60,7 +72,7 @@ class Transform:
         self._mean: np.ndarray | None = None
 
     def shape(self, channels: int | None = None) -> tuple[int, int, int] | None:
-        """(C, H, W) of what it makes, where the parameters alone tell, or else None."""
+        """(C, H, W) of its output where the parameters alone tell, else None."""
         p = self.param
         if channels is None:
             channels = (
@@ -110,7 +122,7 @@ class Transform:
         return self.param.emit_constraint if self.param.HasField("emit_constraint") else None
 
     def cut(self, picture: np.ndarray, boxes: np.ndarray, crop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A crop (xmin, ymin, xmax, ymax, in parts) of a picture and its boxes, at whole pixels, one at least."""
+        """A crop (xmin, ymin, xmax, ymax, as fractions) of a picture and its boxes, at whole pixels, one at least."""
         rows, columns = picture.shape[:2]
         inside = np.clip(crop, 0, 1)
         x0, y0 = min(int(inside[0] * columns), columns - 1), min(int(inside[1] * rows), rows - 1)

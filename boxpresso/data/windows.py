@@ -1,4 +1,4 @@
-"""Window files of R-CNN: pictures with regions, each with a class and how much of an object it overlaps."""
+"""Window files of R-CNN: pictures with regions, each with a class and its overlap with an object of that class."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_windows(source: str) -> Windows:
     except OSError as error:
         raise DataError(f"cannot read the window file {source!r}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise DataError(f"{source!r} is no text; it must be a window file") from None
+        raise DataError(f"{source!r} is not a text; it must be a window file") from None
     paths: list[str] = []
     rows: list[list[float]] = []
     at = 0
@@ -54,7 +54,7 @@ def read_windows(source: str) -> Windows:
             at += 1
     except (ValueError, IndexError) as error:
         seen = repr(lines[at]) if at < len(lines) else "the end of the file"
-        raise DataError(f"{source}, line {at + 1}: {error}; found {seen}") from error
+        raise DataError(f"{source}, line {at + 1}: {error}, got {seen}") from error
     if not rows:
         raise DataError(f"the window file {source!r} has no window")
     return Windows(paths, np.array(rows, np.float32))

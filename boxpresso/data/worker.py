@@ -1,4 +1,4 @@
-"""The program of a worker process: makes the batches that it is asked for until whoever asked is gone."""
+"""The program of a worker process: loads the batches that it is asked for, until its parent is gone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main(shared: str) -> None:
     """shared: file descriptors, the pipe's first and then those of the slots, with commas between."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe, *slots = map(int, shared.split(","))
-    with suppress(EOFError, OSError):  # nobody listens any more
+    with suppress(EOFError, OSError):  # the parent is gone
         serve(Connection(pipe), [Slot(fd) for fd in slots])
 
 

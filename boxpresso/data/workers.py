@@ -1,11 +1,11 @@
-"""Who makes batches: this thread when they are asked for, threads, or processes that hand them over in shared memory.
+"""The workers that load batches: this thread on demand, threads, or processes that hand batches over in shared memory.
 
 All have `ask(number)`, `give()`, which waits for the oldest batch asked for, `close()`, and `ahead`, the number of batches that
 they want to be asked for at a time.
 
 A worker process is a new Python that is told what to load through a pipe. It is not forked, so that threads, OpenMP, CUDA and
-MPI of this process cannot trouble it, and it does not import the program's main file, which needs no guard. Its batches
-lie in memory without a name, which the system frees with the last process that holds it; whatever ends, nothing is left.
+MPI of this process cannot disturb it, and it does not import the program's main file, which needs no guard. Its batches
+lie in memory without a name, which the system frees with the last process that holds it: nothing is left behind.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ import numpy as np
 from ..proto.errors import BoxpressoError
 from .errors import DataError
 
-Made = tuple[list[np.ndarray], dict[int, str]]  # the arrays of a batch, and {record left out: why}
+Batch = tuple[list[np.ndarray], dict[int, str]]  # its arrays, and {record skipped: why}
 Layout = list[tuple[tuple[int, ...], str, int]]  # shape, dtype and place of each array in a Slot
 HEAD = 64  # bytes before the arrays of a Slot; the first 8 are the number of the record at hand
 
 
 class Here:
-    """Makes each batch when it is waited for."""
+    """Loads each batch in this thread when it is waited for."""
 
     ahead = 1
 
-    def __init__(self, make: Callable[[int], Made]) -> None:
+    def __init__(self, make: Callable[[int], Batch]) -> None:
         self.make, self.asked = make, deque[int]()
 
     def ask(self, number: int) -> None:
         self.asked.append(number)
 
-    def give(self) -> Made:
+    def give(self) -> Batch:
         return self.make(self.asked.popleft())
 
     def close(self) -> None:
@@ -55,19 +55,19 @@ class Here:
 class Threads:
     """Threads of this process; Pillow and numpy let them run side by side for most of the work."""
 
-    def __init__(self, make: Callable[[int], Made], count: int, ahead: int) -> None:
+    def __init__(self, make: Callable[[int], Batch], count: int, ahead: int) -> None:
         self.ahead = max(ahead, count)
         self.make, self.pool = make, ThreadPoolExecutor(count, thread_name_prefix="boxpresso-data")
-        self.asked: deque[Future] = deque()
+        self.asked: deque[Future[Batch]] = deque()
 
     def ask(self, number: int) -> None:
         self.asked.append(self.pool.submit(self.make, number))
 
-    def give(self) -> Made:
+    def give(self) -> Batch:
         return self.asked.popleft().result()
 
     def close(self) -> None:
-        """They end once they have made what they are at."""
+        """The threads end once they have finished their current batches."""
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -154,14 +154,14 @@ class Worker:
 
     def end(self) -> None:
         self.pipe.close()
-        self.process.kill()  # it holds nothing that must be put away
+        self.process.kill()  # it has nothing to save
         self.process.wait()
 
 
 class Processes:
-    """Processes that make batches in turn.
+    """Processes that load batches in turn.
 
-    make: what makes a batch from its number; it is pickled. name: what to call a record in an error. The arrays that `give`
+    make: gives a batch by its number; it is pickled. name: what to call a record in an error. The arrays that `give`
     returns are views of shared memory, which the batch `ahead` + 1 later will overwrite.
     """
 
@@ -174,7 +174,7 @@ class Processes:
             packed = pickle.dumps(make)
         except Exception as error:
             raise DataError(
-                f"what makes the batches cannot go to a process ({error}); choose workers = 'threads:2'"
+                f"the source of the batches cannot be pickled for a process ({error}); choose workers = 'threads:2'"
             ) from error
         try:
             for _ in range(self.ahead + 1):
@@ -193,14 +193,14 @@ class Processes:
         self.workers[number % len(self.workers)].send((number, at))
         self.asked.append(number)
 
-    def give(self) -> Made:
+    def give(self) -> Batch:
         number = self.asked.popleft()
         slot = self.slots[number % len(self.slots)]
         try:
             reply = self.workers[number % len(self.workers)].receive()
         except DataError as error:
             where = f", with {self.name(slot.record)} at hand" if slot.record >= 0 else ""
-            raise DataError(f"{error} while it made batch {number}{where}") from None
+            raise DataError(f"{error} while it loaded batch {number}{where}") from None
         if isinstance(reply, BoxpressoError):
             raise reply
         layout, broken = reply

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..proto.binary import (
-    HDF5,
     LIMIT,
     Broken,
     LayerWeights,
@@ -24,9 +23,9 @@ from ..proto.binary import (
     read_blob,
     read_bytes,
     read_mean,
-    what_is,
 )
 from ..proto.errors import BoxpressoWarning, ModelError
+from ..proto.signatures import HDF5, what_is
 
 __all__ = [
     "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",

@@ -99,9 +99,24 @@ class Operator(Generic[P]):
         return result
 
     def backward(self, grad: Any, *args: Any, wanted: Sequence[str] | None = None, **kwargs: Any) -> dict[str, Any]:
-        """The gradients of sum(grad * result) with respect to the inputs named in `wanted`, by name.
+        """The gradients of sum(grad * result), by the names of the inputs.
 
-        None: all inputs but those that are usually constant, such as regions.
+        Parameters
+        ----------
+        grad : an array of the result's shape, followed by the arguments of the operator itself.
+        wanted : the names of the inputs to give a gradient; None: all but those that are usually constant, such as regions.
+
+        Raises
+        ------
+        BoxpressoError: `wanted` names something else than an input, or `grad` is of another shape.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from boxpresso import ops
+        >>> x, rois = np.zeros((1, 1, 2, 2), np.float32), np.array([[0, 0, 0, 2, 2]], np.float32)
+        >>> ops.roi_align_backward(np.ones((1, 1, 1, 1), np.float32), x, rois, 1, sampling_ratio=1)["x"][0, 0].tolist()
+        [[0.25, 0.25], [0.25, 0.25]]
         """
         inputs, options = self.bind(*args, **kwargs)
         names = [name for name in self.inputs if name not in self.constant] if wanted is None else wanted

@@ -6,18 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.detection.boxes import best
+from ..data.boxes import best
 from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
 from . import arrays
 
 
 def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
-    """The indices (int64) of the boxes that stay, best first: one goes when it overlaps a better one by more than the
-    threshold.
+    """Non-maximum suppression: a box goes when it overlaps a better one that stays by more than the threshold.
 
-    boxes: (N, 4), x1, y1, x2, y2; scores: (N,), of equal ones the first is better. offset: added to widths and heights, 0
-    as in torchvision or 1 for whole pixels. float32 or float64; the order of the scores is made on the host.
+    Parameters
+    ----------
+    boxes : (N, 4), x1, y1, x2, y2; float32 or float64.
+    scores : (N,); of equal scores the first is better. Their order is found on the host.
+    offset : what is added to widths and heights: 0 as in torchvision, or 1 for whole pixels.
+
+    Returns
+    -------
+    The indices (int64) of the boxes that stay, best first.
+
+    Raises
+    ------
+    BoxpressoError: another offset, or arrays of other shapes.
+
+    Source
+    ------
+    torchvision's nms; with an offset mmcv's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 2], [3, 3, 4, 4]], np.float32)
+    >>> nms(boxes, np.array([0.8, 0.9, 0.1]), 0.4).tolist(), nms(boxes, np.array([0.8, 0.9, 0.1]), 0.5).tolist()
+    ([1, 2], [1, 0, 2])
     """
     if offset not in (0, 1):
         raise BoxpressoError(f"offset must be 0 or 1, got {offset}")
@@ -25,12 +46,55 @@ def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
 
 
 def batched_nms(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Any:
-    """nms within each class: boxes of different idxs (N,) do not see each other."""
+    """`nms` within each class.
+
+    Parameters
+    ----------
+    idxs : (N,), the class of each box; boxes of different classes do not suppress each other.
+    boxes, scores, iou_threshold : see `nms`.
+
+    Returns
+    -------
+    The indices (int64) of the boxes that stay, best first.
+
+    Source
+    ------
+    torchvision's batched_nms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 2], [0, 0, 2, 2]], np.float32)
+    >>> batched_nms(boxes, np.array([0.7, 0.8, 0.9]), np.array([1, 2, 2]), 0.5).tolist()
+    [2, 0]
+    """
     return suppressed(boxes, scores, idxs, 4, iou_threshold, pixels=False, strict=True)
 
 
 def nms_rotated(boxes: Any, scores: Any, iou_threshold: float, clockwise: bool = True) -> Any:
-    """nms of rotated boxes (N, 5): centre x, centre y, width, height, angle in radians."""
+    """`nms` of rotated boxes.
+
+    Parameters
+    ----------
+    boxes : (N, 5): centre x, centre y, width, height, angle in radians.
+    clockwise : which way the angle turns, y pointing down.
+    scores, iou_threshold : see `nms`.
+
+    Returns
+    -------
+    The indices (int64) of the boxes that stay, best first.
+
+    Source
+    ------
+    mmcv's nms_rotated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[5, 5, 4, 2, 0], [5, 5, 2, 4, np.pi / 2], [5, 5, 4, 2, np.pi / 2]], np.float32)
+    >>> nms_rotated(boxes, np.array([0.9, 0.8, 0.7]), 0.5).tolist()  # the second is the first; the third lies across
+    [0, 2]
+    """
     return suppressed(boxes, scores, np.zeros(len(scores)), 5, iou_threshold, clockwise=clockwise)
 
 

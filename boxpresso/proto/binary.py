@@ -21,6 +21,7 @@ from typing import Union
 import numpy as np
 
 from .errors import ModelError
+from .signatures import what_is
 from .upgrade import layer_type_of_v0, layer_type_of_v1
 
 Source = Union[str, "os.PathLike[str]"]
@@ -338,70 +339,3 @@ def read_bytes(path: Source) -> bytes:
     if not data:
         raise ModelError(f"{os.fspath(path)} is empty; fetch or save it again")
     return data
-
-
-HDF5 = b"\x89HDF\r\n\x1a\n"
-SIGNATURES = {
-    b"version https://git-lfs": "a git-lfs pointer, not the file itself; `git lfs pull` fetches it",
-    b"\x93NUMPY": "a numpy array (.npy)",
-    b"\x1f\x8b": "a gzip archive; unpack it first",
-    b"BZh": "a bzip2 archive; unpack it first",
-    b"\xfd7zXZ": "an xz archive; unpack it first",
-    b"7z\xbc\xaf": "a 7z archive; unpack it first",
-    b"Rar!": "a RAR archive; unpack it first",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"%PDF": "a PDF document",
-    b"\x7fELF": "a program (ELF)",
-    b"\x80\x02": "a Python pickle (PyTorch's older form)",
-    b"\x80\x03": "a Python pickle",
-    b"\x80\x04": "a Python pickle",
-    b"7767517\n": "an ncnn .param file",
-}
-
-
-def what_is(data: bytes) -> str | None:
-    """What a file is that is no .caffemodel, from its first bytes; None when they could be one."""
-    head = data[:4096]
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.lower().startswith((b"<!doctype", b"<html", b"<?xml", b"<head", b"<script")):
-        return f"an HTML or XML page (it starts with {_quote(start)}), as a server sends in place of a file"
-    for signature, kind in SIGNATURES.items():
-        if head.startswith(signature):
-            return kind
-    if head.startswith(HDF5):
-        return "an HDF5 file"
-    if head.startswith(b"PK\x03\x04"):
-        return "a PyTorch file (a zip with data.pkl)" if b"data.pkl" in head else "a zip archive; unpack it first"
-    if head[257:262] == b"ustar":
-        return "a tar archive; unpack it first"
-    if not any(head):
-        return "filled with zeros: a download or a disk that failed"
-    if head[:1] == b"\x08":  # field 1 is a number: neither a net's name nor its layers
-        if b".caffemodel" in head or b"_iter_" in head:
-            return "a .solverstate; the weights are in the .caffemodel beside it"
-        return (
-            "an ONNX model"
-            if head[2:3] in (b"\x12", b"\x1a", b"\x3a")
-            else "a mean image or another single blob (.binaryproto)"
-        )
-    if start and _is_text(start[:512]):
-        looks_net = any(word in start for word in (b"layer", b"input", b"name:", b"net:"))
-        kind = "a prototxt, not weights; was it given in place of them?" if looks_net else "a text"
-        return f"{kind} (it starts with {_quote(start)})"
-    return None
-
-
-def _is_text(head: bytes) -> bool:
-    """Whether bytes are UTF-8 without control characters, but for a character that is cut off at the end."""
-    if any(byte < 32 and byte not in b"\t\n\r\f" for byte in head):
-        return False
-    try:
-        head.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return error.start > len(head) - 4
-    return True
-
-
-def _quote(start: bytes) -> str:
-    return repr(start.splitlines()[0][:40].decode("utf-8", "replace"))

@@ -17,6 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from .errors import BoxpressoWarning, ModelError, nearest
+from .signatures import is_lfs_pointer, is_page, signature_of
 
 _TOKEN = re.compile(
     r"""(?:[\s\xa0\u3000\ufeff\u200b]+|\#[^\r\n]*)*   # white space, also what web pages make of it, and comments
@@ -432,9 +433,9 @@ def _decode(text: str | bytes, source: str) -> tuple[str, str]:
     lowered = head.lower()
     if not text.strip("\ufeff \t\r\n"):
         raise ModelError(f"{source} is empty")
-    if lowered.startswith(("<!doctype", "<html", "<?xml", "<head")):
+    if is_page(lowered.encode(errors="replace")):
         raise ModelError(f"{source} is an HTML or XML page, not a prototxt; download the raw file, not its web page")
-    if lowered.startswith("version https://git-lfs"):
+    if is_lfs_pointer(lowered.encode(errors="replace")):
         raise ModelError(f"{source} is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
     if head.startswith(("{", "[")):
         raise ModelError(f"{source} looks like JSON, not a prototxt (which starts with a field such as `name:`)")
@@ -445,18 +446,8 @@ def _decode(text: str | bytes, source: str) -> tuple[str, str]:
 
 def _binary_kind(data: bytes) -> str:
     """What a file that is no text is, in words; empty for text."""
-    for magic, kind in (
-        (b"\x89HDF", "an HDF5 file"),
-        (b"PK\x03\x04", "a zip archive"),
-        (b"\x1f\x8b", "a gzip archive"),
-        (b"\x89PNG", "a PNG image"),
-        (b"\xff\xd8\xff", "a JPEG image"),
-        (b"%PDF", "a PDF document"),
-        (b"\x93NUMPY", "a numpy array"),
-        (b"\x7fELF", "a program"),
-    ):
-        if data.startswith(magic):
-            return kind
+    if known := signature_of(data):
+        return known[0]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return ""
     return "a binary file (a caffemodel, perhaps)" if b"\0" in data[:8192] else ""

@@ -11,8 +11,9 @@ from google.protobuf.message import DecodeError
 
 from ..net.weights import _h5py, _replace
 from ..proto import SolverState
-from ..proto.binary import read_bytes, what_is
+from ..proto.binary import read_bytes
 from ..proto.errors import ModelError
+from ..proto.signatures import HDF5, what_is
 
 if TYPE_CHECKING:
     from .rates import Rates
@@ -66,7 +67,7 @@ def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history:
 def read_state(path: Source) -> State:
     """Reads a state of either format. Raises ModelError that says what the file is if it is none."""
     data = read_bytes(path)
-    if data.startswith(b"\x89HDF"):
+    if data.startswith(HDF5):
         return _read_hdf5(str(path))
     try:
         state = SolverState.FromString(data)

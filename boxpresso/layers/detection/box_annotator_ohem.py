@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...data.boxes import best
 from ...device import Blob
 from ..core import Layer
-from .boxes import best
 
 
 class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", bottoms=4, tops=2):

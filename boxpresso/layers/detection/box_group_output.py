@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...data.boxes import best
 from ...device import Blob
 from ..core import Layer
 from . import suppress
-from .boxes import best
 
 
 class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2)):

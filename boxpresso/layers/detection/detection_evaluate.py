@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...data.boxes import best, iou
+from ...data.evaluation import RIGHT, WRONG, judge
 from ...device import Blob
 from ..core import Layer
-from .boxes import best, overlaps
 from .results import in_image
 
 
@@ -55,61 +56,53 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
         top[0].reshape(1, 1, len(self.labels) + bottom[0].shape[2], 5)  # at most
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        found, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
-        found = found[found[:, 0].astype(int) != -1]
-        images = np.unique(found[:, 0].astype(int))  # those without a detection too
-        found = found[found[:, 1].astype(int) != -1]
+        detections, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
+        detections = detections[detections[:, 0].astype(int) != -1]
+        images = np.unique(detections[:, 0].astype(int))  # those without a detection too
+        detections = detections[detections[:, 1].astype(int) != -1]
         end = np.flatnonzero(truth[:, 0].astype(int) == -1)
         truth = truth[: end[0]] if len(end) else truth
         p = self.param.detection_evaluate_param
-        for rows, what in ((found, "detection"), (truth, "true box")):
+        for rows, what in ((detections, "detection"), (truth, "true box")):
             wrong = rows[:, 1].astype(int) == p.background_label_id
             self.need(not wrong.any(), f"a {what} has the label of the background, {p.background_label_id}")
         counted = truth if p.evaluate_difficult_gt else truth[truth[:, 7] == 0]
         of_label = [int((counted[:, 1].astype(int) == c).sum()) for c in self.labels]
-        rows = [np.array([[-1, c, count, -1, -1] for c, count in zip(self.labels, of_label)]).reshape(-1, 5)]
+        parts = [np.array([[-1, c, count, -1, -1] for c, count in zip(self.labels, of_label)]).reshape(-1, 5)]
         for image in images:
             in_truth = truth[truth[:, 0].astype(int) == image]
-            mine = found[found[:, 0].astype(int) == image]
+            mine = detections[detections[:, 0].astype(int) == image]
             for label in np.unique(mine[:, 1].astype(int)):
                 same = mine[mine[:, 1].astype(int) == label]
-                right = in_truth[in_truth[:, 1].astype(int) == label]
-                rows.append(self.judge(image, label, same, right))
+                parts.append(self.rows_of(image, label, same, in_truth[in_truth[:, 1].astype(int) == label]))
             self.seen = (self.seen + 1) % len(self.sizes) if self.sizes else 0
-        joined = np.concatenate(rows)
-        top[0].reshape(1, 1, len(joined), 5)
-        top[0].data[...] = joined
+        rows = np.concatenate(parts)
+        top[0].reshape(1, 1, len(rows), 5)
+        top[0].data[...] = rows
 
-    def judge(self, image: int, label: int, found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    def rows_of(self, image: int, label: int, detections: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """The rows of one image's detections of one label."""
         p = self.param.detection_evaluate_param
         if len(truth):  # as Caffe: without true boxes they stay in the order that they had
-            found = found[best(found[:, 2])]
-        shared = self.compare(found[:, 3:], truth[:, 3:7])
-        taken, states = np.zeros(len(truth), bool), []
-        for overlap in shared:
-            at = int(overlap.argmax()) if len(truth) else -1
-            if at < 0 or not overlap[at] >= np.float32(p.overlap_threshold):
-                states.append((0, 1))
-            elif not p.evaluate_difficult_gt and truth[at, 7]:
-                states.append((0, 0))
-            else:
-                states.append((0, 1) if taken[at] else (1, 0))
-                taken[at] = True
-        place = np.tile(np.array([image, label], found.dtype), (len(found), 1))
-        return np.column_stack([place, found[:, 2], np.array(states).reshape(-1, 2)])
+            detections = detections[best(detections[:, 2])]
+        difficult = (truth[:, 7] != 0) & (not p.evaluate_difficult_gt)
+        states = judge(
+            self.overlaps(detections[:, 3:], truth[:, 3:7]), difficult, float(np.float32(p.overlap_threshold))
+        )
+        place = np.tile(np.array([image, label], detections.dtype), (len(detections), 1))
+        return np.column_stack([place, detections[:, 2], states == RIGHT, states == WRONG])
 
-    def compare(self, found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """Overlaps (D, G), in parts of the image or in its pixels."""
+    def overlaps(self, detections: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Intersection over union (D, G), of boxes as fractions of the image or in its pixels."""
         if not self.sizes:
-            return overlaps(found, truth)
+            return iou(detections[:, None], truth)
         p, (height, width) = self.param.detection_evaluate_param, self.sizes[self.seen]
         resized = p.resize_param if p.HasField("resize_param") else None
         boxes = []
-        for rows in (found, truth):
+        for rows in (detections, truth):
             boxes.append(np.array([in_image(box, height, width, resized) for box in rows]).reshape(-1, 4))
             boxes[-1][:, 2:] += 1  # the last pixel belongs to a box
-        return overlaps(*boxes)
+        return iou(boxes[0][:, None], boxes[1])
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 
+from ...data.boxes import best
 from ...device import Blob, Kernels
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
-from .boxes import best
+from . import suppress
 from .results import Results
 
 
@@ -27,6 +28,7 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
     """
 
     kernels = Kernels("detection_output.cu")
+    suppress_kernels = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_output_param
@@ -82,12 +84,9 @@ class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
         image, prior = np.divmod(place // self.classes, max(self.priors, 1))
         label = place % self.classes
         boxes = self.decode(bottom, image, prior, label)
-        kept = self.device.empty((len(place),), np.int32)
         p = self.param.detection_output_param.nms_param
-        groups = len(starts) - 1
-        self.kernels.detection_suppress(groups, boxes, self.device.table(starts), kept, p.nms_threshold, p.eta)
-        chosen = np.asarray(kept)
-        chosen = self.keep_best(chosen[chosen >= 0], image, scores.reshape(-1)[place])
+        chosen = suppress.suppress_upright(self.device, boxes, p.nms_threshold, starts=starts, eta=p.eta, above=True)
+        chosen = self.keep_best(chosen, image, scores.reshape(-1)[place])
         rows = np.empty((len(chosen), 7), self.dtype)
         rows[:, 0], rows[:, 1], rows[:, 2] = image[chosen], label[chosen], scores.reshape(-1)[place[chosen]]
         rows[:, 3:] = np.asarray(boxes)[chosen]

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...data.boxes import area, best, match
 from ...device import Blob, Kernels
 from ..core import Layer
-from .boxes import area, best, match, suppress
+from ..core.normalizer import divisor, normalization
+from . import suppress
 
 CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
 
@@ -29,7 +31,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
     variance here too. LOGISTIC without mining puts each label at its own prior, which that Caffe does for image 0 alone.
     """
 
-    kernels = Kernels("multibox_loss.cu")
+    kernels, suppress_kernels = Kernels("multibox_loss.cu"), suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p = self.param.multibox_loss_param
@@ -55,6 +57,7 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             self.need(p.neg_pos_ratio > 0, f"neg_pos_ratio must be positive, got {p.neg_pos_ratio}")
         if self.mining == p.HARD_EXAMPLE:
             self.need(p.sample_size > 0, f"sample_size must be positive, got {p.sample_size}")
+        self.mode = normalization(self, self.param.loss_param)
         self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
         down = [*self.param.propagate_down, True, True]
         self.learns = down[:2]  # a side without gradient is no part of the loss: as Caffe
@@ -147,7 +150,9 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             return best(loss, count)
         order = best(loss, self.p.nms_param.top_k)
         order = order[area(boxes[eligible[order]]) >= 1e-5]
-        return order[suppress(boxes[eligible[order]], self.p.nms_param.nms_threshold)][:count]
+        rows = self.device.table(boxes[eligible[order]], self.dtype)
+        stay = suppress.suppress_upright(self.device, rows, self.p.nms_param.nms_threshold, above=True)
+        return order[stay][:count]
 
     # The losses; in kernels
 
@@ -170,7 +175,8 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
         self.location_losses(bottom, found, truth, host[0], predicted)
         self.set_targets(found, label, negative)
         self.score_losses(bottom)
-        self.divisor = self.normalizer()
+        items = self.batch * self.priors
+        self.divisor = divisor(self.param.loss_param, self.mode, items, self.batch, valid=self.matches)
         self.kernels.multibox_total(
             1, self.location_loss, self.matches, self.p.loc_weight * self.learns[0] / self.divisor, self.score_loss,
             self.batch * self.priors, self.learns[1] / self.divisor, top[0].data,
@@ -234,15 +240,6 @@ class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True
             self.kernels.multibox_logistic(rows, bottom[1].data, self.label, self.target, self.score_loss, self.classes)
         else:
             self.kernels.multibox_softmax(rows, bottom[1].data, self.label, self.score_loss, self.classes)
-
-    def normalizer(self) -> float:
-        """What the loss is divided by."""
-        p = self.param.loss_param
-        mode = p.normalization
-        if not p.HasField("normalization") and p.HasField("normalize"):  # the older name
-            mode = p.VALID if p.normalize else p.BATCH_SIZE
-        count = {p.FULL: self.batch * self.priors, p.VALID: self.matches, p.BATCH_SIZE: self.batch, p.NONE: 1}
-        return max(float(count.get(mode, p.pre_fixed_normalizer)), 1.0)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[2:]), "priors and ground truth have no gradient; set propagate_down: false")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core import Layer
 from . import suppress
-from .boxes import best
 
 
 class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), bottoms=(1, 2), tops=1):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from . import suppress
-from .boxes import best
 from .rcnn import Boxes, Rotated, Upright
 
 OTHERS = (  # proposal_param of programs whose Proposal is another

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.boxes import iou
 from .suppress import overlaps_of_rotated, suppress_boxes
 
 
@@ -87,12 +88,11 @@ class Upright:
 
     @staticmethod
     def overlaps(device: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Intersection over union (A, B)."""
-        a, b = a[:, None], b[None]
-        end = np.minimum(a[..., 2:], b[..., 2:]) - np.maximum(a[..., :2], b[..., :2]) + 1
-        shared = np.where((end > 0).all(2), end[..., 0] * end[..., 1], 0)
-        area = [np.prod(x[..., 2:] - x[..., :2] + 1, axis=2) for x in (a, b)]
-        return shared / (area[0] + area[1] - shared)
+        """Intersection over union (A, B); NaN for a box with NaN."""
+        overlaps = iou(a[:, None], b, last=1)
+        overlaps[np.isnan(a).any(1)] = np.nan  # such a region is neither an object nor background
+        overlaps[:, np.isnan(b).any(1)] = np.nan
+        return overlaps
 
     @staticmethod
     def suppress(device: Any, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:

@@ -1,71 +1,84 @@
 // suppress.cu: greedy suppression of boxes that overlap a better one. Group g of boxes, best first, is boxes[start[g]] to
-// boxes[start[g + 1]]; kept: the indices of those that stay, in order and at most `limit`, then -1.
+// boxes[start[g + 1]]; kept: the indices of the boxes that stay, in order and at most `limit` of a group, then -1.
 #include "rotated.h"
 
-// Boxes (xmin, ymin, xmax, ymax), a width being xmax - xmin + last: 1 in whole pixels, as Fast R-CNN has them, where the last
-// pixel belongs to the box, and 0 for plain coordinates. A box goes when it overlaps one that stays by the threshold or more.
-// room: 5 numbers for each box: the corners and areas of those that stay lie one kind after another, so that a vector of them
-// is tried at once.
-KERNEL suppress_pixels(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real last,
-                       Real threshold) {
-  BLOCK_LOOP(g, n) {
-    SHARED int found, clash;
-    const int first = start[g], size = start[g + 1] - first;
-    int* mine = kept + first;
-    Real* x0 = room + 5 * first;
-    Real *y0 = x0 + size, *x1 = y0 + size, *y1 = x1 + size, *areas = y1 + size;
-    THREAD_LOOP(k, size) mine[k] = -1;
-    THREAD_LOOP(t, 1) found = clash = 0;
+// The loop of all suppression, for the group of `size` boxes from `first` on. clashes(i, count, least): whether box i overlaps
+// one of the `count` boxes that stay by `least`; each thread of the block tries a part of them. keep(i, count): box i stays.
+// With eta below 1 `least` shrinks by that factor each time a box stays, while it is above 0.5.
+template <class Threshold, class Clashes, class Keep>
+DEVICE void suppress_group(int first, int size, int* kept, int limit, Threshold threshold, Threshold eta, Clashes clashes,
+                           Keep keep) {
+  SHARED int count, clash;
+  SHARED Threshold least;
+  THREAD_LOOP(k, size) kept[first + k] = -1;
+  THREAD_LOOP(t, 1) {
+    count = clash = 0;
+    least = threshold;
+  }
+  BARRIER();
+  for (int i = 0; i < size && count < limit; ++i) {
+    if (clashes(i, count, least)) raise_to(&clash, 1);
     BARRIER();
-    for (int i = 0; i < size && found < limit; ++i) {
-      const Real* box = boxes + 4 * (first + i);
-      const Real left = box[0], top = box[1], right = box[2], bottom = box[3];
-      const Real area = (right - left + last) * (bottom - top + last);
-      int hit = 0;
-      THREAD_LOOP(k, found) {
-        const Real width = max(Real(0), min(right, x1[k]) - max(left, x0[k]) + last);
-        const Real height = max(Real(0), min(bottom, y1[k]) - max(top, y0[k]) + last);
-        const Real shared = width * height;
-        hit |= shared / (areas[k] + area - shared) >= threshold;
+    THREAD_LOOP(t, 1) {
+      if (!clash) {
+        keep(i, count);
+        kept[first + count++] = first + i;
+        if (eta < 1 && least > Threshold(0.5)) least *= eta;
       }
-      if (hit) raise_to(&clash, 1);
-      BARRIER();
-      THREAD_LOOP(t, 1) {
-        if (!clash) {
-          x0[found] = left;
-          y0[found] = top;
-          x1[found] = right;
-          y1[found] = bottom;
-          areas[found] = area;
-          mine[found++] = first + i;
-        }
-        clash = 0;
-      }
-      BARRIER();
+      clash = 0;
     }
+    BARRIER();
   }
 }
 
-// The same for rotated boxes (centre x, centre y, width, height, angle in radians); one goes when it overlaps one that stays
+// Boxes (xmin, ymin, xmax, ymax), a width being xmax - xmin + last: 1 in whole pixels, as Fast R-CNN has them, where the last
+// pixel belongs to the box, and 0 for plain coordinates. A box goes when it overlaps one that stays by the threshold or more;
+// if `above`, as in SSD, when it meets one that it overlaps by more, or by NaN (both are infinite).
+// room: 5 numbers for each box: the corners and areas of the boxes that stay lie one kind after another, so that a vector of
+// them is tried at once.
+KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real last,
+                        Real threshold, Real eta, int above) {
+  BLOCK_LOOP(g, n) {
+    const int first = start[g], size = start[g + 1] - first;
+    Real* x0 = room + 5 * first;
+    Real *y0 = x0 + size, *x1 = y0 + size, *y1 = x1 + size, *areas = y1 + size;
+    const auto area_of = [=](const Real* box) { return (box[2] - box[0] + last) * (box[3] - box[1] + last); };
+    const auto clashes = [=](int i, int count, Real least) {
+      const Real* box = boxes + 4 * (first + i);
+      const Real left = box[0], top = box[1], right = box[2], bottom = box[3], area = area_of(box);
+      int hit = 0;
+      THREAD_LOOP(k, count) {
+        const Real width = max(Real(0), min(right, x1[k]) - max(left, x0[k]) + last);
+        const Real height = max(Real(0), min(bottom, y1[k]) - max(top, y0[k]) + last);
+        const Real shared = width * height, overlap = shared / (areas[k] + area - shared);
+        hit |= above ? (width > 0) & (height > 0) & !(overlap <= least) : overlap >= least;
+      }
+      return hit;
+    };
+    const auto keep = [=](int i, int count) {
+      const Real* box = boxes + 4 * (first + i);
+      x0[count] = box[0];
+      y0[count] = box[1];
+      x1[count] = box[2];
+      y1[count] = box[3];
+      areas[count] = area_of(box);
+    };
+    suppress_group(first, size, kept, limit, threshold, eta, clashes, keep);
+  }
+}
+
+// The same for rotated boxes (centre x, centre y, width, height, angle in radians); a box goes when it overlaps one that stays
 // by more than the threshold.
 KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, int limit, double threshold) {
   BLOCK_LOOP(g, n) {
-    SHARED int found, clash;
     const int first = start[g], size = start[g + 1] - first;
-    int* mine = kept + first;
-    THREAD_LOOP(k, size) mine[k] = -1;
-    THREAD_LOOP(t, 1) found = clash = 0;
-    BARRIER();
-    for (int i = 0; i < size && found < limit; ++i) {
-      THREAD_LOOP(k, found)
-        if (rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > threshold) raise_to(&clash, 1);
-      BARRIER();
-      THREAD_LOOP(t, 1) {
-        if (!clash) mine[found++] = first + i;
-        clash = 0;
-      }
-      BARRIER();
-    }
+    const int* mine = kept + first;
+    const auto clashes = [=](int i, int count, double least) {
+      int hit = 0;
+      THREAD_LOOP(k, count) hit |= rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > least;
+      return hit;
+    };
+    suppress_group(first, size, kept, limit, threshold, 1.0, clashes, [](int, int) {});
   }
 }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ...device import Device, Kernels
+from ...device import AnyArray, Device, Kernels
 
 kernels = Kernels(Path(__file__).with_name("suppress.cu"))
 
@@ -21,40 +22,81 @@ def suppress_boxes(
     pixels: bool = True,
     strict: bool = False,
 ) -> np.ndarray:
-    """The indices of boxes that stay, in order; at most `limit` of each group from 0 on.
+    """The indices of the boxes that stay when each that overlaps a better one is left out, in the order of the boxes.
 
-    boxes: (N, 4) in whole pixels (xmin, ymin, xmax, ymax) with widths xmax - xmin + 1, where an overlap of the threshold
-    suppresses (py-faster-rcnn's CPU rule); without `pixels` widths are xmax - xmin, and if `strict` an overlap above the
-    threshold suppresses (torchvision's rule); or (N, 5) rotated (centre x, centre y, width, height, angle in radians,
-    clockwise), where an overlap above it does (mmcv's and RRPN's rule). They come best first. starts: the index at which
-    each group starts, with N at the end; groups do not see each other. None is one group.
+    Parameters
+    ----------
+    boxes : best first; (N, 4) corners (xmin, ymin, xmax, ymax), or (N, 5) rotated (centre x, centre y, width, height, angle
+        in radians, clockwise).
+    threshold : of the intersection over union. Corners in whole pixels (widths xmax - xmin + 1) are suppressed by an overlap
+        of the threshold or more (py-faster-rcnn's CPU rule), as are others unless `strict`; with `strict` (torchvision's
+        rule) and when rotated (mmcv's and RRPN's rule) an overlap must be above the threshold.
+    limit : at most so many of each group from 0 on; below 0 all.
+    starts : (groups + 1,), the index at which each group starts, and N. Groups do not see each other. None is one group.
+    pixels : whether corners name the last pixel of a box.
     """
     count, columns = boxes.shape
     if not count:
         return np.zeros(0, np.intp)
-    starts = np.array([0, count]) if starts is None else starts
-    real = boxes.dtype if boxes.dtype == np.float64 else np.dtype(np.float32)
-    kept = device.empty((count,), np.int32)
-    on_device, limit = device.table(boxes, real), count if limit < 0 else limit
-    if columns == 5:
-        kernels.on(device).suppress_rotated(len(starts) - 1, on_device, device.table(starts), kept, limit, threshold)
-    else:
+    if columns == 4:
+        real = real_type(boxes)
         least = real.type(threshold)  # the threshold is a double: the first Real that is not below it, or is above it
         if float(least) < threshold or (strict and float(least) == threshold):
             least = np.nextafter(least, real.type(np.inf))
-        room = device.empty((5 * count,), real)
-        kernels.on(device).suppress_pixels(
-            len(starts) - 1, on_device, device.table(starts), room, kept, limit, int(pixels), float(least)
-        )
-    chosen = np.asarray(kept)
-    return chosen[chosen >= 0].astype(np.intp)
+        rows = device.table(boxes, real)
+        return suppress_upright(device, rows, float(least), limit, starts, last=int(pixels))
+    bounds = device.table(np.array([0, count]) if starts is None else starts)
+    kept = device.empty((count,), np.int32)
+    rows = device.table(boxes, real_type(boxes))
+    kernels.on(device).suppress_rotated(bounds.shape[0] - 1, rows, bounds, kept, count if limit < 0 else limit, threshold)
+    return chosen(kept)
+
+
+def suppress_upright(
+    device: Device,
+    boxes: AnyArray,
+    threshold: float,
+    limit: int = -1,
+    starts: np.ndarray | None = None,
+    *,
+    last: int = 0,
+    eta: float = 1.0,
+    above: bool = False,
+) -> np.ndarray:
+    """`suppress_boxes` of corners (N, 4) that the device has, with the kernel's own rules.
+
+    Parameters
+    ----------
+    threshold : as the boxes' dtype has it.
+    last : what is added to widths and heights.
+    eta : the threshold is multiplied by it each time a box stays, while it is above 0.5 (SSD's adaptive threshold).
+    above : whether an overlap must be above the threshold, where infinite boxes suppress each other, as in SSD.
+    """
+    count = boxes.shape[0]
+    if not count:
+        return np.zeros(0, np.intp)
+    bounds = device.table(np.array([0, count]) if starts is None else starts)
+    kept = device.empty((count,), np.int32)
+    room = device.empty((5 * count,), boxes.dtype)
+    limit = count if limit < 0 else limit
+    kernels.on(device).suppress_upright(bounds.shape[0] - 1, boxes, bounds, room, kept, limit, last, threshold, eta, int(above))
+    return chosen(kept)
+
+
+def chosen(kept: AnyArray) -> np.ndarray:
+    """The indices that a kernel has written, without its -1 for boxes that go."""
+    indices = np.asarray(kept)
+    return indices[indices >= 0].astype(np.intp)
+
+
+def real_type(boxes: np.ndarray) -> np.dtype[Any]:
+    """The dtype that kernels compute in: float64 for float64, else float32."""
+    return boxes.dtype if boxes.dtype == np.float64 else np.dtype(np.float32)
 
 
 def overlaps_of_rotated(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Intersection over union (A, B) of rotated boxes a (A, 5) and b (B, 5), angles in radians; in a's dtype."""
-    real = a.dtype if a.dtype == np.float64 else np.dtype(np.float32)
+    real = real_type(a)
     overlap = device.empty((len(a), len(b)), real)
-    kernels.on(device).rotated_overlaps(
-        len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b))
-    )
+    kernels.on(device).rotated_overlaps(len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b)))
     return np.asarray(overlap)

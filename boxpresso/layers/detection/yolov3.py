@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...data.boxes import iou
 from ...device import Blob, Kernels
 from ..core import Layer
-from .boxes import overlaps
 
 
 class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
@@ -104,10 +104,11 @@ class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
             half = np.exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
             boxes = np.concatenate([centre - half, centre + half], 1).transpose(0, 2, 3, 1).reshape(-1, 4)
             corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
-            most = overlaps(boxes, corners).max(1).reshape(len(values), *cells[::-1])
+            most = iou(boxes[:, None], corners).max(1).reshape(len(values), *cells[::-1])
         error[:, 4][most > p.thresh] = 0
         sizes = np.concatenate([-self.anchors / pixels, self.anchors / pixels], 1) / 2
-        nearest = overlaps(np.concatenate([-truth[:, 3:], truth[:, 3:]], 1) / 2, sizes).argmax(1)
+        true_sizes = np.concatenate([-truth[:, 3:], truth[:, 3:]], 1) / 2
+        nearest = iou(true_sizes[:, None], sizes).argmax(1)
         for row, label, anchor in zip(truth.astype(np.float64), labels, nearest):
             if anchor in self.mask:
                 box = self.mask.index(anchor)

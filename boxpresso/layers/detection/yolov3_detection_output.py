@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import Blob
 from ..core import Layer
 from . import suppress
-from .suppress import suppress_boxes
 
 
-class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, None), tops=1):
+class YoloOutput(Layer):
+    """What both forms share: maps in, boxes and scores of each place by `decode`, suppression, rows of detections out."""
+
+    kernels = suppress.kernels
+    p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
+
+    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Boxes (N, H, W, B, 4) and scores (N, H, W, B, classes) of bottom `index`, its values (N, H, W, B, 5 + classes)."""
+        raise NotImplementedError
+
+    def candidates(self, scores: np.ndarray) -> np.ndarray:
+        """Which scores (N, P, classes) are detections, before suppression."""
+        raise NotImplementedError
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.p
+        channels = p.num_box * (5 + p.num_classes)
+        for i, blob in enumerate(bottom):
+            shape = self.axes(blob, 4)
+            self.need(
+                shape[:2] == (bottom[0].shape[0], channels),
+                f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
+            )
+        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.p
+        parts = []
+        for i, blob in enumerate(bottom):
+            images, _, height, width = blob.shape
+            values = np.asarray(blob.data).reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
+            with np.errstate(over="ignore", invalid="ignore"):
+                boxes, scores = self.decode(i, values)
+            parts.append((boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)))
+        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
+        rows = self.detections(boxes, scores)
+        top[0].reshape(1, 1, len(rows), 7)
+        top[0].data[...] = rows
+
+    def detections(self, boxes: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """The rows (D, 7), by image, best first, without boxes that overlap a better one of the image, of whatever class."""
+        image, at, label = np.nonzero(self.candidates(scores))
+        score = scores[image, at, label]
+        order = np.lexsort((-score, image))
+        image, at, label, score = image[order], at[order], label[order], score[order]
+        starts = np.searchsorted(image, np.arange(len(scores) + 1))
+        threshold = float(np.float32(self.p.nms_threshold))
+        stay = suppress.suppress_boxes(self.device, boxes[image, at], threshold, starts=starts, pixels=False)
+        rows = np.column_stack([image[stay], label[stay] + 1, score[stay], boxes[image, at][stay]])
+        if not len(rows):
+            rows = np.full((len(scores), 7), -1)
+            rows[:, 0] = np.arange(len(scores))
+        return rows
+
+    def places(self, height: int, width: int) -> np.ndarray:
+        """(H, W, 1, 2): column and row of each place."""
+        return np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class Yolov3DetectionOutput(YoloOutput, type="Yolov3DetectionOutput", bottoms=(1, None), tops=1):
     """Bottoms: feature maps (N, B (5 + num_classes), H, W); for each of the B boxes at a place: x, y, width, height,
     objectness, classes. Each bottom has an anchors_scale, in pixels of the input per place, and an equal share of `mask`,
     which names its anchors: pairs (width, height) in pixels among `biases`.
@@ -18,19 +81,17 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
     A box lies at ((column + sigmoid(x)) / W, (row + sigmoid(y)) / H), its width is exp(width) * anchor / (W *
     anchors_scale), and its scores are sigmoid(objectness) * sigmoid(class). Of each image the scores above
     confidence_threshold, best first; a box goes when it overlaps a better one, of whatever class, by nms_threshold.
-    top (1, 1, D, 7): rows (image, label from 1, score, xmin, ymin, xmax, ymax) in parts of the image, not clipped; when
-    nothing was found N rows (image, -1, ...).
+    top (1, 1, D, 7): rows (image, label from 1, score, xmin, ymin, xmax, ymax) as fractions of the image, not clipped;
+    without any detection N rows (image, -1, ...).
 
     yolov3_detection_output_param { num_classes: 20 num_box: 3 confidence_threshold: 0.01 nms_threshold: 0.45
     mask_group_num: 2 biases.. mask.. anchors_scale.. }. Sources: Redmon and Farhadi 2018, MobileNet-YOLO's Caffe, which
     calls every image 0, lets images suppress each other, and takes maps for squares.
     """
 
-    kernels: Kernels = suppress.kernels
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
-        p = self.param.yolov3_detection_output_param
+        p = self.p = self.param.yolov3_detection_output_param
         self.need(not p.gaussian_box, "gaussian_box: true is another form, not known here")
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
         count = len(bottom)
@@ -46,66 +107,19 @@ class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, Non
         self.anchors = self.anchors.reshape(-1, 2)
         self.need(max(p.mask) < len(self.anchors), f"mask names anchor {max(p.mask)}, biases has {len(self.anchors)}")
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.yolov3_detection_output_param
-        channels = p.num_box * (5 + p.num_classes)
-        for i, blob in enumerate(bottom):
-            shape = self.axes(blob, 4)
-            self.need(
-                shape[:2] == (bottom[0].shape[0], channels),
-                f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
-            )
-        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        p, (height, width) = self.p, values.shape[1:3]
+        cells, scale = np.array([width, height], self.dtype), p.anchors_scale[index]
+        mine = self.anchors[list(p.mask[index * p.num_box : (index + 1) * p.num_box])].astype(self.dtype)
+        centre = (self.places(height, width) + sigmoid(values[..., :2])) / cells
+        half = np.exp(values[..., 2:4]) * mine / (cells * scale) / 2
+        return np.concatenate([centre - half, centre + half], -1), sigmoid(values[..., 4:5]) * sigmoid(values[..., 5:])
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.yolov3_detection_output_param
-        parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
-        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
-        list_detections(
-            self.device, boxes, scores, scores > np.float32(p.confidence_threshold), p.nms_threshold, top[0]
-        )
-
-    def boxes(self, i: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Boxes (N, H W B, 4) and scores (N, H W B, classes) of bottom i, by row, column, box."""
-        p = self.param.yolov3_detection_output_param
-        images, _, height, width = values.shape
-        values = values.reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
-        cells, scale = np.array([width, height], self.dtype), p.anchors_scale[i]
-        mine = self.anchors[list(p.mask[i * p.num_box : (i + 1) * p.num_box])].astype(self.dtype)
-        place = np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = (place + sigmoid(values[..., :2])) / cells
-            half = np.exp(values[..., 2:4]) * mine / (cells * scale) / 2
-            scores = sigmoid(values[..., 4:5]) * sigmoid(values[..., 5:])
-        boxes = np.concatenate([centre - half, centre + half], -1)
-        return boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
+    def candidates(self, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(scores > np.float32(self.p.confidence_threshold))
 
 
-def list_detections(device, boxes: np.ndarray, scores: np.ndarray, chosen: np.ndarray, threshold: float, top) -> None:
-    """Writes the rows of a list of detections: those chosen of scores (N, P, classes), of boxes (N, P, 4), by image, best
-    first, without those that overlap a better one of the image, of whatever class, by the threshold."""
-    image, at, label = np.nonzero(chosen)
-    found = scores[image, at, label]
-    order = np.lexsort((-found, image))
-    image, at, label, found = image[order], at[order], label[order], found[order]
-    starts = np.searchsorted(image, np.arange(len(scores) + 1))
-    kept = suppress_boxes(device, boxes[image, at], float(np.float32(threshold)), starts=starts, pixels=False)
-    rows = np.column_stack([image[kept], label[kept] + 1, found[kept], boxes[image, at][kept]])
-    if not len(rows):
-        rows = np.full((len(scores), 7), -1)
-        rows[:, 0] = np.arange(len(scores))
-    top.reshape(1, 1, len(rows), 7)
-    top.data[...] = rows
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), tops=1):
+class YoloDetectionOutput(YoloOutput, type="YoloDetectionOutput", bottoms=(1, 2), tops=1):
     """YOLOv2's form of Yolov3DetectionOutput: each bottom (N, B (5 + num_classes), H, W) has the same anchors, `biases`, B
     pairs (width, height) in places of the map, and the classes of a box exclude each other.
 
@@ -114,55 +128,28 @@ class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), top
     nms_threshold: 0.45 biases.. }. Sources: Redmon and Farhadi 2017, MobileNet-YOLO's Caffe, which calls every image 0.
     """
 
-    kernels: Kernels = suppress.kernels
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
-        p = self.param.yolo_detection_output_param
+        p = self.p = self.param.yolo_detection_output_param
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
         self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.yolo_detection_output_param
-        channels = p.num_box * (5 + p.num_classes)
-        for i, blob in enumerate(bottom):
-            shape = self.axes(blob, 4)
-            self.need(
-                shape[:2] == (bottom[0].shape[0], channels),
-                f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
-            )
-        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.yolo_detection_output_param
-        parts = [self.boxes(np.asarray(blob.data)) for blob in bottom]
-        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
-        likeliest = np.arange(p.num_classes) == scores.argmax(2)[..., None]
-        list_detections(
-            self.device,
-            boxes,
-            scores,
-            likeliest & (scores >= np.float32(p.confidence_threshold)),
-            p.nms_threshold,
-            top[0],
-        )
-
-    def boxes(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Boxes (N, H W B, 4) and scores (N, H W B, classes), by row, column, box."""
-        p = self.param.yolo_detection_output_param
-        images, _, height, width = values.shape
-        values = values.reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
-        place = np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
+    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        height, width = values.shape[1:3]
         cells = np.array([width, height], self.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = (place + sigmoid(values[..., :2])) / cells
-            half = np.exp(values[..., 2:4]) * self.anchors / cells / 2
-            classes = np.exp(values[..., 5:] - values[..., 5:].max(-1, keepdims=True))
-            scores = sigmoid(values[..., 4:5]) * classes / classes.sum(-1, keepdims=True)
-        boxes = np.concatenate([centre - half, centre + half], -1)
-        return boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)
+        centre = (self.places(height, width) + sigmoid(values[..., :2])) / cells
+        half = np.exp(values[..., 2:4]) * self.anchors / cells / 2
+        classes = np.exp(values[..., 5:] - values[..., 5:].max(-1, keepdims=True))
+        scores = sigmoid(values[..., 4:5]) * classes / classes.sum(-1, keepdims=True)
+        return np.concatenate([centre - half, centre + half], -1), scores
 
-    def allow_force_backward(self, index: int) -> bool:
-        return False
+    def candidates(self, scores: np.ndarray) -> np.ndarray:
+        likeliest = np.arange(self.p.num_classes) == scores.argmax(2)[..., None]
+        return np.asarray(likeliest & (scores >= np.float32(self.p.confidence_threshold)))
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """The logistic function 1 / (1 + exp(-x))."""
+    return np.asarray(1 / (1 + np.exp(-x)))

@@ -8,6 +8,9 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from .normalized_sum import refuse_label
+
+NO_CHANNEL = -2  # as in accuracy.cu
 
 
 class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
@@ -53,9 +56,7 @@ class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
         if np.asarray(self.result)[0]:
-            at = int(np.argmax(np.asarray(self.right)[: self.positions] == -2))
-            seen = np.asarray(label).ravel()[at]
-            last = self.channels - 1
-            self.need(False, f"label {seen:g} at {at} is none of the {self.channels} channels, 0 to {last}")
+            labels = np.where(np.asarray(self.right)[: self.positions] == NO_CHANNEL, np.asarray(label).ravel(), 0)
+            refuse_label(self, labels, self.channels)
         if len(top) > 1:
             kernels.share_of_class(self.channels, self.right, label, top[1].data, self.positions)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from .normalized_sum import KERNELS, Sum
+from .normalized_sum import KERNELS, Sum, rows_of
 
 
 class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), loss=True):
@@ -25,9 +25,8 @@ class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), los
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = bottom[0].shape
-        self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
+        self.batch, self.length = rows_of(self, bottom[0])
         self.need(bottom[1].shape == shape, f"the pairs must have one shape, got {shape} and {bottom[1].shape}")
-        self.batch, self.length = shape[0], bottom[0].count // shape[0]
         self.need(
             bottom[2].count == self.batch,
             f"bottom 2 must say of each of the {self.batch} pairs if it is alike, its shape is {bottom[2].shape}",

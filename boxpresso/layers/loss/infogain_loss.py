@@ -8,7 +8,8 @@ from math import prod
 from ...device import Blob, Kernels
 from ...proto.binary import read_blob
 from ..core import Layer, softmax
-from .normalized_sum import KERNELS, Sum, divisor, normalization
+from ..core.normalizer import divisor, normalization, refuse_forks
+from .normalized_sum import KERNELS, Sum
 
 
 class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss=True):
@@ -27,7 +28,10 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, loss = self.param.infogain_loss_param, self.param.loss_param
         self.scores = p.HasField("axis") or self.param.HasField("loss_param") or len(top) > 1
-        self.mode = normalization(self, "VALID") if self.scores else "BATCH_SIZE"
+        self.mode = "BATCH_SIZE"
+        if self.scores:
+            refuse_forks(self, loss)
+            self.mode = normalization(self, loss)
         self.ignored = int(loss.HasField("ignore_label")), loss.ignore_label
         self.probability = Blob((), self.dtype, self.device)
         self.table = Blob((), self.dtype, self.device)
@@ -57,7 +61,7 @@ class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss
         self.sizes = outer, channels, inner
         top[0].reshape()
         self.sum = Sum(self, outer * inner)
-        self.divisor = divisor(self, self.mode, outer * inner, outer)
+        self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
         self.row_sums = self.device.empty((channels,), self.dtype)
         self.probability.reshape(*shape)
         if len(top) > 1:

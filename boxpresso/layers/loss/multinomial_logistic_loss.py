@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from .normalized_sum import KERNELS, Sum
+from .normalized_sum import KERNELS, Sum, labelled_rows
 
 
 class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, tops=(0, 1), loss=True):
@@ -19,13 +19,7 @@ class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, 
     kernels, sum_kernels = Kernels("multinomial_logistic_loss.cu"), KERNELS
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        shape = bottom[0].shape
-        self.need(shape and bottom[0].count, f"a loss over an empty batch (shape {shape}) has no value")
-        self.batch, self.channels = shape[0], bottom[0].count // shape[0]
-        self.need(
-            bottom[1].count == self.batch,
-            f"needs a label for each of the {self.batch} rows of bottom 0, bottom 1 has the shape {bottom[1].shape}",
-        )
+        self.batch, self.channels = labelled_rows(self, bottom)
         top[0].reshape()
         self.sum = Sum(self, self.batch)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from .normalized_sum import KERNELS, Sum, divisor, normalization
+from ..core.normalizer import divisor, normalization, refuse_forks
+from .normalized_sum import KERNELS, Sum
 
 
 class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, tops=(0, 1), loss=True):
@@ -23,7 +23,8 @@ class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, 
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
-        self.mode = normalization(self, "BATCH_SIZE")
+        refuse_forks(self, p)
+        self.mode = normalization(self, p, "BATCH_SIZE")
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -34,7 +35,7 @@ class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, 
         )
         top[0].reshape()
         self.sum = Sum(self, count)
-        self.divisor = divisor(self, self.mode, count, shape[0] if shape else prod(shape))
+        self.divisor = divisor(self.param.loss_param, self.mode, count, shape[0] if shape else 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         data = bottom[0].data, bottom[1].data

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.normalizer import divisor, normalization
 
 
 class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 2), loss=True):
@@ -23,12 +24,7 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
     kernels = Kernels("smooth_l1_loss_ohem.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.loss_param
-        mode = p.NormalizationMode.Name(p.normalization)
-        if p.HasField("normalize") and not p.HasField("normalization"):
-            mode = "VALID" if p.normalize else "BATCH_SIZE"
-        self.mode, fixed = mode, p.pre_fixed_normalizer
-        self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
+        self.mode = normalization(self, self.param.loss_param)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         first = bottom[0].shape
@@ -40,9 +36,9 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 
         top[0].reshape()
         if len(top) > 1:
             top[1].reshape(regions, 1, *rest)
-        full, fixed = regions * prod(rest), self.param.loss_param.pre_fixed_normalizer
-        divisor = {"FULL": full, "VALID": full, "BATCH_SIZE": regions, "NONE": 1, "PRE_FIXED": fixed}[self.mode]
-        self.divisor = divisor if self.mode == "PRE_FIXED" else max(1, divisor)
+        p, full = self.param.loss_param, regions * prod(rest)
+        fixed = self.mode == "PRE_FIXED"  # as R-FCN: it may be below 1
+        self.divisor = p.pre_fixed_normalizer if fixed else divisor(p, self.mode, full, regions, valid=full)
         self.each = self.device.empty((full,), np.float64)
 
     @staticmethod

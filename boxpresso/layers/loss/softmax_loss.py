@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from ...device import Blob, Kernels
 from ..core import Layer, softmax
-
-PIECE = 1024  # positions that one block sums, as in softmax_loss.cu
+from ..core.normalizer import divisor, normalization, refuse_forks
+from .normalized_sum import KERNELS, Sum
 
 
 class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), loss=True):
@@ -24,22 +22,14 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
     LayerError.
     """
 
-    kernels = Kernels("softmax_loss.cu")
-    softmax_kernels = softmax.kernels
+    kernels, sum_kernels, softmax_kernels = Kernels("softmax_loss.cu"), KERNELS, softmax.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
-        for fork in ("label_smoothing", "weight_by_label_freqs", "class_weighting"):
-            self.need(not getattr(p, fork), f"loss_param: {fork} of a fork is not supported; remove it")
+        refuse_forks(self, p)
+        self.mode = normalization(self, p)
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
-        mode = p.NormalizationMode.Name(p.normalization)
-        if p.HasField("normalize") and not p.HasField("normalization"):
-            mode = "VALID" if p.normalize else "BATCH_SIZE"
-        self.mode = mode
-        fixed = p.pre_fixed_normalizer
-        self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
         self.probability = Blob((), self.dtype, self.device)
-        self.result = self.device.empty((2,), self.dtype)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
@@ -55,11 +45,8 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
         if len(top) > 1:
             top[1].share_data(self.probability)
             top[1].reshape(*shape)
-        fixed = self.param.loss_param.pre_fixed_normalizer
-        divisors = {"FULL": outer * inner, "VALID": 0, "BATCH_SIZE": outer, "NONE": 1, "PRE_FIXED": fixed}
-        self.divisor = divisors[self.mode]
-        self.blocks = -(-outer * inner // PIECE)
-        self.partial = self.device.empty((3 * max(1, self.blocks),), np.float64)
+        self.sum = Sum(self, outer * inner)
+        self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
@@ -67,15 +54,10 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, probability, *self.shape)
         self.kernels.label_losses(
-            self.blocks, probability, label, self.partial, outer * inner, channels, inner, *self.ignored
+            self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored
         )
-        self.kernels.join_losses(1, self.partial, top[0].data, self.result, self.blocks, self.divisor)
-        if np.asarray(self.result)[1]:
-            labels = np.asarray(label).ravel()
-            wrong = (labels <= -1) | (labels >= channels) | np.isnan(labels)
-            wrong &= (np.trunc(labels) != self.ignored[1]) | (not self.ignored[0])
-            at = int(np.argmax(wrong))
-            self.need(False, f"label {labels[at]:g} at {at} is none of the {channels} channels, 0 to {channels - 1}")
+        self.sum.join(top[0].data, self.divisor)
+        self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
@@ -83,7 +65,7 @@ class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), los
             return
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
-        given, diff = (top[0].diff, self.result), bottom[0].diff
+        given, diff = (top[0].diff, self.sum.result), bottom[0].diff
         if inner == 1:
             self.kernels.label_diffs_of_rows(outer, probability, label, *given, diff, channels, *self.ignored)
         else:

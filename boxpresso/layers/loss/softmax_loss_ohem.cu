@@ -1,16 +1,12 @@
 // softmax_loss_ohem.cu: minus the logarithm of the probability of each label. Position i is one (outer, inner) pair.
 #include <cfloat>
-#include "sum.h"
-
-DEVICE bool counts(Real label, int has_ignored, int ignored) { return !has_ignored || int(label) != ignored; }
-
-DEVICE bool fits(Real label, int channels) { return label > -1 && label < channels; }
+#include "loss.h"
 
 KERNEL region_losses(int n, const Real* probability, const Real* label, Real* each, int channels, int inner,
                      int has_ignored, int ignored) {
   GRID_LOOP(i, n) {
     each[i] = 0;
-    if (!counts(label[i], has_ignored, ignored) || !fits(label[i], channels)) continue;
+    if (state_of(label[i], channels, has_ignored, ignored) != COUNTS) continue;
     const int outer = i / inner;
     const Real p = probability[(outer * channels + int(label[i])) * inner + i - outer * inner];
     each[i] = -log(p < Real(FLT_MIN) ? Real(FLT_MIN) : p);
@@ -23,10 +19,9 @@ KERNEL region_total(int n, const Real* each, const Real* label, Real* top, Real*
   SHARED double part[PARTS];
   BLOCK_LOOP(b, n) {
     const double loss = block_sum(part, positions, [=](int i) { return each[i]; });
-    const double valid = block_sum(part, positions, [=](int i) { return counts(label[i], has_ignored, ignored); });
-    const double wrong = block_sum(part, positions, [=](int i) {
-      return counts(label[i], has_ignored, ignored) && !fits(label[i], channels);
-    });
+    const auto state = [=](int i) { return state_of(label[i], channels, has_ignored, ignored); };
+    const double valid = block_sum(part, positions, [=](int i) { return state(i) == COUNTS; });
+    const double wrong = block_sum(part, positions, [=](int i) { return state(i) == WRONG; });
     THREAD_LOOP(t, 1) {
       const double by = divisor > 0 ? double(divisor) : valid;
       result[0] = Real(by > 1 ? by : 1.0);
@@ -40,7 +35,8 @@ KERNEL region_diffs(int n, const Real* probability, const Real* label, const Rea
                     Real* bottom_diff, int channels, int inner, int has_ignored, int ignored) {
   GRID_LOOP(i, n) {
     const int outer = i / inner, first = outer * channels * inner + i - outer * inner, truth = int(label[i]);
-    const Real by = counts(label[i], has_ignored, ignored) ? top_diff[0] / result[0] : Real(0);
+    const bool counts = state_of(label[i], channels, has_ignored, ignored) == COUNTS;
+    const Real by = counts ? top_diff[0] / result[0] : Real(0);
     for (int c = 0, at = first; c < channels; ++c, at += inner)
       bottom_diff[at] = by * (probability[at] - (c == truth ? Real(1) : Real(0)));
   }

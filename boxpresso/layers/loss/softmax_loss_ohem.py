@@ -9,6 +9,8 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer, softmax
+from ..core.normalizer import divisor, normalization
+from .normalized_sum import refuse_label
 
 
 class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1, 3), loss=True):
@@ -26,11 +28,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
-        mode = p.NormalizationMode.Name(p.normalization)
-        if p.HasField("normalize") and not p.HasField("normalization"):
-            mode = "VALID" if p.normalize else "BATCH_SIZE"
-        self.mode, fixed = mode, p.pre_fixed_normalizer
-        self.need(mode != "PRE_FIXED" or fixed > 0, f"pre_fixed_normalizer must be above 0, got {fixed:g}")
+        self.mode = normalization(self, p)
         self.probability = Blob((), self.dtype, self.device)
         self.result = self.device.empty((2,), self.dtype)
 
@@ -48,9 +46,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
             top[1].reshape(*shape)
         if len(top) > 2:
             top[2].reshape(*bottom[1].shape)
-        fixed = self.param.loss_param.pre_fixed_normalizer
-        divisors = {"FULL": outer * inner, "VALID": 0, "BATCH_SIZE": outer, "NONE": 1, "PRE_FIXED": fixed}
-        self.divisor = divisors[self.mode]
+        self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
         self.each = self.device.empty((outer * inner,), self.dtype)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -65,10 +61,7 @@ class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1,
         if len(top) > 2:
             top[2].data[...] = self.each.reshape(top[2].shape)
         if np.asarray(self.result)[1]:
-            self.need(
-                False,
-                f"a label is none of the {channels} channels, 0 to {channels - 1}: {np.unique(np.asarray(label))}",
-            )
+            refuse_label(self, label, channels, self.ignored[1] if self.ignored[0] else None)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
