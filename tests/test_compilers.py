@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from boxpresso.device import cache
-from boxpresso.device.host import FLAGS, HEADERS, launchers
-from boxpresso.device.kernel import Kernels, defines
+from boxpresso.device.compiler import FLAGS, launchers
+from boxpresso.device.kernel import Kernels
+from boxpresso.device.signature import HEADERS, defines
 
 TESTS = Path(__file__).resolve().parent
 FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
