@@ -7,7 +7,7 @@
 
 #if defined(__CUDACC__)
 
-constexpr int COLUMNS = 1;
+#define COLUMNS 1
 typedef Real Columns;
 DEVICE Real item(Columns value, int) { return value; }
 DEVICE void transpose(Columns*) {}
@@ -22,14 +22,14 @@ DEVICE void write_past(Real* to, Columns value) { *to = value; }
 
 // The widest registers. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
 #if defined(__AVX512F__)
-constexpr int VECTOR_BYTES = 64;
+#define VECTOR_BYTES 64
 #elif defined(__AVX__)
-constexpr int VECTOR_BYTES = 32;
+#define VECTOR_BYTES 32
 #else
-constexpr int VECTOR_BYTES = 16;
+#define VECTOR_BYTES 16
 #endif
 
-constexpr int COLUMNS = VECTOR_BYTES / sizeof(Real);
+#define COLUMNS int(VECTOR_BYTES / sizeof(Real))
 typedef Real Columns __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(Real)), may_alias));
 DEVICE Real item(const Columns& value, int i) { return value[i]; }
 
