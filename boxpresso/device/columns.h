@@ -1,33 +1,7 @@
-// columns.h: neighbouring numbers of a row that a thread takes together: a vector on the host, one number on a GPU.
+// columns.h: rows of numbers taken as vectors, and a matrix transposed in squares of them.
 #pragma once
+#include "simd.h"
 #include "tile.h"
-
-#if defined(__CUDACC__)
-#define COLUMNS 1
-typedef Real Columns;
-DEVICE Real item(Columns value, int) { return value; }
-DEVICE void transpose(Columns*) {}
-#else
-#include <utility>
-#define COLUMNS int(__BIGGEST_ALIGNMENT__ / sizeof(Real))
-typedef Real Columns __attribute__((vector_size(__BIGGEST_ALIGNMENT__), aligned(sizeof(Real)), may_alias));
-DEVICE Real item(const Columns& value, int i) { return value[i]; }
-
-// Exchanges the upper halves of a, cut in pieces of `step`, with the lower ones of b.
-template <int step, int... i>
-DEVICE void cross(Columns& a, Columns& b, std::integer_sequence<int, i...>) {
-  const Columns lower = __builtin_shufflevector(a, b, (i & step ? COLUMNS + i - step : i)...);
-  b = __builtin_shufflevector(a, b, (i & step ? COLUMNS + i : i + step)...);
-  a = lower;
-}
-// COLUMNS vectors as a matrix, turned in place: halves, quarters and so on change places across the diagonal.
-template <int step = COLUMNS / 2>
-DEVICE void transpose(Columns* rows) {
-  for (int i = 0; i < COLUMNS; ++i)
-    if (!(i & step)) cross<step>(rows[i], rows[i + step], std::make_integer_sequence<int, COLUMNS>());
-  if constexpr (step > 1) transpose<step / 2>(rows);
-}
-#endif
 
 // The numbers from `row` on, as many as there are: `count`, at most COLUMNS. Store or Real.
 template <class From>
@@ -38,23 +12,32 @@ DEVICE Columns load(const From* row, int count) {
   return *(const Columns*)values;
 }
 
-// target[c * wide + r] = source[r * far + c] for each row r and column c of source; on the host in squares of vectors.
+// target[c * wide + r] = source[r * far + c] for each row r and column c of source, by squares of vectors, of which the last
+// ones overlap those before; false, and nothing done, where no square fits. `past`: where the target's alignment allows it,
+// results are written past the caches.
+template <class From, class To>
+DEVICE bool turn_squares(const From* source, long long far, To* target, long long wide, int rows, int columns, int past) {
+  if (sizeof(From) != sizeof(Real) || sizeof(To) != sizeof(Real) || COLUMNS == 1) return false;
+  if (rows < COLUMNS || columns < COLUMNS) return false;
+  const bool aligned = (unsigned long long)target % sizeof(Columns) == 0 && wide % COLUMNS == 0;
+  for (int column = 0; column < columns; column += COLUMNS)
+    for (int row = 0; row < rows; row += COLUMNS) {
+      const int r = min(row, rows - COLUMNS), c = min(column, columns - COLUMNS);
+      Columns square[COLUMNS];
+      for (int i = 0; i < COLUMNS; ++i) square[i] = *(const Columns*)(source + (r + i) * far + c);
+      transpose(square);
+      To* to = target + c * wide + r;
+      if (past && aligned && r % COLUMNS == 0)
+        for (int i = 0; i < COLUMNS; ++i) write_past((Real*)(to + i * wide), square[i]);
+      else
+        for (int i = 0; i < COLUMNS; ++i) *(Columns*)(to + i * wide) = square[i];
+    }
+  return true;
+}
+
+// The same for any matrix, small ones element by element.
 template <class From, class To>
 DEVICE void turn(const From* source, long long far, To* target, long long wide, int rows, int columns) {
-  int r_done = 0, c_done = 0;
-#if !defined(__CUDACC__)
-  if (sizeof(From) == sizeof(Real) && sizeof(To) == sizeof(Real)) {
-    r_done = rows / COLUMNS * COLUMNS;
-    c_done = columns / COLUMNS * COLUMNS;
-    for (int r = 0; r < r_done; r += COLUMNS)
-      for (int c = 0; c < c_done; c += COLUMNS) {
-        Columns square[COLUMNS];
-        for (int i = 0; i < COLUMNS; ++i) square[i] = *(const Columns*)(source + (r + i) * far + c);
-        transpose(square);
-        for (int i = 0; i < COLUMNS; ++i) *(Columns*)(target + (c + i) * wide + r) = square[i];
-      }
-  }
-#endif
-  TILE_LOOP(c, r, columns - c_done, r_done) target[(c_done + c) * wide + r] = Real(source[r * far + c_done + c]);
-  TILE_LOOP(c, r, columns, rows - r_done) target[c * wide + r_done + r] = Real(source[(r_done + r) * far + c]);
+  if (turn_squares(source, far, target, wide, rows, columns, false)) return;
+  TILE_LOOP(c, r, columns, rows) target[c * wide + r] = Real(source[r * far + c]);
 }

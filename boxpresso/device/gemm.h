@@ -4,23 +4,18 @@
 // Each element of C is one sum over k in a fixed order, whatever the block or the worker, so results do not depend on the
 // number of threads. Only rows and columns are ever split, never k.
 #pragma once
-#include "kernel.h"
+#include "simd.h"
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 // A tile is ROWS x (LANES * VECTORS): as many accumulators as the registers hold beside a row of B and one element of A.
-#if defined(__AVX512F__)
-constexpr int LANES = 64 / sizeof(Real), ROWS = 8, VECTORS = 3;
-#elif defined(__AVX__)
-constexpr int LANES = 32 / sizeof(Real), ROWS = 6, VECTORS = 2;
-#else
-constexpr int LANES = 16 / sizeof(Real), ROWS = 4, VECTORS = 2;
-#endif
+constexpr int LANES = COLUMNS, ROWS = VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 32 ? 6 : 4;
+constexpr int VECTORS = VECTOR_BYTES == 64 ? 3 : 2;
 constexpr int WIDTH = LANES * VECTORS;  // columns of a tile and of a panel
 constexpr int CUT = 48;                 // a multiple of WIDTH in all its forms, which the .py files cut columns at
 constexpr int DEPTH = 192;              // rows of a panel: DEPTH x WIDTH takes three quarters of a 48 KiB first cache
-typedef Real Vector __attribute__((vector_size(LANES * sizeof(Real)), aligned(alignof(Real)), may_alias));
+typedef Columns Vector;
 
 DEVICE Vector load(const Real* from) { return *(const Vector*)from; }
 DEVICE void store(Real* to, Vector value) { *(Vector*)to = value; }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...device import Blob, Kernels
-from ..core import Layer
+from ...device import AnyArray, Blob, Kernels
+from .dropout_base import DropoutBase
 
 
-class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
+class Dropout(DropoutBase, type="Dropout", bottoms=1, tops=1, in_place=True):
     """TRAIN: an element is 0 with probability dropout_ratio, else x / (1 - dropout_ratio). TEST: top is bottom.
 
     dropout_param { dropout_ratio: 0.5 }. Which elements are dropped depends on the layer's seed, the number of the
@@ -30,7 +28,7 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
         else:
             self.scale = 1.0 if param.scale_train or self.phase == "TRAIN" else 1 - ratio
         self.identity = not self.drops and self.scale == 1
-        self.threshold = min(round(ratio * 2**32), 2**32 - 1)
+        self.threshold = self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -41,16 +39,7 @@ class Dropout(Layer, type="Dropout", bottoms=1, tops=1, in_place=True):
         else:
             top[0].reshape(*bottom[0].shape)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.pass_number = (self.pass_number + 1) % 2**32
-        self.pass_on(bottom[0].data, top[0].data)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            self.pass_on(top[0].diff, bottom[0].diff)
-
-    def pass_on(self, source, target) -> None:
-        """Data upwards or gradients downwards: the same elements pass, at the same scale."""
+    def pass_on(self, source: AnyArray, target: AnyArray) -> None:
         if self.drops:
             self.kernels.dropout(source.size, source, target, self.key, self.pass_number, self.threshold, self.scale)
         elif not self.identity:

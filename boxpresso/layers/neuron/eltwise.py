@@ -54,21 +54,21 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
             self.first.reshape(*shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        count, made, (first, second, *rest) = top[0].count, top[0].data, [blob.data for blob in bottom]
+        count, output, (first, second, *rest) = top[0].count, top[0].data, [blob.data for blob in bottom]
         if self.operation == "SUM":
-            self.kernels.eltwise_sum(count, first, second, made, *self.coeff[:2])
+            self.kernels.eltwise_sum(count, first, second, output, *self.coeff[:2])
             for more, coeff in zip(rest, self.coeff[2:], strict=True):
-                self.kernels.eltwise_sum(count, made, more, made, 1.0, coeff)
+                self.kernels.eltwise_sum(count, output, more, output, 1.0, coeff)
         elif self.operation == "PROD":
             if self.in_place_now:
                 self.first.data[...] = first
-            self.kernels.eltwise_product(count, first, second, made)
+            self.kernels.eltwise_product(count, first, second, output)
             for more in rest:
-                self.kernels.eltwise_product(count, made, more, made)
+                self.kernels.eltwise_product(count, output, more, output)
         else:
-            self.kernels.eltwise_max(count, first, second, made, self.winner.data)
+            self.kernels.eltwise_max(count, first, second, output, self.winner.data)
             for index, more in enumerate(rest, 2):
-                self.kernels.eltwise_max_next(count, more, made, self.winner.data, index)
+                self.kernels.eltwise_max_next(count, more, output, self.winner.data, index)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         count, upstream = top[0].count, top[0].diff
@@ -83,15 +83,15 @@ class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
                 self.product_backward(i, top, bottom)
 
     def product_backward(self, i: int, top: list[Blob], bottom: list[Blob]) -> None:
-        count, made = top[0].count, bottom[i].diff
+        count, diff = top[0].count, bottom[i].diff
         factors = [self.first.data, *(blob.data for blob in bottom[1:])]
         if not self.param.eltwise_param.stable_prod_grad:
-            self.kernels.eltwise_quotient(count, top[0].diff, top[0].data, factors[i], made)
+            self.kernels.eltwise_quotient(count, top[0].diff, top[0].data, factors[i], diff)
             return
         del factors[i]
-        self.kernels.eltwise_product(count, top[0].diff, factors[0], made)
+        self.kernels.eltwise_product(count, top[0].diff, factors[0], diff)
         for more in factors[1:]:
-            self.kernels.eltwise_product(count, made, more, made)
+            self.kernels.eltwise_product(count, diff, more, diff)
 
 
 def without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from ...device.blob import Blob
-from ...device.kernel import BoundKernel, Kernels
-from ..core.layer import Layer
+from ...device import Blob, Kernels
+from ...device.kernel import BoundKernel
+from ..core import Layer
 
 
 class Neuron(Layer):
@@ -21,8 +21,8 @@ class Neuron(Layer):
     from_top = False
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.keeps = top[0] is bottom[0] and not self.from_top
-        self.kept = Blob((), self.dtype, self.device)
+        self.copies = top[0] is bottom[0] and not self.from_top
+        self.copy = Blob((), self.dtype, self.device)
         self.numbers = self.read()
 
     def read(self) -> tuple[float, ...]:
@@ -30,19 +30,19 @@ class Neuron(Layer):
         return ()
 
     def kernel(self, verb: str) -> BoundKernel:
-        name = f"{self.kernels.file.path.stem}_{verb}"
-        return self.kernels.bound(name)
+        """The kernel that is named after the file and a verb."""
+        return self.kernels.bound(f"{self.kernels.file.path.stem}_{verb}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.keeps:
-            self.kept.reshape(*bottom[0].shape)
-            self.kept.data[...] = bottom[0].data
+        if self.copies:
+            self.copy.reshape(*bottom[0].shape)
+            self.copy.data[...] = bottom[0].data
         self.kernel("forward")(top[0].count, bottom[0].data, top[0].data, *self.numbers)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            place: Any = top[0] if self.from_top else self.kept if self.keeps else bottom[0]
+            place = top[0] if self.from_top else self.copy if self.copies else bottom[0]
             self.kernel("backward")(top[0].count, place.data, top[0].diff, bottom[0].diff, *self.numbers)

@@ -21,24 +21,24 @@ KERNEL prelu_backward(int n, const Real* bottom, const Real* slope, const Real* 
   }
 }
 
-// The slope's gradient from each channel. A block owns a channel; lane t of it sums the elements t, t + LANES, ... of all
-// planes, then the lanes are summed: the order, and so every bit, is the same for any number of threads.
-constexpr int LANES = 256;
+// The slope's gradient from each channel. A block owns a channel; part t of it sums the elements t, t + PARTS, ... of all
+// planes, then the parts are summed: the order, and so every bit, is the same for any number of threads.
+constexpr int PARTS = 256;
 
 KERNEL prelu_slope_sums(int n, const Real* bottom, const Real* top_diff, Real* sums, int images, int size) {
   BLOCK_LOOP(c, n) {
-    SHARED Real lane[LANES];
-    THREAD_LOOP(t, LANES) lane[t] = 0;
+    SHARED Real part[PARTS];
+    THREAD_LOOP(t, PARTS) part[t] = 0;
     for (int image = 0; image < images; ++image)
-      for (int first = 0; first < size; first += LANES) {
+      for (int first = 0; first < size; first += PARTS) {
         const int at = (image * n + c) * size + first;
         const Real *x = bottom + at, *g = top_diff + at;
-        THREAD_LOOP(t, min(LANES, size - first)) lane[t] += x[t] > 0 ? Real(0) : x[t] * g[t];
+        THREAD_LOOP(t, min(PARTS, size - first)) part[t] += x[t] > 0 ? Real(0) : x[t] * g[t];
       }
     BARRIER();
     THREAD_LOOP(t, 1) {
       Real sum = 0;
-      for (int k = 0; k < LANES; ++k) sum += lane[k];
+      for (int k = 0; k < PARTS; ++k) sum += part[k];
       sums[c] = sum;
     }
     BARRIER();

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ...device import Blob, Kernels
-from ..core import Layer
+from ...device import Kernels
+from .neuron_base import Neuron
 
 
-class Sigmoid(Layer, type="Sigmoid", bottoms=1, tops=1, in_place=True):
+class Sigmoid(Neuron, type="Sigmoid", bottoms=1, tops=1, in_place=True):
     """top = 1 / (1 + exp(-x)), element by element; it neither overflows nor loses small values. Source: Caffe."""
 
-    kernels = Kernels("sigmoid.cu")
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        top[0].reshape(*bottom[0].shape)
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.sigmoid_forward(top[0].count, bottom[0].data, top[0].data)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            self.kernels.sigmoid_backward(top[0].count, top[0].data, top[0].diff, bottom[0].diff)
+    kernels, from_top = Kernels("sigmoid.cu"), True

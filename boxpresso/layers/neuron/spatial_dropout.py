@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
-from ...device import Blob, Kernels
-from ..core import Layer
+from ...device import AnyArray, Blob, Kernels
 from ..core.param_str import settings
+from .dropout_base import DropoutBase
 
 
-class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=True):
+class SpatialDropout(DropoutBase, type="SpatialDropout", bottoms=1, tops=1, in_place=True):
     """TRAIN: a channel of an image is 0 with probability p, else x / (1 - p). TEST: top is bottom. Bottom: (N, C, ...).
 
     spatial_dropout_param { dropout_ratio: 0.5 }, or as ENet's spatial_dropout SpatialDropoutLayer by param_str: 'p', and
@@ -32,7 +31,7 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
             self.param.spatial_dropout_param.dropout_scale == 1, "dropout_scale is not known here; use a Scale layer"
         )
         self.drops = ratio > 0 and s["phase"] == "TRAIN"
-        self.scale, self.threshold = 1 / (1 - ratio), min(round(ratio * 2**32), 2**32 - 1)
+        self.scale, self.threshold = 1 / (1 - ratio), self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -41,16 +40,7 @@ class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=T
             top[0].reshape(*bottom[0].shape) if self.drops else top[0].share(bottom[0])
         self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.pass_number = (self.pass_number + 1) % 2**32
-        self.pass_on(bottom[0].data, top[0].data)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            self.pass_on(top[0].diff, bottom[0].diff)
-
-    def pass_on(self, source, target) -> None:
-        """Data upwards or gradients downwards: the same channels pass, at the same scale."""
+    def pass_on(self, source: AnyArray, target: AnyArray) -> None:
         if self.drops and self.inner:
             self.kernels.spatial_dropout(
                 self.planes, source, target, self.inner, self.key, self.pass_number, self.threshold, self.scale

@@ -32,47 +32,6 @@ KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, in
   }
 }
 
-#if !defined(__CUDACC__)
-#if defined(__SSE__)
-#include <immintrin.h>
-#endif
-
-// Writes an aligned vector to memory without reading its line into the caches first.
-DEVICE void write_past(Real* to, const Columns& value) {
-#if defined(__AVX512F__)
-  _mm512_stream_ps((float*)to, (__m512)value);
-#elif defined(__AVX__)
-  _mm256_stream_ps((float*)to, (__m256)value);
-#elif defined(__SSE__)
-  _mm_stream_ps((float*)to, (__m128)value);
-#else
-  *(Columns*)to = value;
-#endif
-}
-
-// target[y * wide + x] = source[x * far + y], by squares of vectors, of which the last ones overlap those before; false, and
-// nothing done, where no square fits.
-DEVICE bool turn_squares(const Real* source, int far, Real* target, int wide, int width, int height, int past) {
-  if (width < COLUMNS || height < COLUMNS) return false;
-  const bool aligned = (unsigned long long)target % sizeof(Columns) == 0 && wide % COLUMNS == 0;
-  for (int row = 0; row < height; row += COLUMNS)
-    for (int column = 0; column < width; column += COLUMNS) {
-      const int x = min(column, width - COLUMNS), y = min(row, height - COLUMNS);
-      Columns square[COLUMNS];
-      for (int i = 0; i < COLUMNS; ++i) square[i] = *(const Columns*)(source + (x + i) * far + y);
-      transpose(square);
-      Real* to = target + y * wide + x;
-      if (past && aligned && x % COLUMNS == 0)
-        for (int i = 0; i < COLUMNS; ++i) write_past(to + i * wide, square[i]);
-      else
-        for (int i = 0; i < COLUMNS; ++i) *(Columns*)(to + i * wide) = square[i];
-    }
-  return true;
-}
-template <class Half>  // numbers of another size than Real
-DEVICE bool turn_squares(const Half*, int, Half*, int, int, int, int) { return false; }
-#endif
-
 // Two axes change places: a block brings one tile through shared memory, so that both sides are walked along their own
 // fast axis. Axis p has the small step in `to`, axis q in `from`. `past`: results so large that no cache keeps them.
 constexpr int SIDE = 32;
@@ -88,9 +47,7 @@ KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, 
     const Store* source = from + from_at + at.from + p * p_from + q * q_from;
     Store* target = to + to_at + at.to + p * p_to + q * q_to;
     const int width = min(p_tile, p_size - p), height = min(q_tile, q_size - q);
-#if !defined(__CUDACC__)
     if (p_to == 1 && q_from == 1 && turn_squares(source, p_from, target, q_to, width, height, past)) continue;
-#endif
     SHARED Store cell[SIDE][SIDE + 1];  // one wider: a column then lies in 32 different banks
     for (int left = 0; left < width; left += SIDE)
       for (int top = 0; top < height; top += SIDE) {

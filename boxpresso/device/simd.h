@@ -1,0 +1,64 @@
+// simd.h: the vectors of the machine that a text is compiled for. No other file asks which machine that is; where a loop knows
+// of vectors, it does so in these words. On a GPU a vector is one number, for there each thread is a lane.
+//
+// Columns: COLUMNS neighbouring numbers of a row that a thread takes together; they need no more alignment than one of them.
+#pragma once
+#include "kernel.h"
+
+#if defined(__CUDACC__)
+
+#define COLUMNS 1
+typedef Real Columns;
+DEVICE Real item(Columns value, int) { return value; }
+DEVICE void transpose(Columns*) {}
+DEVICE void write_past(Real* to, Columns value) { *to = value; }
+
+#else
+
+#include <utility>
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
+// The widest registers. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
+#define COLUMNS int(VECTOR_BYTES / sizeof(Real))
+typedef Real Columns __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(Real)), may_alias));
+DEVICE Real item(const Columns& value, int i) { return value[i]; }
+
+// Exchanges the upper halves of a, cut in pieces of `step`, with the lower ones of b.
+template <int step, int... i>
+DEVICE void cross(Columns& a, Columns& b, std::integer_sequence<int, i...>) {
+  const Columns lower = __builtin_shufflevector(a, b, (i & step ? COLUMNS + i - step : i)...);
+  b = __builtin_shufflevector(a, b, (i & step ? COLUMNS + i : i + step)...);
+  a = lower;
+}
+// COLUMNS vectors as a matrix, turned in place: halves, quarters and so on change places across the diagonal.
+template <int step = COLUMNS / 2>
+DEVICE void transpose(Columns* rows) {
+  for (int i = 0; i < COLUMNS; ++i)
+    if (!(i & step)) cross<step>(rows[i], rows[i + step], std::make_integer_sequence<int, COLUMNS>());
+  if constexpr (step > 1) transpose<step / 2>(rows);
+}
+
+// Writes a vector to memory without reading its line into the caches first; `to` is aligned to a whole vector.
+DEVICE void write_past(Real* to, const Columns& value) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps((float*)to, (__m512)value);
+#elif defined(__AVX__)
+  _mm256_stream_ps((float*)to, (__m256)value);
+#elif defined(__SSE__)
+  _mm_stream_ps((float*)to, (__m128)value);
+#else
+  *(Columns*)to = value;
+#endif
+}
+
+#endif

@@ -1,0 +1,130 @@
+"""Every file of kernels compiles for the host with each compiler that is here, and what clang and zig make computes right."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from boxpresso.device import cache
+from boxpresso.device.compiler import FLAGS, launchers
+from boxpresso.device.kernel import Kernels
+from boxpresso.device.signature import HEADERS, defines
+
+TESTS = Path(__file__).resolve().parent
+FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
+COMPILERS = {"g++": ("g++",), "clang++": ("clang++",), "ziglang": (sys.executable, "-m", "ziglang", "c++")}
+TO_NOTHING = ("-O0", "-S", "-o", os.devnull)  # every template is instantiated, the last passes are left out
+
+
+def command(name: str) -> tuple[str, ...]:
+    """The command of a compiler; skips the test where it is not installed."""
+    if name == "ziglang":
+        if importlib.util.find_spec("ziglang") is None:
+            pytest.skip("the ziglang wheel is not installed (pip install ziglang)")
+    elif shutil.which(name) is None:
+        pytest.skip(f"{name} is not on PATH")
+    return COMPILERS[name]
+
+
+def reals(path: Path) -> list[str]:
+    """What a file is compiled for: float and double, and half where it stores it."""
+    return ["float", "double", *["half"] * ("Store" in path.read_text(encoding="utf-8"))]
+
+
+def errors(compiler: tuple[str, ...], version: str, path: Path, real: str) -> str:
+    """What the compiler says against a file; "" where it compiles. A file that did is remembered in the kernel cache."""
+    kernels = Kernels(str(path))
+    flags = (*(f for f in FLAGS if f not in ("-O3", "-shared")), *defines(real), f"-I{HEADERS}", *TO_NOTHING)
+    text = launchers(kernels)
+    key = cache.key(version, cache.sources(path, HEADERS), text, *flags)
+    compiled = cache.folder() / f"{path.stem}-{real}-{key}.compiles"
+    if compiled.exists():
+        return ""
+    result = subprocess.run([*compiler, *flags, "-x", "c++", "-"], input=text, text=True, capture_output=True)
+    if result.returncode == 0:
+        compiled.touch()
+        return ""
+    return f"{path.name} for {real}:\n{result.stderr}"
+
+
+def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]]) -> None:
+    version = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    with ThreadPoolExecutor(2) as pool:
+        wrong = [said for said in pool.map(lambda job: errors(compiler, version, *job), jobs) if said]
+    assert not wrong, f"{len(wrong)} of {len(jobs)} do not compile:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_every_file_compiles(name):
+    check(command(name), [(path, "float") for path in FILES])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILERS)
+def test_every_file_compiles_for_double_and_half(name):
+    check(command(name), [(path, real) for path in FILES for real in reals(path)[1:]])
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_fault_is_seen(name, tmp_path):
+    """In a template too, which -fsyntax-only of g++ does not look into."""
+    bad = tmp_path / "bad.cu"
+    bad.write_text(
+        '#include "kernel.h"\ntemplate <class T> DEVICE T wrong(T x) { return x.missing; }\n'
+        "KERNEL bad(int n, Real* y) { GRID_LOOP(i, n) y[i] = wrong(y[i]); }\n"
+    )
+    with pytest.raises(AssertionError, match=r"(?s)1 of 1 do not compile.*bad\.cu for float.*missing"):
+        check(command(name), [(bad, "float")])
+
+
+# What is run with code of another compiler: where vectors of the machine are used, and a recorded case of each kind.
+PROGRAM = """
+import json
+import sys
+import numpy as np
+from harness import Rig, check_golden, close
+from shared import HERE
+
+rng = np.random.default_rng(0)
+for shape in ((2, 37, 45), (1, 1500, 3001)):  # the second is larger than the caches
+    data = rng.standard_normal(shape).astype(np.float32)
+    rig = Rig('type: "Permute" permute_param { order: 0 order: 2 order: 1 }', [data])
+    assert np.array_equal(rig.forward()[0], data.transpose(0, 2, 1))
+    assert np.array_equal(rig.backward([data.transpose(0, 2, 1)])[0], data)
+data, weights = rng.standard_normal((2, 32, 25, 31)), rng.standard_normal((35, 32, 3, 3))
+for dtype in (np.float32, np.float64):  # float32 by Winograd's transforms
+    text = 'type: "Convolution" convolution_param { num_output: 35 kernel_size: 3 bias_term: false }'
+    rig = Rig(text, [data], dtype=dtype, params=[weights])
+    windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), (2, 3))
+    close(rig.forward()[0], np.einsum("nchwyx,fcyx->nfhw", windows, weights, optimize=True), rtol=1e-4, atol=1e-6)
+for case in ("Permute/partial_3", "Convolution/group2_dil2_s2", "InnerProduct/transpose_axis2", "Pooling/ave_k2s3_gap"):
+    path = HERE / "golden" / "caffe" / f"{case}.npz"
+    check_golden(path, "cpu")
+case = np.load(HERE / "golden" / "roi" / "RoIAlign" / "pub_mmcv_1_avg.npz")
+p = json.loads(str(case["params"]))
+text = f"pooled_h: {p['pooled_height']} pooled_w: {p['pooled_width']} spatial_scale: {p['spatial_scale']}"
+text += f" sampling_ratio: {p['sampling_ratio']} aligned: {str(p['aligned']).lower()}"
+rig = Rig(f'type: "ROIAlign" roi_align_param {{ {text} }}', [case["input"], case["rois"]])
+close(rig.forward()[0], case["output"])
+close(rig.backward([case["grad_output"]], [True, False])[0], case["grad_input"])
+print("all is right")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the cache's libraries cannot be removed while they are loaded")
+@pytest.mark.parametrize("name", ["clang++", "ziglang"])  # all other tests run what the default compiler makes
+def test_results(name, tmp_path):
+    path = os.pathsep.join([str(TESTS.parent), str(TESTS), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "CXX": shlex.join(command(name)), "BOXPRESSO_CACHE": str(tmp_path), "PYTHONPATH": path}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "all is right"
+    assert {p.name.split("-")[0] for p in tmp_path.glob("*.so")} >= {"strided", "convolution", "gemm", "roi_align"}
