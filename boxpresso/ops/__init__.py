@@ -126,7 +126,7 @@ def roi_pool(
     """
     parameter = {"roi_pooling_param": pooled(output_size, spatial_scale)}
     return Plan(
-        "ROIPooling", parameter, {"mmcv": mmcv, "kept": False}, remembers=False, keeps=True, half=True, last=True
+        "ROIPooling", parameter, {"mmcv": mmcv, "has_places": False}, remembers=False, keeps=True, half=True, last=True
     )
 
 
@@ -152,7 +152,7 @@ def roi_pool_argmax(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     try:
         result = call.forward(keep=True)
     finally:
-        layer.places, layer.kept = own, False
+        layer.places, layer.has_places = own, False
     return result, call.outwards(places)
 
 
@@ -176,11 +176,11 @@ def roi_pool_backward(grad: Any, *args: Any, argmax: Any = None, **kwargs: Any) 
     call = Call(roi_pool, *roi_pool.bind(*args, **kwargs))
     layer: Any = call.layer
     own = layer.places
-    layer.places, layer.kept = call.inwards(argmax, np.int32, "argmax"), True
+    layer.places, layer.has_places = call.inwards(argmax, np.int32, "argmax"), True
     try:
         return {"x": call.backward(grad, [True, False])[0]}
     finally:
-        layer.places, layer.kept = own, False
+        layer.places, layer.has_places = own, False
 
 
 @operator("x", "rois")

@@ -3,7 +3,6 @@
 // A region is a row (batch index, cx, cy, w, h, theta); its samples lie on an upright grid around its centre, turned by theta:
 // y = yy cos - xx sin + cy, x = yy sin + xx cos + cx (the image's y goes down, so theta turns it counter-clockwise).
 #include "grid.h"
-#include "region.h"
 #include "sample.h"
 #include "slab.h"
 
@@ -13,16 +12,15 @@ struct Turned {
 };
 
 // `clockwise` turns the other way; `aligned` takes half a pixel off the centre; without, sizes are at least 1.
-DEVICE Turned turned(const Real* region, int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned,
-                     int clockwise) {
-  const Real half = aligned ? Real(0.5) : Real(0), theta = clockwise ? -region[5] : region[5];
-  Real width = region[3] * scale, height = region[4] * scale;
-  if (!aligned) {
+DEVICE Turned turned(const Real* region, const GridGeometry& g, int clockwise) {
+  const Real half = g.aligned ? Real(0.5) : Real(0), theta = clockwise ? -region[5] : region[5];
+  Real width = region[3] * g.scale, height = region[4] * g.scale;
+  if (!g.aligned) {
     width = max(width, Real(1));
     height = max(height, Real(1));
   }
-  Turned t = {grid_of(-height / 2, -width / 2, height, width, pooled_height, pooled_width, sampling_ratio),
-              region[2] * scale - half, region[1] * scale - half, sin(theta), cos(theta)};
+  Turned t = {grid_of(-height / 2, -width / 2, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio),
+              region[2] * g.scale - half, region[1] * g.scale - half, sin(theta), cos(theta)};
   if (!(abs(t.y) + abs(t.x) <= REAL_MAX)) t.grid.rows = t.grid.columns = 0;
   return t;
 }
@@ -43,8 +41,8 @@ DEVICE void walk(const Turned& t, int ph, int pw, int height, int width, Visit v
   }
 }
 
-#define SAMPLES 256  // whose pixels and weights a block keeps
-#define BINS 64      // that they belong to, at most
+constexpr int SAMPLES = 256;  // whose pixels and weights a block keeps
+constexpr int BINS = 64;      // that they belong to, at most
 
 // Samples one after another, by bin, row and column: where they lie and what their pixels weigh. One outside the map has the
 // pixel `area`, which the features' slabs have as zeros, with weights of 0.
@@ -59,7 +57,7 @@ struct Some {
 };
 
 // Without branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
-DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Samples& found) {
+DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Samples& kept) {
   const Grid g = t.grid;
   const Real count = some.count, columns = g.columns, bins = pooled_width, half = Real(0.5);
   THREAD_LOOP(i, some.bins * some.count) {
@@ -76,14 +74,14 @@ DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height
     const Real down = below > 0 ? on_y - top : Real(0), across = beside > 0 ? on_x - left : Real(0);
     const Real one = inside ? Real(1) : Real(0);
     const int nowhere = height * width;
-    found.at[0][i] = inside ? at : nowhere;
-    found.at[1][i] = inside ? at + beside : nowhere;
-    found.at[2][i] = inside ? at + below : nowhere;
-    found.at[3][i] = inside ? at + below + beside : nowhere;
-    found.weight[0][i] = one * (1 - down) * (1 - across);
-    found.weight[1][i] = one * (1 - down) * across;
-    found.weight[2][i] = one * down * (1 - across);
-    found.weight[3][i] = one * down * across;
+    kept.at[0][i] = inside ? at : nowhere;
+    kept.at[1][i] = inside ? at + beside : nowhere;
+    kept.at[2][i] = inside ? at + below : nowhere;
+    kept.at[3][i] = inside ? at + below + beside : nowhere;
+    kept.weight[0][i] = one * (1 - down) * (1 - across);
+    kept.weight[1][i] = one * (1 - down) * across;
+    kept.weight[2][i] = one * down * (1 - across);
+    kept.weight[3][i] = one * down * across;
   }
 }
 
@@ -110,12 +108,12 @@ KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, i
 // n / parts slabs. They are `packed` and all there, or a block fills its room with one slab after another, which stays in the
 // cache of its core: then a slab has 1 part.
 KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
-                             int parts, int packed, int regions, int batch, int channels, int height, int width,
-                             int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned,
-                             int clockwise) {
+                             int parts, int packed, int clockwise, GridGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Samples found;
-    SHARED Lanes made[BINS * GROUPS];
+    SHARED Samples kept;
+    SHARED Lanes averages[BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
     for (int i = b / parts; i < batch * slabs; i += n / parts) {
@@ -125,28 +123,28 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
       for (int j = b % parts; j < regions; j += parts) {
         const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
         if (max(of, 0) != image) continue;
-        Turned t = turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
+        Turned t = turned(rows + 6 * (long long)k, g, clockwise);
         if (of < 0) t.grid.rows = t.grid.columns = 0;
         const int samples = t.grid.rows * t.grid.columns;
         Store* out = top + ((long long)k * channels + channel) * bins;
         visit_some(t.grid, pooled_height, pooled_width, [&](int bin, const Some& some) {
-          find(t, some, pooled_width, height, width, found);
+          find(t, some, pooled_width, height, width, kept);
           BARRIER();
           TILE_LOOP(c, group, some.bins, GROUPS) {
             Lanes sum = {};
             for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Lanes value = found.weight[0][v] * lanes(slab, found.at[0][v], group);
+              Lanes value = kept.weight[0][v] * lanes(slab, kept.at[0][v], group);
               for (int corner = 1; corner < 4; ++corner)
-                value += found.weight[corner][v] * lanes(slab, found.at[corner][v], group);
+                value += kept.weight[corner][v] * lanes(slab, kept.at[corner][v], group);
               sum += value;
             }
-            Lanes& to = made[c * GROUPS + group];
+            Lanes& to = averages[c * GROUPS + group];
             to = some.first == 0 ? sum : to + sum;
             if (some.first + some.count >= samples) to /= max(Real(samples), Real(1));
           }
           BARRIER();
           if (some.first + some.count >= samples)
-            turn((const Real*)made, SLAB, out + bin, bins, some.bins, min(SLAB, channels - channel));
+            turn((const Real*)averages, SLAB, out + bin, bins, some.bins, min(SLAB, channels - channel));
         });
         BARRIER();
       }
@@ -157,11 +155,11 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
 // A block owns `tall` rows of a slab, one slab of its room after another, and takes that image's regions in order, of each
 // together the bins that share no pixel: each number has one owner and one order.
 KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const int* order, const Real* rows, Store* diff,
-                              int bands, int tall, int regions, int batch, int channels, int height, int width,
-                              int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned,
-                              int clockwise) {
+                              int bands, int tall, int clockwise, GridGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Samples found;
+    SHARED Samples kept;
     SHARED Lanes given[BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     const int first_row = min(b % bands * tall, height), end_row = min(first_row + tall, height);
@@ -170,23 +168,22 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
     for (int i = b / bands; i < batch * slabs; i += n / bands) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       TILE_LOOP(row, c, end_row - first_row, width * SLAB) map[((long long)begin + row * width) * SLAB + c] = 0;
-      if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // channels that there are not
+      if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // missing channels
       BARRIER();
       for (int j = 0; j < regions; ++j) {
         const int k = order[j];
         if (image_of(rows + 6 * (long long)k, 6, batch) != image) continue;
-        const Turned t =
-            turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
-        const Grid& g = t.grid;
-        const Real reach = abs(g.y * t.cosine) + abs(g.x * t.sine) + 2;  // of samples above and below the centre
-        if (g.rows * g.columns == 0 || t.y + reach < first_row || t.y - reach > end_row) continue;
-        const int step_y = apart(abs(t.y) + abs(t.x), g.bin_height, g.rows, pooled_height, 6);
-        const int step_x = apart(abs(t.y) + abs(t.x), g.bin_width, g.columns, pooled_width, 6);
+        const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
+        const Grid& grid = t.grid;
+        const Real reach = abs(grid.y * t.cosine) + abs(grid.x * t.sine) + 2;  // of samples above and below the centre
+        if (grid.rows * grid.columns == 0 || t.y + reach < first_row || t.y - reach > end_row) continue;
+        const int step_y = apart(abs(t.y) + abs(t.x), grid.bin_height, grid.rows, pooled_height, 6);
+        const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
         const Store* from = top_diff + ((long long)k * channels + channel) * bins;
-        const Real count = Real(g.rows) * Real(g.columns);
-        visit_some(g, pooled_height, pooled_width, [&](int bin, const Some& some) {
+        const Real count = Real(grid.rows) * Real(grid.columns);
+        visit_some(grid, pooled_height, pooled_width, [&](int bin, const Some& some) {
           turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
-          find(t, some, pooled_width, height, width, found);
+          find(t, some, pooled_width, height, width, kept);
           BARRIER();
           for (int set = 0; set < step_y * step_x; ++set) {
             const int first_y = set / step_x, first_x = set - first_y * step_x;
@@ -197,9 +194,9 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
               const Lanes gradient = given[c * GROUPS + group] / count;
               for (int s = c * some.count; s < (c + 1) * some.count; ++s)
                 for (int corner = 0; corner < 4; ++corner) {
-                  const int at = found.at[corner][s];
+                  const int at = kept.at[corner][s];
                   if (unsigned(at - begin) < unsigned(end - begin))
-                    lanes(map, at, group) += found.weight[corner][s] * gradient;
+                    lanes(map, at, group) += kept.weight[corner][s] * gradient;
                 }
             }
             BARRIER();
@@ -214,18 +211,19 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
   }
 }
 
-#define PRODUCTS 256  // kept before they are summed
+constexpr int PRODUCTS = 256;  // kept before they are summed
 
 // The sums that the regions' gradient is made of, a block for a region in a slab; parts: (slabs, K, 5): with respect to the
 // centre's x and y, the width, the height and the angle, on the map.
-KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, const Real* rows, Real* parts, int regions,
-                           int batch, int channels, int height, int width, int pooled_height, int pooled_width, Real scale,
-                           int sampling_ratio, int aligned, int clockwise) {
+KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, const Real* rows, Real* parts, int clockwise,
+                           GridGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Real product[5][PRODUCTS], total[5];
-    const int s = b / regions, k = b - s * regions, bins = pooled_height * pooled_width;
-    const int image = image_of(rows + 6 * (long long)k, 6, batch);
-    const Turned t = turned(rows + 6 * (long long)k, pooled_height, pooled_width, scale, sampling_ratio, aligned, clockwise);
+    const int s = b / regions, k = b - s * regions;
+    const int image = image_of(rows + 6 * (long long)k, 6, g.batch);
+    const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
     const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * (height * width + 1) * SLAB;
     const Store* given = top_diff + (long long)k * channels * bins;
     const int all = image < 0 ? 0 : bins * GROUPS;
@@ -266,8 +264,8 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
 
 // The gradient of (batch index, cx, cy, w, h, theta) from those sums; the number of samples is taken as fixed, and so is a size
 // that is held at 1.
-KERNEL align_rotated_corners(int n, const Real* parts, const Real* rows, Store* diff, int count, Real scale, int aligned,
-                             int clockwise) {
+KERNEL align_rotated_corners(int n, const Real* parts, const Real* rows, Store* diff, int count, int clockwise,
+                             GridGeometry g) {
   GRID_LOOP(k, n) {
     Real sum[5] = {};
     for (int part = 0; part < count; ++part)
@@ -275,11 +273,11 @@ KERNEL align_rotated_corners(int n, const Real* parts, const Real* rows, Store* 
     const Real* region = rows + 6 * (long long)k;
     Store* out = diff + 6 * (long long)k;
     out[0] = Real(0);
-    out[1] = scale * sum[0];
-    out[2] = scale * sum[1];
+    out[1] = g.scale * sum[0];
+    out[2] = g.scale * sum[1];
     for (int axis = 0; axis < 2; ++axis) {
       const Real size = region[3 + axis];
-      out[3 + axis] = abs(size) > 0 && (aligned || size * scale > 1) ? sum[2 + axis] / size : Real(0);
+      out[3 + axis] = abs(size) > 0 && (g.aligned || size * g.scale > 1) ? sum[2 + axis] / size : Real(0);
     }
     out[5] = clockwise ? -sum[4] : sum[4];
   }

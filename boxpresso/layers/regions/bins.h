@@ -3,6 +3,7 @@
 // A row of the table is a region: where its bins begin and end in y, then in x (ends not included, clipped to the map, neither
 // ever decreasing), then how far apart bins are in y and in x that share no pixel.
 #pragma once
+#include "region.h"
 #include "tile.h"
 
 #define FAR Real(1e9)  // pixels: what lies beyond counts as lying here, so that it fits an int
@@ -16,6 +17,8 @@ struct Pooled {
   constexpr int cells() const { return height * width; }
   constexpr int columns() const { return 2 * (height + width) + 2; }
 };
+
+DEVICE Pooled pooled_of(const Geometry& g) { return {g.pooled_height, g.pooled_width}; }
 
 struct Box {
   int top, bottom, left, right;  // top >= bottom or left >= right: empty
@@ -66,3 +69,26 @@ DEVICE void visit_apart(const int* bins, Pooled pooled, int k, int groups, Visit
   const int* step = bins + (k + 1) * pooled.columns() - 2;
   visit_apart(pooled, step[0], step[1], groups, visit);
 }
+
+// visit(channel, bin) for each of `channels` and each bin of region k that may have pixels in rows top to bottom of the map. A
+// visit may add to pixels of its bin, where no two threads meet. A GPU's threads visit together bins that share no pixel; on
+// the host there is one, which takes them in the order of the region layer's top, whose last axis is channels or bins.
+#if defined(__CUDACC__)
+template <class Visit>
+DEVICE void visit_adding(const int* bins, Pooled pooled, int k, int channels, int, int, int, Visit visit) {
+  visit_apart(bins, pooled, k, channels, [&](int ph, int pw, int c) { visit(c, ph * pooled.width + pw); });
+}
+#else
+template <class Visit>
+DEVICE void visit_adding(const int* bins, Pooled pooled, int k, int channels, int channels_last, int top, int bottom,
+                         Visit visit) {
+  if (channels_last) {
+    for (int ph = 0; ph < pooled.height; ++ph) {
+      const Box row = box_of(bins, pooled, k, ph, 0);
+      if (row.bottom > top && row.top < bottom) TILE_LOOP(pw, c, pooled.width, channels) visit(c, ph * pooled.width + pw);
+    }
+  } else {
+    TILE_LOOP(c, bin, channels, pooled.cells()) visit(c, bin);
+  }
+}
+#endif

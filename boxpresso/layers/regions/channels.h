@@ -5,10 +5,14 @@
 
 #if defined(__CUDACC__)
 #define LANES 4  // channels that a thread takes together
+#define PARTS 8  // of the channels, whose products are summed apart: work for so many threads
 #else
 #define LANES 16
+#define PARTS 1
 #endif
-#define TILE 16
+constexpr int TILE = 16;
+
+DEVICE int padded_of(int channels) { return (channels + TILE - 1) / TILE * TILE; }
 
 // A square of numbers, from source[row * far + column] to target[column * wide + row]: what lies past `rows` becomes 0, what
 // lies past `columns` is left alone. Both are TILE nearly always, and then known to the compiler.
@@ -30,10 +34,11 @@ DEVICE void turn_square(const From* source, long long far, To* target, long long
   BARRIER();
 }
 
-// maps (B * C planes of `area`), Store or Real, to last (B, area, padded). n: B * tiles blocks, tiles = ceil(area / TILE).
-// padded is a multiple of TILE; the channels past `channels` become 0.
+// maps (B * C planes of `area`), Store or Real, to last (B, area, padded): the channels past `channels` become 0. Block b does
+// a tile of TILE pixels of an image; there are B * ceil(area / TILE).
 template <class Number>
-DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int padded, int area, int tiles) {
+DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int area) {
+  const int tiles = (area + TILE - 1) / TILE, padded = padded_of(channels);
   const int image = b / tiles, first = (b - image * tiles) * TILE;
   const Number* from = maps + (long long)image * channels * area + first;
   Real* to = last + ((long long)image * area + first) * padded;
@@ -43,8 +48,9 @@ DEVICE void turn_tile(int b, const Number* maps, Real* last, int channels, int p
 
 // And back.
 template <class Number>
-DEVICE void turn_tile_back(int b, const Real* last, Number* maps, int channels, int padded, int area, int tiles) {
+DEVICE void turn_tile_back(int b, const Real* last, Number* maps, int channels, int area) {
   SHARED Real tile[TILE][TILE + 1];
+  const int tiles = (area + TILE - 1) / TILE, padded = padded_of(channels);
   const int image = b / tiles, first = (b - image * tiles) * TILE, columns = min(TILE, area - first);
   const Real* from = last + ((long long)image * area + first) * padded;
   Number* to = maps + (long long)image * channels * area + first;

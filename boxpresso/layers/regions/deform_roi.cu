@@ -1,32 +1,26 @@
 // deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; features channels last.
 #include "channels.h"
 #include "grid.h"
-#include "region.h"
 #include "sample.h"
 
-#define SAMPLES 64  // of a bin, taken together
-#define OWNED 64    // channels that a block of the backward pass owns; a multiple of TILE
-#if defined(__CUDACC__)
-#define PARTS 8  // of the channels, whose products are summed apart
-#else
-#define PARTS 1
-#endif
+constexpr int SAMPLES = 64;  // of a bin, taken together
+constexpr int OWNED = 64;    // channels that a block of the backward pass owns; a multiple of TILE
 
-// One bin's grid of samples, which starts at the bin. offset (K, 2, bins) or null: x then y, in units of gamma times the size
-// of the region.
-DEVICE Grid bin_of(const Store* region, const Store* offset, int bin, int pooled_height, int pooled_width, Real scale,
-                   int sampling_ratio, Real gamma) {
-  const int ph = bin / pooled_width, pw = bin - ph * pooled_width, bins = pooled_height * pooled_width;
-  const Real x = Real(region[1]) * scale - Real(0.5), y = Real(region[2]) * scale - Real(0.5);
-  const Real width = Real(region[3]) * scale - Real(0.5) - x, height = Real(region[4]) * scale - Real(0.5) - y;
-  Grid g = grid_of(y, x, height, width, pooled_height, pooled_width, sampling_ratio);
+// The grid of samples of bin `bin` of region k, which starts at the bin. offset (K, 2, bins) or null: x then y, in units of
+// gamma times the size of the region.
+DEVICE Grid bin_of(const Store* regions, const Store* offset, int k, int bin, const GridGeometry& g, Real gamma) {
+  const int ph = bin / g.pooled_width, pw = bin - ph * g.pooled_width, bins = g.pooled_height * g.pooled_width;
+  const Store* region = regions + 5 * k;
+  const Real x = Real(region[1]) * g.scale - Real(0.5), y = Real(region[2]) * g.scale - Real(0.5);
+  const Real width = Real(region[3]) * g.scale - Real(0.5) - x, height = Real(region[4]) * g.scale - Real(0.5) - y;
+  Grid grid = grid_of(y, x, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio);
   if (offset) {
-    g.x += gamma * width * Real(offset[bin]);
-    g.y += gamma * height * Real(offset[bins + bin]);
+    grid.x += gamma * width * Real(offset[2 * k * bins + bin]);
+    grid.y += gamma * height * Real(offset[(2 * k + 1) * bins + bin]);
   }
-  g.y += ph * g.bin_height;
-  g.x += pw * g.bin_width;
-  return g;
+  grid.y += ph * grid.bin_height;
+  grid.x += pw * grid.bin_width;
+  return grid;
 }
 
 // The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
@@ -55,28 +49,27 @@ DEVICE void walk(const Grid& g, int height, int width, Visit visit) {
   }
 }
 
-KERNEL deform_roi_turn(int n, const Store* maps, Real* last, int channels, int padded, int area, int tiles) {
-  BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, padded, area, tiles);
+KERNEL deform_roi_turn(int n, const Store* maps, Real* last, int channels, int area) {
+  BLOCK_LOOP(b, n) turn_tile(b, maps, last, channels, area);
 }
 
-KERNEL deform_roi_turn_back(int n, const Real* last, Store* maps, int channels, int padded, int area, int tiles) {
-  BLOCK_LOOP(b, n) turn_tile_back(b, last, maps, channels, padded, area, tiles);
+KERNEL deform_roi_turn_back(int n, const Real* last, Store* maps, int channels, int area) {
+  BLOCK_LOOP(b, n) turn_tile_back(b, last, maps, channels, area);
 }
 
 // A block owns a bin. features: (B, height, width, padded), pooled: (K, bins, padded); mask: (K, bins) or null for 1.
 KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, const Store* offset, const Store* mask,
-                          Real* pooled, int batch, int padded, int height, int width, int pooled_height, int pooled_width,
-                          Real scale, int sampling_ratio, Real gamma) {
+                          Real* pooled, Real gamma, GridGeometry g) {
+  const int padded = padded_of(g.channels), height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
-    const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
+    const int k = b / bins, image = image_of(regions + 5 * k, 5, g.batch);
     Real* out = pooled + (long long)b * padded;
     THREAD_LOOP(c, padded) out[c] = 0;
     if (image < 0) continue;
-    const Grid g = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height,
-                          pooled_width, scale, sampling_ratio, gamma);
+    const Grid grid = bin_of(regions, offset, k, b - k * bins, g, gamma);
     const Real* map = features + (long long)image * height * width * padded;
     const Real times = mask ? Real(mask[b]) : Real(1);
-    walk(g, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
+    walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
       for (int corner = 0; corner < 4 * count; ++corner) {  // pixel by pixel: a pixel's channels lie side by side
         if (at[corner & ~3] < 0) continue;
         const Real* pixel = map + (long long)at[corner] * padded;
@@ -91,20 +84,18 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
 // gradient with a pixel over the channels. That of offset is the published kernel's: it takes the sample's own place with
 // the clamped pixels, so it is the true derivative inside the map only, not in the strip of a pixel around it.
 KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const Store* regions, const Store* offset,
-                        const Store* mask, Store* offset_diff, Store* mask_diff, int batch, int padded, int height,
-                        int width, int pooled_height, int pooled_width, Real scale, int sampling_ratio, Real gamma) {
+                        const Store* mask, Store* offset_diff, Store* mask_diff, Real gamma, GridGeometry g) {
+  const int padded = padded_of(g.channels), height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Real product[4 * SAMPLES * PARTS], gain[3 * SAMPLES], sum[3];  // gain and sum: along x, along y, of the mask
-    const int bins = pooled_height * pooled_width, k = b / bins, image = image_of(regions + 5 * k, 5, batch);
-    const Store* region = regions + 5 * k;
+    const int k = b / bins, image = image_of(regions + 5 * k, 5, g.batch);
     THREAD_LOOP(t, 3) sum[t] = 0;
     BARRIER();
     if (image >= 0) {
-      const Grid g = bin_of(region, offset ? offset + 2 * k * bins : offset, b - k * bins, pooled_height, pooled_width,
-                            scale, sampling_ratio, gamma);
+      const Grid grid = bin_of(regions, offset, k, b - k * bins, g, gamma);
       const Real* map = features + (long long)image * height * width * padded;
       const Real* given = gradient + (long long)b * padded;
-      walk(g, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
+      walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
         THREAD_LOOP(t, 4 * count * PARTS) {
           const int corner = t / PARTS;
           Real total[LANES] = {};
@@ -138,10 +129,10 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
       });
       BARRIER();
       const Real times = mask ? Real(mask[b]) : Real(1);
-      const Real each = times * gamma / max(g.rows * g.columns, 1);
+      const Real each = times * gamma / max(grid.rows * grid.columns, 1);
       THREAD_LOOP(t, 1) {
-        sum[0] *= sum[0] != 0 ? each * g.bin_width * pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
-        sum[1] *= sum[1] != 0 ? each * g.bin_height * pooled_height : Real(0);
+        sum[0] *= sum[0] != 0 ? each * grid.bin_width * g.pooled_width : Real(0);  // 0 stays 0, whatever the region's size is
+        sum[1] *= sum[1] != 0 ? each * grid.bin_height * g.pooled_height : Real(0);
       }
     }
     BARRIER();
@@ -159,24 +150,23 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
 // The gradient of the features. A block owns OWNED channels of `band` rows of an image in diff (B, height, width, padded),
 // which is 0 before, and takes the regions of that image in order: no two blocks meet, and the sums have one order.
 KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, const Store* offset, const Store* mask,
-                           Real* diff, int count, int batch, int padded, int height, int width, int pooled_height,
-                           int pooled_width, Real scale, int sampling_ratio, Real gamma, int band) {
+                           Real* diff, Real gamma, int band, GridGeometry g) {
+  const int padded = padded_of(g.channels), height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     const int shares = (padded + OWNED - 1) / OWNED, bands = (height + band - 1) / band;
     const int image = b / (shares * bands), share = b / bands % shares;
-    const int top = b % bands * band, end = min(top + band, height), bins = pooled_height * pooled_width;
+    const int top = b % bands * band, end = min(top + band, height);
     const int first = share * OWNED, owned = min(OWNED, padded - first);
     Real* map = diff + (long long)image * height * width * padded + first;
-    for (int k = 0; k < count; ++k) {
-      if (image_of(regions + 5 * k, 5, batch) != image) continue;
+    for (int k = 0; k < g.regions; ++k) {
+      if (image_of(regions + 5 * k, 5, g.batch) != image) continue;
       for (int i = 0; i < bins; ++i) {
-        const Grid g = bin_of(regions + 5 * k, offset ? offset + 2 * k * bins : offset, i, pooled_height, pooled_width,
-                              scale, sampling_ratio, gamma);
-        const Real low = min(g.y, g.y + g.bin_height), high = max(g.y, g.y + g.bin_height);
+        const Grid grid = bin_of(regions, offset, k, i, g, gamma);
+        const Real low = min(grid.y, grid.y + grid.bin_height), high = max(grid.y, grid.y + grid.bin_height);
         if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;
         const Real times = mask ? Real(mask[k * bins + i]) : Real(1);
-        walk(g, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
+        walk(grid, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
           for (int corner = 0; corner < 4 * samples; ++corner) {
             if (at[corner & ~3] < 0 || at[corner] < top * width || at[corner] >= end * width) continue;
             Real* pixel = map + (long long)at[corner] * padded;

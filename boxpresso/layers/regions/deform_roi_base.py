@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from ...device.blob import Blob
-from ...device.kernel import Kernels, real_of
-from ..core.layer import Layer
-from .regions import MOST, check_grids, check_regions
-
-TILE, OWNED = 16, 64  # as in channels.h and deform_roi.cu
+from ...device import AnyArray, Blob, Kernels
+from .region_base import RegionLayer
 
 
-class DeformPoolingLayer(Layer):
+class DeformPoolingLayer(RegionLayer):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
@@ -23,78 +18,84 @@ class DeformPoolingLayer(Layer):
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = getattr(self.param, self.message)
-        self.pooled = p.pooled_h, p.pooled_w
-        self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
-        self.scale, self.ratio, self.gamma = p.spatial_scale, p.sampling_ratio, p.gamma
-        self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
+        self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
+        self.setup_ratio(p.sampling_ratio)
+        self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
-        self.need(
-            self.ratio**2 <= MOST or self.ratio < 0, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
-        )
-        self.real = real_of(self.dtype)
-        self.turned = self.rows = self.device.empty((0,), self.real)  # features and bins with the channels last
+        self.tile = self.kernels.constants["TILE"]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        batch, channels, height, width = self.axes(bottom[0], 4, "bottom 0")
-        self.regions, self.bins = check_regions(self, bottom[1], 5), self.pooled[0] * self.pooled[1]
+        self.read_shapes(bottom)
+        self.bins = self.pooled[0] * self.pooled[1]
         for blob, each, what in zip(bottom[2:], (2, 1), ("offsets (x, y)", "mask")):
             wanted = self.regions, each, *self.pooled
             self.need(
                 blob.count == np.prod(wanted) and blob.shape[:1] == wanted[:1],
                 f"the {what} must be of shape {wanted}, or of as many numbers for each region; got {blob.shape}",
             )
-        self.padded = -(-channels // TILE) * TILE
-        top[0].reshape(self.regions, channels, *self.pooled)
-        if self.turned.shape != (batch, height * width, self.padded):
-            self.turned = self.device.empty((batch, height * width, self.padded), self.real)
-        if self.rows.shape != (self.regions, self.bins, self.padded):
-            self.rows = self.device.empty((self.regions, self.bins, self.padded), self.real)
+        top[0].reshape(self.regions, self.channels, *self.pooled)
+        self.padded = -(-self.channels // self.tile) * self.tile
+        self.geometry = self.kernels.struct("GridGeometry", **self.fields, sampling_ratio=self.ratio, aligned=True)
 
-    def turn(self, maps: Any, last: Any, channels: int) -> None:
-        tiles = -(-last.shape[1] // TILE)
-        self.kernels.deform_roi_turn(last.shape[0] * tiles, maps, last, channels, self.padded, last.shape[1], tiles)
+    @property
+    def features_last(self) -> AnyArray:
+        """Room for the features, or for their gradient, with the channels last."""
+        return self.scratch("features", (self.batch, self.size[0] * self.size[1], self.padded))
 
-    def turn_back(self, last: Any, maps: Any, channels: int) -> None:
-        tiles = -(-last.shape[1] // TILE)
-        self.kernels.deform_roi_turn_back(
-            last.shape[0] * tiles, last, maps, channels, self.padded, last.shape[1], tiles
-        )
+    @property
+    def bins_last(self) -> AnyArray:
+        """Room for the top, or for its gradient, with the channels last."""
+        return self.scratch("bins", (self.regions, self.bins, self.padded))
+
+    def turn(self, maps: AnyArray, last: AnyArray) -> None:
+        """maps (N, C, area) to last (N, area, padded)."""
+        count, area = last.shape[:2]
+        self.kernels.deform_roi_turn(count * -(-area // self.tile), maps, last, self.channels, area)
+
+    def turn_back(self, last: AnyArray, maps: AnyArray) -> None:
+        """And back."""
+        count, area = last.shape[:2]
+        self.kernels.deform_roi_turn_back(count * -(-area // self.tile), last, maps, self.channels, area)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        batch, channels, height, width = bottom[0].shape
-        if self.ratio <= 0:
-            check_grids(self, np.asarray(bottom[1].data), batch, self.scale, self.pooled, False)
-        _, rois, offset, mask = self.four(bottom, "data")
-        self.turn(bottom[0].data, self.turned, channels)
+        self.check_grids(bottom[1].data, False)
+        _, regions, offset, mask = self.four(bottom, "data")
+        self.turn(bottom[0].data, self.features_last)
         self.kernels.deform_roi_forward(
-            self.regions * self.bins, self.turned, rois, offset, mask, self.rows, batch, self.padded, height, width,
-            *self.pooled, self.scale, self.ratio, self.gamma,
-        )  # fmt: skip
-        self.turn_back(self.rows, top[0].data, channels)
+            self.regions * self.bins,
+            self.features_last,
+            regions,
+            offset,
+            mask,
+            self.bins_last,
+            self.gamma,
+            self.geometry,
+        )
+        self.turn_back(self.bins_last, top[0].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
-        batch, channels, height, width = bottom[0].shape
-        features, rois, offset, mask = self.four(bottom, "data")
+        self.need_no_region_gradient(propagate_down)
+        _, regions, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
-        sizes = batch, self.padded, height, width, *self.pooled, self.scale, self.ratio, self.gamma
-        self.turn(top[0].diff, self.rows, channels)
+        self.turn(top[0].diff, self.bins_last)
         if offset_diff is not None or mask_diff is not None:
-            self.turn(features, self.turned, channels)
+            self.turn(bottom[0].data, self.features_last)
             self.kernels.deform_roi_moves(
-                self.regions * self.bins, self.rows, self.turned, rois, offset, mask, offset_diff, mask_diff, *sizes
-            )
+                self.regions * self.bins, self.bins_last, self.features_last, regions, offset, mask, offset_diff, mask_diff,
+                self.gamma, self.geometry,
+            )  # fmt: skip
         if feature_diff is not None:
-            self.turned.fill(0)
-            shares = batch * -(-self.padded // OWNED)
+            self.features_last.fill(0)
+            height, shares = self.size[0], self.batch * -(-self.padded // self.kernels.constants["OWNED"])
             band = max(1, height if self.device.kind == "cpu" and shares >= 2 * self.device.workers else 8)
             self.kernels.deform_roi_backward(
-                shares * -(-height // band), self.rows, rois, offset, mask, self.turned, self.regions, *sizes, band
-            )
-            self.turn_back(self.turned, feature_diff, channels)
+                shares * -(-height // band), self.bins_last, regions, offset, mask, self.features_last, self.gamma, band,
+                self.geometry,
+            )  # fmt: skip
+            self.turn_back(self.features_last, feature_diff)
 
     @staticmethod
-    def four(bottom: list[Blob], what: str, wanted: Sequence[bool] | None = None) -> list[Any]:
+    def four(bottom: list[Blob], what: str, wanted: Sequence[bool] | None = None) -> list[AnyArray | None]:
         """The data or diffs of features, regions, offsets and mask: None for one that is not there or not wanted."""
         asked = wanted or [True] * len(bottom)
         return [getattr(b, what) if ask else None for b, ask in zip(bottom, asked)] + [None] * (4 - len(bottom))

@@ -1,18 +1,26 @@
 // grid.h: where the align family takes its samples: rows x columns in each bin of a region.
 #pragma once
-#include "kernel.h"
+#include "region.h"
+
+// The Geometry of region.h, and what the samples depend on: sampling_ratio of them along each side of a bin or, from 0 down, as
+// many as its size in pixels; whether half a pixel is taken off (`aligned`).
+struct GridGeometry {
+  int regions, batch, channels, height, width, pooled_height, pooled_width;
+  int sampling_ratio, aligned;
+  Real scale;
+};
 
 struct Grid {
   Real y, x, bin_height, bin_width;  // where the region starts, and the size of a bin, in pixels of the map
   int rows, columns;                 // of samples in a bin; 0 for a region that has none
 };
 
-// A size in pixels of the map in bins, sampled at sampling_ratio^2 points each or, from 0 down, at one per pixel begun. The
-// layer has refused what has more than 2^20 samples a bin. What overflows has no samples.
+// A size in pixels of the map in bins, sampled at sampling_ratio^2 points each or, from 0 down, at one per pixel begun. What
+// overflows has no samples.
 DEVICE Grid grid_of(Real y, Real x, Real height, Real width, int pooled_height, int pooled_width, int sampling_ratio) {
   Grid g = {y, x, height / pooled_height, width / pooled_width, sampling_ratio, sampling_ratio};
   if (sampling_ratio <= 0) {
-    const Real most = 1 << 20;
+    const Real most = MOST_SAMPLES;
     g.rows = int(max(Real(0), min(most, ceil(g.bin_height))));  // NaN becomes most
     g.columns = int(max(Real(0), min(most, ceil(g.bin_width))));
   }
@@ -21,15 +29,16 @@ DEVICE Grid grid_of(Real y, Real x, Real height, Real width, int pooled_height, 
 }
 
 // The grid of a region (batch index, x1, y1, x2, y2). `aligned` takes half a pixel off; without, the size is at least 1.
-DEVICE Grid grid_of(const Real* region, int pooled_height, int pooled_width, Real scale, int sampling_ratio, int aligned) {
-  const Real half = aligned ? Real(0.5) : Real(0);
-  const Real x = region[1] * scale - half, y = region[2] * scale - half;
-  Real width = region[3] * scale - half - x, height = region[4] * scale - half - y;
-  if (!aligned) {
+template <class Sampled>  // GridGeometry, or a struct with more fields
+DEVICE Grid grid_of(const Real* region, const Sampled& g) {
+  const Real half = g.aligned ? Real(0.5) : Real(0);
+  const Real x = region[1] * g.scale - half, y = region[2] * g.scale - half;
+  Real width = region[3] * g.scale - half - x, height = region[4] * g.scale - half - y;
+  if (!g.aligned) {
     width = max(width, Real(1));
     height = max(height, Real(1));
   }
-  return grid_of(y, x, height, width, pooled_height, pooled_width, sampling_ratio);
+  return grid_of(y, x, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio);
 }
 
 // Cascade R-CNN's grid: one sample at each corner of the cells that a region, widened by pad_ratio on each side, is cut into.

@@ -3,7 +3,6 @@
 // The surface is the sum of v[i, j] hat(y - i) hat(x - j) with hat(t) = max(0, 1 - |t|): 0 from one pixel outside the map on.
 // So a bin's average is Wy . v . Wx with the averages Wy[i] of hat(y - i) and Wx[j] of hat(x - j) over its sides.
 #include "bins.h"
-#include "region.h"
 #include "slab.h"
 
 DEVICE double hat(double t) { return max(0.0, 1 - abs(t)); }
@@ -29,22 +28,27 @@ DEVICE Real average(Side side, int pixel) {
   return Real(sum / (side.high - side.low));
 }
 
+// The weights of region k: those of the rows of the map for each bin in y, then those of the columns for each in x.
+template <class Number>
+DEVICE Number* weights_of(Number* weights, int k, const Geometry& g) {
+  return weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width);
+}
+
 // image[k]: of region k, -1 if it contributes nothing; weights (K, pooled_height * height + pooled_width * width).
-KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins, Real* weights, int batch, int height,
-                             int width, int pooled_height, int pooled_width, Real scale) {
+KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins, Real* weights, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Store* region = regions + 5 * k;
-    const int found = image_of(region, 5, batch);
-    const Side down = side_of(region, scale, 0, 0, pooled_height), across = side_of(region, scale, 1, 0, pooled_width);
-    const bool valid = found >= 0 && down.low < down.high && across.low < across.high;  // no area: no bins
-    Real* weight = weights + (long long)k * (pooled_height * height + pooled_width * width);
-    THREAD_LOOP(t, 1) image[k] = found;
-    cut_bins(bins, {pooled_height, pooled_width}, k, valid, [&](int axis, int p, int* begin, int* end) {
-      const Side side = side_of(region, scale, axis, p, axis ? pooled_width : pooled_height);
-      const int limit = axis ? width : height;
+    const int of = image_of(region, 5, g.batch);
+    const Side down = side_of(region, g.scale, 0, 0, g.pooled_height), across = side_of(region, g.scale, 1, 0, g.pooled_width);
+    const bool valid = of >= 0 && down.low < down.high && across.low < across.high;  // no area: no bins
+    Real* weight = weights_of(weights, k, g);
+    THREAD_LOOP(t, 1) image[k] = of;
+    cut_bins(bins, pooled_of(g), k, valid, [&](int axis, int p, int* begin, int* end) {
+      const Side side = side_of(region, g.scale, axis, p, axis ? g.pooled_width : g.pooled_height);
+      const int limit = axis ? g.width : g.height;
       *begin = int(min(max(floor(side.low), 0.0), double(limit)));
       *end = int(min(max(ceil(side.high) + 1, 0.0), double(limit)));
-      Real* of_bin = weight + (axis ? pooled_height * height : 0) + p * limit;
+      Real* of_bin = weight + (axis ? g.pooled_height * g.height : 0) + p * limit;
       for (int pixel = *begin; pixel < *end; ++pixel) of_bin[pixel] = side.low < side.high ? average(side, pixel) : Real(0);
     });
   }
@@ -60,9 +64,9 @@ struct Bin {
   const Real *down, *across;
 };
 
-DEVICE Bin bin_of(const int* bins, const Real* weights, Pooled pooled, int k, int ph, int pw, int height, int width) {
-  const Real* weight = weights + (long long)k * (pooled.height * height + pooled.width * width);
-  return {box_of(bins, pooled, k, ph, pw), weight + ph * height, weight + pooled.height * height + pw * width};
+DEVICE Bin bin_of(const int* bins, const Real* weights, int k, int ph, int pw, const Geometry& g) {
+  const Real* weight = weights_of(weights, k, g);
+  return {box_of(bins, pooled_of(g), k, ph, pw), weight + ph * g.height, weight + g.pooled_height * g.height + pw * g.width};
 }
 
 // The walker: visit(pixel, weight) for each pixel of a bin.
@@ -80,37 +84,38 @@ DEVICE Lanes average(const Real* slab, const Bin& bin, int width, int group) {
 
 // A block owns a region in a slab; top: (K, channels, pooled_height, pooled_width).
 KERNEL prroi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, const Real* weights, Store* top,
-                             int regions, int channels, int height, int width, int pooled_height, int pooled_width) {
+                             Geometry g) {
+  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, cells = pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
     const int s = b / regions, k = b - s * regions;
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * height * width * SLAB;
-    Store* out = top + (long long)k * channels * pooled.cells();
+    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * area * SLAB;
+    Store* out = top + (long long)k * channels * cells;
     TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
       const int pw = t / GROUPS, group = t % GROUPS;
-      const Lanes made = average(slab, bin_of(bins, weights, pooled, k, ph, pw, height, width), width, group);
-      scatter(out, s * SLAB, channels, pooled.cells(), ph * pooled_width + pw, group, made);
+      const Lanes value = average(slab, bin_of(bins, weights, k, ph, pw, g), width, group);
+      scatter(out, s * SLAB, channels, cells, ph * pooled_width + pw, group, value);
     }
   }
 }
 
 // A block owns a slab of an image and takes that image's regions in order. diff: the slabs of bottom_diff.
 KERNEL prroi_pooling_backward(int n, const Store* top_diff, const int* image, const int* bins, const Real* weights, Real* diff,
-                              Store* bottom_diff, int regions, int channels, int height, int width, int pooled_height,
-                              int pooled_width) {
+                              Store* bottom_diff, Geometry g) {
+  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int found = b / slabs_of(channels), channel = (b - found * slabs_of(channels)) * SLAB, area = height * width;
+    const Pooled pooled = pooled_of(g);
+    const int of = b / slabs_of(channels), channel = (b - of * slabs_of(channels)) * SLAB;
     Real* map = diff + (long long)b * area * SLAB;
     THREAD_LOOP(i, area * SLAB) map[i] = 0;
     BARRIER();
     for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
+      if (image[k] != of) continue;
       const Store* given = top_diff + (long long)k * channels * pooled.cells();
       visit_apart(bins, pooled, k, GROUPS, [&](int ph, int pw, int group) {
-        const Lanes g = gather(given, channel, channels, pooled.cells(), ph * pooled_width + pw, group);
-        walk(bin_of(bins, weights, pooled, k, ph, pw, height, width), width,
-             [&](int pixel, Real weight) { lanes(map, pixel, group) += weight * g; });
+        const Lanes gradient = gather(given, channel, channels, pooled.cells(), ph * pooled.width + pw, group);
+        walk(bin_of(bins, weights, k, ph, pw, g), width,
+             [&](int pixel, Real weight) { lanes(map, pixel, group) += weight * gradient; });
       });
     }
     unpack(b, diff, bottom_diff, channels, area);
@@ -133,17 +138,19 @@ DEVICE Lanes line(const Real* slab, const Bin& bin, int axis, double at, int hei
   return sum;
 }
 
-#define SLOTS 16  // partial sums of a channel, in one fixed order
+constexpr int SLOTS = 16;  // partial sums of a channel, in one fixed order
 
 // A block owns a region in a slab; slopes: (slabs, K, 4), the part of a slab in the gradient for (x1, y1, x2, y2). A side that
 // moves by d adds d (line - average) / length to a bin's average, and it moves by its share of what x1 and x2 move by.
-KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions_data, const int* image, const int* bins,
-                            const Real* weights, const Store* top_diff, double* slopes, int regions, int channels, int height,
-                            int width, int pooled_height, int pooled_width, Real scale) {
+KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions, const int* image, const int* bins,
+                            const Real* weights, const Store* top_diff, double* slopes, Geometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  const Real scale = g.scale;
   BLOCK_LOOP(b, n) {
     SHARED Lanes part[4 * SLOTS * GROUPS];
     const Pooled pooled = {pooled_height, pooled_width};
-    const int s = b / regions, k = b - s * regions;
+    const int s = b / g.regions, k = b - s * g.regions;
     const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * height * width * SLAB;
     const Store* given = top_diff + (long long)k * channels * pooled.cells();
     THREAD_LOOP(t, SLOTS * GROUPS) {
@@ -151,17 +158,17 @@ KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions_data,
       Lanes sum[4] = {};
       for (int cell = slot; cell < pooled.cells(); cell += SLOTS) {
         const int ph = cell / pooled_width, pw = cell - ph * pooled_width;
-        const Bin bin = bin_of(bins, weights, pooled, k, ph, pw, height, width);
+        const Bin bin = bin_of(bins, weights, k, ph, pw, g);
         if (bin.box.top >= bin.box.bottom || bin.box.left >= bin.box.right) continue;
-        const Lanes g = gather(given, s * SLAB, channels, pooled.cells(), cell, group);
+        const Lanes gradient = gather(given, s * SLAB, channels, pooled.cells(), cell, group);
         const Lanes middle = average(slab, bin, width, group);
         for (int axis = 0; axis < 2; ++axis) {
           const int p = axis ? pw : ph, count = axis ? pooled_width : pooled_height;
-          const Side side = side_of(regions_data + 5 * k, scale, axis, p, count);
+          const Side side = side_of(regions + 5 * k, scale, axis, p, count);
           if (!(side.low < side.high)) continue;
           const Real length = Real(side.high - side.low), before = Real(p) / count, after = Real(p + 1) / count;
-          const Lanes low = g * (middle - line(slab, bin, axis, side.low, height, width, group)) / length;
-          const Lanes high = g * (line(slab, bin, axis, side.high, height, width, group) - middle) / length;
+          const Lanes low = gradient * (middle - line(slab, bin, axis, side.low, height, width, group)) / length;
+          const Lanes high = gradient * (line(slab, bin, axis, side.high, height, width, group) - middle) / length;
           sum[1 - axis] += low * (1 - before) + high * (1 - after);
           sum[3 - axis] += low * before + high * after;
         }

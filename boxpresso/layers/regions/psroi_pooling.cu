@@ -1,6 +1,5 @@
 // psroi_pooling.cu: averages over the bins of regions, each bin in its own channel (R-FCN).
-#include "bins.h"
-#include "region.h"
+#include "plane.h"
 
 // Where bin p of an axis begins and ends: rounded in the image, then scaled.
 DEVICE void rfcn_bin(Real first, Real last, Real scale, int p, int count, int limit, int* begin, int* end) {
@@ -18,20 +17,19 @@ DEVICE void torchvision_bin(Real first, Real last, Real scale, int p, int count,
   *end = min(max(whole(ceil((p + 1) * size) + start), 0), limit);
 }
 
-// image[k]: of region k, -1 if it contributes nothing.
-KERNEL psroi_pooling_bins(int n, const Real* regions, int* image, int* bins, int batch, int height, int width,
-                          int pooled_height, int pooled_width, Real scale, int torchvision) {
+// image[k]: of region k, -1 if it contributes nothing. The last `less` rows and columns of the map are left out.
+KERNEL psroi_pooling_bins(int n, const Real* regions, int* image, int* bins, int torchvision, int less, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = regions + 5 * k;
-    const int found = image_of(region, 5, batch);
-    THREAD_LOOP(t, 1) image[k] = found;
-    cut_bins(bins, {pooled_height, pooled_width}, k, found >= 0, [&](int axis, int p, int* begin, int* end) {
+    const int of = image_of(region, 5, g.batch);
+    THREAD_LOOP(t, 1) image[k] = of;
+    cut_bins(bins, pooled_of(g), k, of >= 0, [&](int axis, int p, int* begin, int* end) {
       const Real first = region[axis ? 1 : 2], last = region[axis ? 3 : 4];
-      const int count = axis ? pooled_width : pooled_height, limit = axis ? width : height;
+      const int count = axis ? g.pooled_width : g.pooled_height, limit = (axis ? g.width : g.height) - less;
       if (torchvision)
-        torchvision_bin(first, last, scale, p, count, limit, begin, end);
+        torchvision_bin(first, last, g.scale, p, count, limit, begin, end);
       else
-        rfcn_bin(first, last, scale, p, count, limit, begin, end);
+        rfcn_bin(first, last, g.scale, p, count, limit, begin, end);
     });
   }
 }
@@ -39,45 +37,34 @@ KERNEL psroi_pooling_bins(int n, const Real* regions, int* image, int* bins, int
 // The pixels of a bin, and how many, at least 1.
 DEVICE int area_of(const Box& box) { return max(box.bottom - box.top, 1) * max(box.right - box.left, 1); }
 
-// A block owns a plane: channel (ctop PH + ph) PW + pw, bin (ph, pw) of each region, which is place (k, channel) of the top.
-KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, const int* bins, Store* top, int regions,
-                             int channels, int height, int width, int pooled_height, int pooled_width) {
-  BLOCK_LOOP(plane, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int found = plane / channels, channel = plane - found * channels;
-    const int ph = channel % pooled.cells() / pooled_width, pw = channel % pooled_width;
-    const Store* map = features + (long long)plane * height * width;
-    THREAD_LOOP(k, regions) {
-      if (image[k] == found) {
-        const Box box = box_of(bins, pooled, k, ph, pw);
+// A block owns a plane.
+KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, const int* bins, Store* top, Geometry g) {
+  const int width = g.width, area = g.height * width;
+  BLOCK_LOOP(b, n) {
+    const Plane plane = plane_of(b, g);
+    const Store* map = features + (long long)b * area;
+    THREAD_LOOP(k, g.regions) {
+      if (image[k] == plane.image) {
+        const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);
         Real sum = 0;
         for (int y = box.top; y < box.bottom; ++y)
           for (int x = box.left; x < box.right; ++x) sum += Real(map[y * width + x]);
-        top[(long long)k * channels + channel] = sum / area_of(box);
+        top[(long long)k * g.channels + plane.channel] = sum / area_of(box);
       }
     }
   }
 }
 
-// A block owns a plane and takes the regions of its image in order. sums: bottom_diff itself, or in float32 where that is half.
+// A block owns a plane. sums: see add_regions.
 KERNEL psroi_pooling_backward(int n, const Store* top_diff, const int* image, const int* bins, Real* sums,
-                              Store* bottom_diff, int regions, int channels, int height, int width, int pooled_height,
-                              int pooled_width) {
-  BLOCK_LOOP(plane, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int found = plane / channels, channel = plane - found * channels;
-    const int ph = channel % pooled.cells() / pooled_width, pw = channel % pooled_width;
-    Real* map = sums + (long long)plane * height * width;
-    THREAD_LOOP(i, height * width) map[i] = 0;
-    BARRIER();
-    for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
-      const Box box = box_of(bins, pooled, k, ph, pw);
-      const Real share = Real(top_diff[(long long)k * channels + channel]) / area_of(box);
+                              Store* bottom_diff, Geometry g) {
+  const int width = g.width;
+  BLOCK_LOOP(b, n) {
+    add_regions(b, top_diff, image, sums, bottom_diff, g, [&](const Plane& plane, int k, Real gradient, Real* map) {
+      const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);
+      const Real share = gradient / area_of(box);
       TILE_LOOP(y, x, max(box.bottom - box.top, 0), max(box.right - box.left, 0))
         map[(box.top + y) * width + box.left + x] += share;
-      BARRIER();
-    }
-    THREAD_LOOP(i, height * width) bottom_diff[(long long)plane * height * width + i] = map[i];
+    });
   }
 }

@@ -2,6 +2,15 @@
 #pragma once
 #include "kernel.h"
 
+constexpr int MOST_SAMPLES = 1 << 20;  // in a bin: what asks for more is no region but an error, which the layer refuses
+
+// What a kernel is told of its arrays: so many regions on maps (batch, channels, height, width), cut into pooled_height x
+// pooled_width bins; scale: pixels of the map in one of the image. Layers that need more declare a struct of their own.
+struct Geometry {
+  int regions, batch, channels, height, width, pooled_height, pooled_width;
+  Real scale;
+};
+
 // The image that a region lies in; -1, so that the region contributes nothing, for an index outside the batch and for a
 // region of which any number is NaN or infinite. The index is truncated, as a cast does.
 template <class Number>  // Real or Store

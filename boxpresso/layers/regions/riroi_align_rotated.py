@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from .align_rotated_base import AlignRotated
-from .regions import widened
 
 
 class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=1):
@@ -36,24 +35,25 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=
             f"bottom 0 has {self.channels} channels, not a multiple of num_orientations {self.orientations}",
         )
 
-    def mix(self, values, rows, mixed, back: bool) -> None:
+    def mix(self, values: AnyArray, rows: AnyArray, mixed: AnyArray, back: bool) -> None:
+        """Shifts the orientations of each region by its angle, or `back`."""
         bins = self.pooled[0] * self.pooled[1]
         self.kernels.riroi_align_rotated_mix(
             mixed.size, values, rows, mixed, self.channels, bins, self.orientations, self.batch, int(back)
         )
 
-    def unmixed(self, features, rows, shape):
+    def unmixed(self, features: AnyArray, rows: AnyArray, shape: tuple[int, ...]) -> AnyArray:
         """The averages before the orientations are shifted."""
-        pooled = self.scratch("pooled", *shape, dtype=self.dtype)
+        pooled = self.scratch("pooled", shape, self.dtype)
         self.pool(features, rows, pooled)
         return pooled
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = widened(self, bottom[1].data, self.real)
+        rows = self.widened(bottom[1].data)
         self.mix(self.unmixed(bottom[0].data, rows, top[0].shape), rows, top[0].data, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        rows, diff = widened(self, bottom[1].data, self.real), self.scratch("diff", *top[0].shape, dtype=self.dtype)
+        rows, diff = self.widened(bottom[1].data), self.scratch("diff", top[0].shape, self.dtype)
         self.mix(top[0].diff, rows, diff, True)
         if propagate_down[0]:
             self.to_features(diff, rows, bottom[0].diff)

@@ -9,16 +9,23 @@
 // channels: only the pixels that have a weight are read.
 #include "columns.h"
 #include "grid.h"
-#include "region.h"
 #include "sample.h"
 #include "slab.h"
 #include "tile.h"
 
-#define STRIP 4096    // numbers that a block keeps between the two products
-#define PART 16       // channels that a block of the regions' gradient takes
-#define PRODUCTS 256  // of them kept before they are summed
+constexpr int STRIP = 4096;    // numbers that a block keeps between the two products
+constexpr int PART = 16;       // channels that a block of the regions' gradient takes
+constexpr int PRODUCTS = 256;  // of them kept before they are summed
 
-// One axis of a region, as lists. By bin: `entries` start[p] to start[p + 1] are the pixels that bin p takes, and with which
+// `regions` regions of maps (batch, channels, height, width), cut into pooled_height x pooled_width bins.
+struct ListGeometry {
+  int regions, batch, channels, height, width, pooled_height, pooled_width;
+  int room_y, room_x;                    // entries that the lists of a region have room for, on each axis
+  int sampling_ratio, aligned, corners;  // see grid.h; corners: Cascade R-CNN's grid
+  Real scale, pad_ratio;
+};
+
+// One axis of a region, as lists. By bin: entries start[p] to start[p + 1] are the pixels that bin p takes, and with which
 // weight. By pixel: those of pixel `first + i` are the bins that it gives to.
 struct Axis {
   const int *start, *at;
@@ -26,34 +33,42 @@ struct Axis {
   int first, length;  // the pixels that are touched lie in [first, first + length)
 };
 
-// Axis 0 (y) or 1 (x) of region k. head: (K, 4): first and length of both; start: (K, places[0] + places[1]); at and
-// weight: (K, room[0] + room[1]).
-DEVICE Axis axis_of(int k, int axis, const int* head, const int* start, const int* at, const Real* weight, int places_y,
-                    int places_x, int room_y, int room_x) {
-  const long long place = (long long)k * (places_y + places_x) + axis * places_y;
-  const long long entry = (long long)k * (room_y + room_x) + axis * room_y;
-  return {start + place, at + entry, weight + entry, head[4 * k + 2 * axis], head[4 * k + 2 * axis + 1]};
+// Axis 0 (y) or 1 (x) of region k in lists of so many starts an axis. head: (K, 5): the image, then first and length of y and
+// of x. index: (K, starts + rooms of both axes): first all starts, then what the entries are about. weight: (K, rooms).
+DEVICE Axis axis_of(int k, int axis, const int* head, const int* index, const Real* weight, int starts_y, int starts_x,
+                    int room_y, int room_x) {
+  const int starts = starts_y + starts_x, rooms = room_y + room_x;
+  const int* row = index + (long long)k * (starts + rooms);
+  return {row + axis * starts_y, row + starts + axis * room_y, weight + (long long)k * rooms + axis * room_y,
+          head[5 * k + 1 + 2 * axis], head[5 * k + 2 + 2 * axis]};
+}
+DEVICE Axis axis_by_bin(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
+  return axis_of(k, axis, head, index, weight, g.pooled_height + 1, g.pooled_width + 1, g.room_y, g.room_x);
+}
+DEVICE Axis axis_by_pixel(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
+  return axis_of(k, axis, head, index, weight, g.height + 1, g.width + 1, g.room_y, g.room_x);
 }
 
-// The lists by bin, a block for each region. image: -1 if it contributes nothing; inverse: 1 / the samples of a bin. A pixel
-// is entered once for a bin, and once more with weight 0 if a sample names it so: 0 * infinity is NaN there, as in the sum of
-// single samples. slope and lever, where `slopes` asks for them: how a weight changes with the start of the axis and with the
-// size of a bin. corners: Cascade R-CNN's grid, whose samples lie in [-0.5, size - 0.5].
-KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* head, int* start, int* at, Real* weight,
-                       Real* slope, Real* lever, int slopes, int batch, int height, int width, int pooled_height,
-                       int pooled_width, int room_y, int room_x, Real scale, int sampling_ratio, int aligned, int corners,
-                       Real pad_ratio) {
+// The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the samples of a
+// bin. A pixel is entered once for a bin, and once more with weight 0 if a sample names it so: 0 * infinity is NaN there, as in
+// the sum of single samples. slope and lever, or null: how a weight changes with the start of the axis and with the size of a
+// bin. Samples of `corners` lie in [-0.5, size - 0.5].
+KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, Real* slope, Real* lever,
+                       ListGeometry g) {
   BLOCK_LOOP(k, n) {
     THREAD_LOOP(axis, 2) {
       const Real* region = rows + 5 * (long long)k;
-      const int found = image_of(region, 5, batch), bins = axis ? pooled_width : pooled_height, size = axis ? width : height;
-      const int room = axis ? room_x : room_y;
-      const Grid g = corners ? corners_of(region, pooled_height, pooled_width, scale, pad_ratio)
-                             : grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
-      const Real from = axis ? g.x : g.y, bin = axis ? g.bin_width : g.bin_height;
-      const int samples = found < 0 || g.rows * g.columns == 0 ? 0 : axis ? g.columns : g.rows;
-      int* begin = start + (long long)k * (pooled_height + pooled_width + 2) + axis * (pooled_height + 1);
-      const long long offset = (long long)k * (room_y + room_x) + axis * room_y;
+      const int image = image_of(region, 5, g.batch);
+      const int bins = axis ? g.pooled_width : g.pooled_height, size = axis ? g.width : g.height;
+      const int room = axis ? g.room_x : g.room_y, corners = g.corners;
+      const Grid grid = corners ? corners_of(region, g.pooled_height, g.pooled_width, g.scale, g.pad_ratio)
+                                : grid_of(region, g);
+      const Real from = axis ? grid.x : grid.y, bin = axis ? grid.bin_width : grid.bin_height;
+      const int samples = image < 0 || grid.rows * grid.columns == 0 ? 0 : axis ? grid.columns : grid.rows;
+      const int starts = g.pooled_height + g.pooled_width + 2, rooms = g.room_y + g.room_x;
+      int* begin = index + (long long)k * (starts + rooms) + axis * (g.pooled_height + 1);
+      int* at = index + (long long)k * (starts + rooms) + starts + axis * g.room_y;
+      const long long offset = (long long)k * rooms + axis * g.room_y;
       int count = 0, low = size, high = -1;
       for (int p = 0; p < bins; ++p) {
         begin[p] = count;
@@ -76,18 +91,18 @@ KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* 
           for (int side = 0; side < 2; ++side) {
             const Real w = side ? part : 1 - part;
             int e = count - 1;
-            while (e >= begin[p] && (at[offset + e] > pixel[side] ||
-                                     (at[offset + e] == pixel[side] && (weight[offset + e] != 0) != (w != 0))))
+            while (e >= begin[p] && (at[e] > pixel[side] ||
+                                     (at[e] == pixel[side] && (weight[offset + e] != 0) != (w != 0))))
               --e;
-            if (e < begin[p] || at[offset + e] != pixel[side]) {
+            if (e < begin[p] || at[e] != pixel[side]) {
               if (count == room) continue;  // only where rounding of 1e7 and more folds the bins onto each other
               e = count++;
-              at[offset + e] = pixel[side];
+              at[e] = pixel[side];
               weight[offset + e] = 0;
-              if (slopes) slope[offset + e] = lever[offset + e] = 0;
+              if (slope) slope[offset + e] = lever[offset + e] = 0;
             }
             weight[offset + e] += w;
-            if (slopes && c > 0 && pixel[0] < pixel[1]) {
+            if (slope && c > 0 && pixel[0] < pixel[1]) {
               slope[offset + e] += side ? 1 : -1;
               lever[offset + e] += (side ? 1 : -1) * (p + (i + Real(0.5)) / samples);
             }
@@ -95,26 +110,27 @@ KERNEL roi_align_lists(int n, const Real* rows, int* image, Real* inverse, int* 
         }
       }
       begin[bins] = count;
-      head[4 * k + 2 * axis] = min(low, max(high, 0));
-      head[4 * k + 2 * axis + 1] = max(high - low + 1, 0);
+      head[5 * k + 1 + 2 * axis] = min(low, max(high, 0));
+      head[5 * k + 2 + 2 * axis] = max(high - low + 1, 0);
       if (axis == 0) {
-        image[k] = found;
-        inverse[k] = g.rows > 0 && g.columns > 0 ? 1 / (Real(g.rows) * Real(g.columns)) : Real(0);
+        head[5 * k] = image;
+        inverse[k] = grid.rows > 0 && grid.columns > 0 ? 1 / (Real(grid.rows) * Real(grid.columns)) : Real(0);
       }
     }
   }
 }
 
 // The lists by pixel, from those by bin.
-KERNEL roi_align_turn(int n, const int* head, const int* start, const int* at, const Real* weight, int* pixel_start,
-                      int* bin, Real* pixel_weight, int height, int width, int pooled_height, int pooled_width, int room_y,
-                      int room_x) {
+KERNEL roi_align_turn(int n, const int* head, const int* index, const Real* weight, int* pixel_index, Real* pixel_weight,
+                      ListGeometry g) {
   BLOCK_LOOP(k, n) {
     THREAD_LOOP(axis, 2) {
-      const int bins = axis ? pooled_width : pooled_height;
-      const Axis list = axis_of(k, axis, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-      int* begin = pixel_start + (long long)k * (height + width + 2) + axis * (height + 1);
-      const long long offset = (long long)k * (room_y + room_x) + axis * room_y;
+      const int bins = axis ? g.pooled_width : g.pooled_height;
+      const Axis list = axis_by_bin(k, axis, head, index, weight, g);
+      const int starts = g.height + g.width + 2, rooms = g.room_y + g.room_x;
+      int* begin = pixel_index + (long long)k * (starts + rooms) + axis * (g.height + 1);
+      int* bin = pixel_index + (long long)k * (starts + rooms) + starts + axis * g.room_y;
+      Real* bin_weight = pixel_weight + (long long)k * rooms + axis * g.room_y;
       for (int i = 0; i <= list.length; ++i) begin[i] = 0;
       for (int e = 0; e < list.start[bins]; ++e) ++begin[list.at[e] - list.first];
       for (int i = 0, sum = 0; i <= list.length; ++i) {  // where the pixel's entries end
@@ -123,9 +139,9 @@ KERNEL roi_align_turn(int n, const int* head, const int* start, const int* at, c
       }
       for (int p = bins - 1; p >= 0; --p)
         for (int e = list.start[p + 1] - 1; e >= list.start[p]; --e) {
-          const long long place = offset + --begin[list.at[e] - list.first];
+          const int place = --begin[list.at[e] - list.first];
           bin[place] = p;
-          pixel_weight[place] = list.weight[e];
+          bin_weight[place] = list.weight[e];
         }
     }
   }
@@ -159,21 +175,23 @@ DEVICE void sum_rows(const Map* maps, const Axis& y, int first, int lines, int l
 }
 
 // A block owns a region in `group` channels; features: (B, C, height, width), top: (K, C, pooled_height, pooled_width).
-KERNEL roi_align_forward(int n, const Store* features, const int* image, const Real* inverse, const int* head,
-                         const int* start, const int* at, const Real* weight, Store* top, int regions, int channels,
-                         int group, int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
+KERNEL roi_align_forward(int n, const Store* features, const int* head, const Real* inverse, const int* index,
+                         const Real* weight, Store* top, int group, ListGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Real strip[STRIP];
-    const int k = b % regions, channel = b / regions * group, bins = pooled_height * pooled_width, area = height * width;
-    const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-    const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const int k = b % regions, channel = b / regions * group, image = head[5 * k];
+    const int bins = pooled_height * pooled_width, area = height * width;
+    const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+    const Axis x = axis_by_bin(k, 1, head, index, weight, g);
     const int all = min(group, channels - channel) * pooled_height;
     Store* out = top + ((long long)k * channels + channel) * bins;
-    if (image[k] < 0 || y.length == 0 || x.length == 0) {
+    if (image < 0 || y.length == 0 || x.length == 0) {
       THREAD_LOOP(i, all * pooled_width) out[i] = Real(0);
       continue;
     }
-    const Store* maps = features + ((long long)image[k] * channels + channel) * area;
+    const Store* maps = features + ((long long)image * channels + channel) * area;
     const int span = min(max(x.length, COLUMNS), width), begin = min(x.first, width - span);
     const int columns = min(span, STRIP / COLUMNS), lines = STRIP / columns / COLUMNS * COLUMNS;
     for (int first = 0; first < all; first += lines)
@@ -198,19 +216,20 @@ KERNEL roi_align_forward(int n, const Store* features, const int* image, const R
 
 // A block owns a plane of sums (B, C, height, width) and takes the regions of its image in order, by pixel: each number has
 // one owner and one order.
-KERNEL roi_align_backward(int n, const Store* top_diff, const int* image, const Real* inverse, const int* head,
-                          const int* start, const int* at, const Real* weight, Real* sums, int regions, int channels,
-                          int height, int width, int pooled_height, int pooled_width, int room_y, int room_x) {
+KERNEL roi_align_backward(int n, const Store* top_diff, const int* head, const Real* inverse, const int* index,
+                          const Real* weight, Real* sums, ListGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(plane, n) {
     SHARED Real strip[STRIP];
-    const int found = plane / channels, channel = plane - found * channels;
+    const int image = plane / channels, channel = plane - image * channels;
     Real* map = sums + (long long)plane * height * width;
     THREAD_LOOP(i, height * width) map[i] = 0;
     BARRIER();
     for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
-      const Axis y = axis_of(k, 0, head, start, at, weight, height + 1, width + 1, room_y, room_x);
-      const Axis x = axis_of(k, 1, head, start, at, weight, height + 1, width + 1, room_y, room_x);
+      if (head[5 * k] != image) continue;
+      const Axis y = axis_by_pixel(k, 0, head, index, weight, g);
+      const Axis x = axis_by_pixel(k, 1, head, index, weight, g);
       const Store* given = top_diff + ((long long)k * channels + channel) * pooled_height * pooled_width;
       const int most = STRIP / pooled_height;
       for (int left = 0; left < x.length; left += most) {
@@ -244,28 +263,28 @@ KERNEL roi_align_backward(int n, const Store* top_diff, const int* image, const 
 // A block takes one slab after another into its room (n, area + bins, SLAB), and there the regions of that image in `order`:
 // a slab stays in the cache of a core, and so do the pixels of one region for the next.
 // top: (K, C, pooled_height, pooled_width).
-KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, const int* image, const Real* inverse,
-                               const int* head, const int* start, const int* at, const Real* weight, Real* room, Store* top,
-                               int regions, int batch, int channels, int height, int width, int pooled_height,
-                               int pooled_width, int room_y, int room_x) {
+KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, const int* head, const Real* inverse,
+                               const int* index, const Real* weight, Real* room, Store* top, ListGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real *slab = room + (long long)b * (area + bins) * SLAB, *made = slab + (long long)area * SLAB;
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *averages = slab + (long long)area * SLAB;
     for (int i = b; i < batch * slabs; i += n) {
-      const int found = i / slabs, channel = (i - found * slabs) * SLAB;
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       int first_row = height, end_row = 0;  // that regions have pixels in
       for (int k = 0; k < regions; ++k)
-        if (image[k] == found) {
-          first_row = min(first_row, head[4 * k]);
-          end_row = max(end_row, head[4 * k] + head[4 * k + 1]);
+        if (head[5 * k] == image) {
+          first_row = min(first_row, head[5 * k + 1]);
+          end_row = max(end_row, head[5 * k + 1] + head[5 * k + 2]);
         }
       fill_slab(i, features, slab, channels, area, first_row * width, end_row * width);
       BARRIER();
       for (int j = 0; j < regions; ++j) {
         const int k = order[j];
-        if (max(image[k], 0) != found) continue;  // what lies in no image has empty lists and becomes 0
-        const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-        const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+        if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists and becomes 0
+        const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
         TILE_LOOP(ph, u, pooled_height, pooled_width * GROUPS) {
           const int pw = u / GROUPS, group = u % GROUPS;
           Lanes sum = {};
@@ -275,10 +294,10 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
             for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * lanes(row, x.at[f], group);
             sum += y.weight[e] * across;
           }
-          lanes(made, ph * pooled_width + pw, group) = sum * inverse[k];
+          lanes(averages, ph * pooled_width + pw, group) = sum * inverse[k];
         }
         BARRIER();
-        turn(made, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
+        turn(averages, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
         BARRIER();
       }
     }
@@ -286,22 +305,22 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
 }
 
 // And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
-KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, const int* image, const Real* inverse,
-                                const int* head, const int* start, const int* at, const Real* weight,
-                                const int* pixel_start, const int* bin, const Real* pixel_weight, Real* room, Store* diff,
-                                int regions, int batch, int channels, int height, int width, int pooled_height,
-                                int pooled_width, int room_y, int room_x) {
+KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, const int* head, const Real* inverse,
+                                const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
+                                Real* room, Store* diff, ListGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
     for (int i = b; i < batch * slabs; i += n) {
-      const int found = i / slabs, channel = (i - found * slabs) * SLAB;
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
       for (int j = 0; j < regions; ++j) {
         const int k = order[j];
-        if (image[k] != found) continue;
-        const Axis y = axis_of(k, 0, head, pixel_start, bin, pixel_weight, height + 1, width + 1, room_y, room_x);
-        const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+        if (head[5 * k] != image) continue;
+        const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);
+        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
         const Store* from = top_diff + ((long long)k * channels + channel) * bins;
         turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
         BARRIER();
@@ -327,20 +346,20 @@ KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, 
 
 // The sums that the regions' gradient is made of, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
 // respect to where y starts, the height of a bin, where x starts, and the width of a bin.
-KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* image, const Real* inverse,
-                       const int* head, const int* start, const int* at, const Real* weight, const Real* slope,
-                       const Real* lever, Real* parts, int regions, int channels, int height, int width, int pooled_height,
-                       int pooled_width, int room_y, int room_x) {
+KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,
+                       const int* index, const Real* weight, const Real* slope, const Real* lever, Real* parts, ListGeometry g) {
+  const int regions = g.regions, channels = g.channels, width = g.width, area = g.height * width;
+  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Real product[4][PRODUCTS], total[4];
-    const int k = b % regions, channel = b / regions * PART, bins = pooled_height * pooled_width, area = height * width;
-    const Axis y = axis_of(k, 0, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
-    const Axis x = axis_of(k, 1, head, start, at, weight, pooled_height + 1, pooled_width + 1, room_y, room_x);
+    const int k = b % regions, channel = b / regions * PART, image = head[5 * k];
+    const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+    const Axis x = axis_by_bin(k, 1, head, index, weight, g);
     const Real *slope_y = slope + (y.weight - weight), *lever_y = lever + (y.weight - weight);
     const Real *slope_x = slope + (x.weight - weight), *lever_x = lever + (x.weight - weight);
-    const Store* maps = features + ((long long)max(image[k], 0) * channels + channel) * area;
+    const Store* maps = features + ((long long)max(image, 0) * channels + channel) * area;
     const Store* given = top_diff + ((long long)k * channels + channel) * bins;
-    const int all = image[k] < 0 ? 0 : min(PART, channels - channel) * bins;
+    const int all = image < 0 ? 0 : min(PART, channels - channel) * bins;
     THREAD_LOOP(t, 4) total[t] = 0;
     for (int first = 0; first < all; first += PRODUCTS) {
       const int count = min(PRODUCTS, all - first);
@@ -378,8 +397,7 @@ KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, cons
 
 // The gradient of (batch index, x1, y1, x2, y2) from those sums; the number of samples is taken as fixed, and so is a size
 // that is held at 1.
-KERNEL roi_align_corners(int n, const Real* parts, const Real* rows, Store* diff, int count, int pooled_height,
-                         int pooled_width, Real scale, int aligned) {
+KERNEL roi_align_corners(int n, const Real* parts, const Real* rows, Store* diff, int count, ListGeometry g) {
   GRID_LOOP(k, n) {
     Real sum[4] = {};
     for (int part = 0; part < count; ++part)
@@ -388,11 +406,11 @@ KERNEL roi_align_corners(int n, const Real* parts, const Real* rows, Store* diff
     Store* out = diff + 5 * (long long)k;
     out[0] = Real(0);
     for (int axis = 0; axis < 2; ++axis) {  // x, then y
-      const Real length = (region[3 + axis] - region[1 + axis]) * scale;
-      const bool moves = aligned || length > 1;
-      const Real end = moves ? sum[3 - 2 * axis] / (axis ? pooled_height : pooled_width) : Real(0);
-      out[1 + axis] = scale * (sum[2 - 2 * axis] - end);
-      out[3 + axis] = scale * end;
+      const Real length = (region[3 + axis] - region[1 + axis]) * g.scale;
+      const bool moves = g.aligned || length > 1;
+      const Real end = moves ? sum[3 - 2 * axis] / (axis ? g.pooled_height : g.pooled_width) : Real(0);
+      out[1 + axis] = g.scale * (sum[2 - 2 * axis] - end);
+      out[3 + axis] = g.scale * end;
     }
   }
 }

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ...device import Blob, Kernels
-from ...device.kernel import real_of
+from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
-from ..core import Layer
-from .regions import KERNELS, MOST, by_place, check_grids, check_regions, widened
+from .region_base import RegionLayer
 
-SLAB, PART = 16, 16  # as in slab.h and roi_align.cu
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
 MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 OTHERS = {
@@ -26,7 +24,7 @@ OTHERS = {
 }
 
 
-class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
+class ROIAlign(RegionLayer, type="ROIAlign", bottoms=2, tops=(1, 3)):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top 0 (K, C, pooled_h, pooled_w). roi_align_param: a region is scaled by spatial_scale, its size is at least 1; with
@@ -65,24 +63,16 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
                 self.corners or not getattr(p, name),
                 f"{name} belongs to {whose} ROIAlign, an operator that Boxpresso does not have",
             )
-        self.pooled = p.pooled_h, p.pooled_w
-        self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
+        self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
         self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
-        self.scale = p.spatial_scale
-        self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
         if self.corners:
             self.setup_corners(p)
         else:
-            self.aligned, self.max, self.pad_ratio = int(p.aligned), p.pool_mode == p.MAX, 0.0
-            self.ratio = p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio
-        self.need(
-            self.ratio < 0 or self.ratio**2 <= MOST, f"sampling_ratio {self.ratio} asks for more than 2^20 samples"
-        )
+            self.aligned, self.max, self.pad_ratio = bool(p.aligned), p.pool_mode == p.MAX, 0.0
+            self.setup_ratio(p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio)
         self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
-        self.real = real_of(self.dtype)
-        self.key: tuple | None = None  # the shapes that the scratch arrays are for
 
-    def setup_corners(self, p) -> None:
+    def setup_corners(self, p: Any) -> None:
         """Cascade R-CNN's form, with roi_pooling_param."""
         self.need(
             self.param.HasField("roi_pooling_param"),
@@ -99,7 +89,7 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             stacklevel=2,
         )
         self.pooled = p.pooled_h + 1, p.pooled_w + 1
-        self.aligned, self.max, self.ratio, self.pad_ratio = 1, False, 1, p.pad_ratio
+        self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
 
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
@@ -107,33 +97,29 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         return by_pixel if self.ratio <= 0 else min(by_pixel, 2 * self.ratio * bins)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.batch, self.channels, *self.size = self.axes(bottom[0], 4, "bottom 0")
-        self.regions = check_regions(self, bottom[1], 5)
+        self.read_shapes(bottom)
         for blob in top:
             blob.reshape(self.regions, self.channels, *self.pooled)
         self.rooms = [self.entries(size, bins) for size, bins in zip(self.size, self.pooled)]
-        key = bottom[0].shape, self.regions
-        if self.key != key:
-            self.key = key
-            self.made: dict[str, tuple] = {}
-
-    def scratch(self, name: str, *arrays: tuple[tuple[int, ...], object]) -> tuple:
-        """Arrays of these shapes and dtypes under a name, kept until the shapes of the bottoms change."""
-        if name not in self.made:
-            self.made[name] = tuple(self.device.empty(shape, dtype) for shape, dtype in arrays)
-        return self.made[name]
+        samples = {**self.fields, "sampling_ratio": self.ratio, "aligned": self.aligned}
+        if self.max:
+            self.geometry = self.largest.struct("GridGeometry", **samples)
+        else:
+            self.geometry = self.kernels.struct(
+                "ListGeometry", **samples, room_y=self.rooms[0], room_x=self.rooms[1], corners=self.corners,
+                pad_ratio=self.pad_ratio,
+            )  # fmt: skip
 
     @property
-    def lists(self) -> tuple:
-        """start, at and weight of the lists by bin."""
-        count, entries = (self.regions, sum(self.pooled) + 2), (self.regions, sum(self.rooms))
-        return self.scratch("lists", (count, np.int32), (entries, np.int32), (entries, self.real))
-
-    @property
-    def heads(self) -> tuple:
-        """image, inverse and head of each region."""
-        k = self.regions
-        return self.scratch("heads", ((k,), np.int32), ((k,), self.real), ((k, 4), np.int32))
+    def lists(self) -> tuple[AnyArray, ...]:
+        """head, inverse, index and weight of the lists by bin: see roi_align.cu."""
+        k, entries = self.regions, sum(self.rooms)
+        return (
+            self.scratch("head", (k, 5), np.int32),
+            self.scratch("inverse", (k,)),
+            self.scratch("index", (k, sum(self.pooled) + 2 + entries), np.int32),
+            self.scratch("weight", (k, entries)),
+        )
 
     @property
     def in_slabs(self) -> bool:
@@ -141,37 +127,30 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
         blocks for the backward pass."""
         return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
 
-    def room(self):
+    def room(self) -> AnyArray:
         """Room for slabs, each with the bins of a region: on the CPU one for each worker, which stays in its core's cache."""
-        slabs = self.batch * -(-self.channels // SLAB)
+        slab = self.kernels.constants["SLAB"]
+        slabs = self.batch * -(-self.channels // slab)
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
         pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
-        return self.scratch("room", ((at_once, pixels, SLAB), self.real))[0]
+        return self.scratch("room", (at_once, pixels, slab))
 
-    def make_lists(self, rows, slopes=None) -> None:
-        start, at, weight = self.lists
-        slope, lever = slopes or (weight, weight)
-        self.kernels.roi_align_lists(
-            self.regions, rows, *self.heads, start, at, weight, slope, lever, int(slopes is not None), self.batch,
-            *self.size, *self.pooled, *self.rooms, self.scale, self.ratio, self.aligned,
-            int(self.corners), self.pad_ratio,
-        )  # fmt: skip
+    def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
+        """Fills `lists`, and how weights change (slope, lever) where `slopes` are arrays."""
+        self.kernels.roi_align_lists(self.regions, rows, *self.lists, *slopes, self.geometry)
 
-    def turn_lists(self) -> tuple:
-        """start, bin and weight of the lists by pixel."""
-        pixels, entries = (self.regions, sum(self.size) + 2), (self.regions, sum(self.rooms))
-        turned = self.scratch("turned", (pixels, np.int32), (entries, np.int32), (entries, self.real))
-        head = self.heads[-1]
-        self.kernels.roi_align_turn(self.regions, head, *self.lists, *turned, *self.size, *self.pooled, *self.rooms)
-        return turned
-
-    def check(self, rows) -> None:
-        if self.ratio <= 0:
-            check_grids(self, np.asarray(rows), self.batch, self.scale, self.pooled, not self.aligned)
+    def turn_lists(self) -> tuple[AnyArray, AnyArray]:
+        """index and weight of the lists by pixel."""
+        entries = sum(self.rooms)
+        index = self.scratch("pixel index", (self.regions, sum(self.size) + 2 + entries), np.int32)
+        weight = self.scratch("pixel weight", (self.regions, entries))
+        head, _, *by_bin = self.lists
+        self.kernels.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)
+        return index, weight
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        features, rows = bottom[0].data, widened(self, bottom[1].data, self.real)
-        self.check(rows)
+        features, rows = bottom[0].data, self.widened(bottom[1].data)
+        self.check_grids(rows, not self.aligned)
         if self.batch == 0:
             for blob in top:
                 blob.data.fill(0 if blob is top[0] else -1)
@@ -179,33 +158,32 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             self.forward_max(features, rows, top)
         elif self.in_slabs:
             self.make_lists(rows)
-            room, order = self.room(), by_place(self, rows, self.scale)
+            room, order = self.room(), self.by_place(rows)
             self.kernels.roi_align_forward_slabs(
-                room.shape[0], features, order, *self.heads, *self.lists, room, top[0].data, self.regions, self.batch,
-                self.channels, *self.size, *self.pooled, *self.rooms,
-            )  # fmt: skip
+                room.shape[0], features, order, *self.lists, room, top[0].data, self.geometry
+            )
         else:
             self.make_lists(rows)
             group = max(LINES[self.device.kind] // self.pooled[0], 1)
             self.kernels.roi_align_forward(
-                -(-self.channels // group) * self.regions, features, *self.heads, *self.lists, top[0].data, self.regions,
-                self.channels, group, *self.size, *self.pooled, *self.rooms,
-            )  # fmt: skip
+                -(-self.channels // group) * self.regions, features, *self.lists, top[0].data, group, self.geometry
+            )
 
-    def forward_max(self, features, rows, top: list[Blob]) -> None:
-        area, slabs = self.size[0] * self.size[1], -(-self.channels // SLAB)
-        (packed,) = self.scratch("slabs", ((self.batch, slabs, area, SLAB), self.real))
-        places = self.scratch("places", *[(top[0].shape, self.real)] * 2)
+    def places(self, shape: Sequence[int]) -> tuple[AnyArray, AnyArray]:
+        """Where the largest samples lie: y and x, of the shape of the top."""
+        return self.scratch("y", tuple(shape)), self.scratch("x", tuple(shape))
+
+    def forward_max(self, features: AnyArray, rows: AnyArray, top: list[Blob]) -> None:
+        area, slab = self.size[0] * self.size[1], self.largest.constants["SLAB"]
+        slabs = -(-self.channels // slab)
+        packed, places = self.scratch("slabs", (self.batch, slabs, area, slab)), self.places(top[0].shape)
         self.largest.roi_align_max_pack(self.batch * slabs, features, packed, self.channels, area)
-        self.largest.roi_align_max_forward(
-            slabs * self.regions, packed, rows, top[0].data, *places, self.regions, self.batch, self.channels, *self.size,
-            *self.pooled, self.scale, self.ratio, self.aligned,
-        )  # fmt: skip
+        self.largest.roi_align_max_forward(slabs * self.regions, packed, rows, top[0].data, *places, self.geometry)
         for place, blob in zip(places, top[1:]):
-            KERNELS.on(self.device).narrow(blob.count, place, blob.data)
+            self.narrow(place, blob.data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        rows = widened(self, bottom[1].data, self.real)
+        rows = self.widened(bottom[1].data)
         if propagate_down[0]:
             self.backward_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
@@ -213,51 +191,38 @@ class ROIAlign(Layer, type="ROIAlign", bottoms=2, tops=(1, 3)):
             self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
             self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
 
-    def backward_features(self, top_diff, rows, diff) -> None:
+    def backward_features(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         if self.batch == 0:
             return
-        if not self.max:
-            self.check(rows)
-            self.make_lists(rows)
-            turned = self.turn_lists()
-        if self.in_slabs and not self.max:
-            room, order = self.room(), by_place(self, rows, self.scale)
-            self.kernels.roi_align_backward_slabs(
-                room.shape[0], top_diff, order, *self.heads, *self.lists, *turned, room, diff, self.regions, self.batch,
-                self.channels, *self.size, *self.pooled, *self.rooms,
-            )  # fmt: skip
-            return
         planes = self.batch * self.channels
-        sums = diff if self.real == self.dtype else self.scratch("sums", (diff.shape, self.real))[0]
         if self.max:
-            places = self.scratch("places", *[(top_diff.shape, self.real)] * 2)
-            self.largest.roi_align_max_backward(
-                planes, top_diff, *places, rows, sums, self.regions, self.batch, self.channels, *self.size, *self.pooled,
-                self.scale, self.ratio, self.aligned,
-            )  # fmt: skip
+            sums, places = self.sums_of(diff), self.places(top_diff.shape)
+            self.largest.roi_align_max_backward(planes, top_diff, *places, rows, sums, self.geometry)
         else:
-            self.kernels.roi_align_backward(
-                planes, top_diff, *self.heads, *turned, sums, self.regions, self.channels, *self.size, *self.pooled,
-                *self.rooms,
-            )  # fmt: skip
+            self.check_grids(rows, not self.aligned)
+            self.make_lists(rows)
+            by_pixel = self.turn_lists()
+            if self.in_slabs:
+                room, order = self.room(), self.by_place(rows)
+                self.kernels.roi_align_backward_slabs(
+                    room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
+                )
+                return
+            sums, (head, inverse, *_) = self.sums_of(diff), self.lists
+            self.kernels.roi_align_backward(planes, top_diff, head, inverse, *by_pixel, sums, self.geometry)
         if sums is not diff:
-            KERNELS.on(self.device).narrow(diff.size, sums, diff)
+            self.narrow(sums, diff)
 
-    def backward_regions(self, top_diff, features, rows, diff) -> None:
-        parts = -(-self.channels // PART)
-        entries = (self.regions, sum(self.rooms))
-        slopes = self.scratch("slopes", (entries, self.real), (entries, self.real))
-        (sums,) = self.scratch("parts", ((parts, self.regions, 4), self.real))
+    def backward_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         if self.batch == 0:
             diff.fill(0)
             return
-        self.check(rows)
+        count, entries = -(-self.channels // self.kernels.constants["PART"]), (self.regions, sum(self.rooms))
+        slopes = self.scratch("slope", entries), self.scratch("lever", entries)
+        parts = self.scratch("parts", (count, self.regions, 4))
+        self.check_grids(rows, not self.aligned)
         self.make_lists(rows, slopes)
         self.kernels.roi_align_moves(
-            parts * self.regions, features, top_diff, *self.heads, *self.lists, *slopes, sums, self.regions, self.channels,
-            *self.size, *self.pooled, *self.rooms,
-        )  # fmt: skip
-        self.kernels.roi_align_corners(self.regions, sums, rows, diff, parts, *self.pooled, self.scale, self.aligned)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
+            count * self.regions, features, top_diff, *self.lists, *slopes, parts, self.geometry
+        )
+        self.kernels.roi_align_corners(self.regions, parts, rows, diff, count, self.geometry)

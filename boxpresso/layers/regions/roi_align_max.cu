@@ -1,6 +1,5 @@
 // roi_align_max.cu: the largest bilinear sample in each bin of each region, and its gradient. Features in slabs.
 #include "grid.h"
-#include "region.h"
 #include "sample.h"
 #include "slab.h"
 
@@ -25,13 +24,14 @@ KERNEL roi_align_max_pack(int n, const Store* maps, Real* slabs, int channels, i
 // A block owns a region in a slab; top, argmax_y and argmax_x: (K, C, pooled_height, pooled_width). A sample off the map
 // takes part as 0; the first of equals wins; -1 where none did.
 KERNEL roi_align_max_forward(int n, const Real* slabs, const Real* rows, Store* top, Real* argmax_y, Real* argmax_x,
-                             int regions, int batch, int channels, int height, int width, int pooled_height,
-                             int pooled_width, Real scale, int sampling_ratio, int aligned) {
+                             GridGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width, area = height * width;
+  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    const int s = b / regions, k = b - s * regions, bins = pooled_height * pooled_width, area = height * width;
+    const int s = b / regions, k = b - s * regions;
     const Real* region = rows + 5 * (long long)k;
-    const int image = image_of(region, 5, batch);
-    const Grid g = grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
+    const int image = image_of(region, 5, g.batch);
+    const Grid grid = grid_of(region, g);
     const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * area * SLAB;
     const long long out = (long long)k * channels * bins;
     TILE_LOOP(bin, group, bins, GROUPS) {
@@ -40,7 +40,7 @@ KERNEL roi_align_max_forward(int n, const Real* slabs, const Real* rows, Store* 
       best_x -= 1;
       if (image >= 0) {
         most -= REAL_MAX;
-        walk(g, bin / pooled_width, bin % pooled_width, height, width,
+        walk(grid, bin / pooled_width, bin % pooled_width, height, width,
              [&](Real y, Real x, bool inside, const int* at, const Real* weight) {
                Lanes value = {};
                if (inside)
@@ -61,19 +61,20 @@ KERNEL roi_align_max_forward(int n, const Real* slabs, const Real* rows, Store* 
 // A block owns a plane of sums (B, C, height, width) and takes the regions of its image in order, of each together the bins
 // that share no pixel. The mark for "none" is a y of -1, as in mmcv: a sample exactly there has no gradient.
 KERNEL roi_align_max_backward(int n, const Store* top_diff, const Real* argmax_y, const Real* argmax_x, const Real* rows,
-                              Real* sums, int regions, int batch, int channels, int height, int width, int pooled_height,
-                              int pooled_width, Real scale, int sampling_ratio, int aligned) {
+                              Real* sums, GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(plane, n) {
     const int image = plane / channels, channel = plane - image * channels;
     Real* map = sums + (long long)plane * height * width;
     THREAD_LOOP(i, height * width) map[i] = 0;
     BARRIER();
-    for (int k = 0; k < regions; ++k) {
+    for (int k = 0; k < g.regions; ++k) {
       const Real* region = rows + 5 * (long long)k;
-      if (image_of(region, 5, batch) != image) continue;
-      const Grid g = grid_of(region, pooled_height, pooled_width, scale, sampling_ratio, aligned);
-      const int step_y = apart(g.y, g.bin_height, g.rows, pooled_height, 4);
-      const int step_x = apart(g.x, g.bin_width, g.columns, pooled_width, 4);
+      if (image_of(region, 5, g.batch) != image) continue;
+      const Grid grid = grid_of(region, g);
+      const int step_y = apart(grid.y, grid.bin_height, grid.rows, pooled_height, 4);
+      const int step_x = apart(grid.x, grid.bin_width, grid.columns, pooled_width, 4);
       const long long first = ((long long)k * channels + channel) * pooled_height * pooled_width;
       for (int set = 0; set < step_y * step_x; ++set) {
         const int first_y = set / step_x, first_x = set - first_y * step_x;

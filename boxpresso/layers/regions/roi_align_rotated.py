@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ...device import Blob
 from .align_rotated_base import AlignRotated
-from .regions import widened
 
 
 class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", bottoms=2, tops=1):
@@ -29,11 +28,11 @@ class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", bottoms=2, tops=1):
         self.setup_align(self.param.roi_align_rotated_param, self.param.roi_align_rotated_param.aligned)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = widened(self, bottom[1].data, self.real)
+        rows = self.widened(bottom[1].data)
         self.pool(bottom[0].data, rows, top[0].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        rows = widened(self, bottom[1].data, self.real)
+        rows = self.widened(bottom[1].data)
         if propagate_down[0]:
             self.to_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:

@@ -21,20 +21,19 @@ DEVICE void mmcv_bin(Real first, Real last, Real scale, int p, int count, int li
 }
 
 // image[k]: of region k, -1 if it contributes nothing.
-KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, int batch, int height, int width,
-                        int pooled_height, int pooled_width, Real scale, Real pad_ratio, int mmcv) {
+KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, Real pad_ratio, int mmcv, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = regions + 5 * k;
-    const int found = image_of(region, 5, batch);
-    THREAD_LOOP(t, 1) image[k] = found;
-    cut_bins(bins, {pooled_height, pooled_width}, k, found >= 0, [&](int axis, int p, int* begin, int* end) {
+    const int of = image_of(region, 5, g.batch);
+    THREAD_LOOP(t, 1) image[k] = of;
+    cut_bins(bins, pooled_of(g), k, of >= 0, [&](int axis, int p, int* begin, int* end) {
       const Real first = region[axis ? 1 : 2], last = region[axis ? 3 : 4];
       const Real pad = pad_ratio != 0 ? (last - first + 1) * pad_ratio : Real(0);  // 0 * infinity is NaN
-      const int count = axis ? pooled_width : pooled_height, limit = axis ? width : height;
+      const int count = axis ? g.pooled_width : g.pooled_height, limit = axis ? g.width : g.height;
       if (mmcv)
-        mmcv_bin(first - pad, last + pad, scale, p, count, limit, begin, end);
+        mmcv_bin(first - pad, last + pad, g.scale, p, count, limit, begin, end);
       else
-        caffe_bin(first - pad, last + pad, scale, p, count, limit, begin, end);
+        caffe_bin(first - pad, last + pad, g.scale, p, count, limit, begin, end);
     });
   }
 }
@@ -69,17 +68,17 @@ struct Largest {
 
 // The walker: one bin of a region in some lanes of a slab.
 DEVICE Largest largest(const Real* slab, int width, const Box& box, int group) {
-  Largest found = {Lanes{}, Places{} - 1};
-  if (box.top >= box.bottom || box.left >= box.right) return found;
-  found.value -= REAL_MAX;
+  Largest result = {Lanes{}, Places{} - 1};
+  if (box.top >= box.bottom || box.left >= box.right) return result;
+  result.value -= REAL_MAX;
   for (int y = box.top; y < box.bottom; ++y)
     for (int x = box.left; x < box.right; ++x) {
       const Lanes value = lanes(slab, y * width + x, group);
-      const auto more = value > found.value;
-      found.value = more ? value : found.value;
-      found.place = more ? Places{} + (y * width + x) : found.place;
+      const auto more = value > result.value;
+      result.value = more ? value : result.value;
+      result.place = more ? Places{} + (y * width + x) : result.place;
     }
-  return found;
+  return result;
 }
 
 // One number of each lane, `step` apart.
@@ -93,10 +92,11 @@ DEVICE void put(To* to, int step, int count, const Value& value) {
 }
 
 // A block owns a region in a slab. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
-// them are made, the values, the places or both, `values` and `argmax` say.
+// them are wanted, the values, the places or both, `values` and `argmax` say.
 KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
-                           int argmax, int regions, int channels, int area, int width, int pooled_height, int pooled_width,
-                           int channels_last) {
+                           int argmax, int channels_last, Geometry g) {
+  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     const Pooled pooled = {pooled_height, pooled_width};
     const int s = b / regions, k = b - s * regions, cells = pooled.cells();
@@ -108,9 +108,9 @@ KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int
       const long long at = (long long)k * channels * cells + (channels_last ? bin * channels + channel : channel * cells + bin);
       const Box box = box_of(bins, pooled, k, ph, pw);
       if (argmax) {
-        const Largest found = largest(slab, width, box, group);
-        put(places + at, step, count, found.place);
-        if (values) put(top + at, step, count, found.value);
+        const Largest most = largest(slab, width, box, group);
+        put(places + at, step, count, most.place);
+        if (values) put(top + at, step, count, most.value);
       } else {
         put(top + at, step, count, largest(slab, width, box, group).value);  // a shorter loop: nobody asks for the place
       }
@@ -123,16 +123,16 @@ KERNEL roi_pooling_places(int n, const int* places, Store* top) { GRID_LOOP(i, n
 // A block owns `group` channels of a band of an image's rows and takes that image's regions in order. sums: bottom_diff, in
 // Real. Where the channels are the last axis a band is better than a group, for it reads on and on.
 KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, const int* image, const int* bins, Real* sums,
-                            int group, int bands, int regions, int channels, int height, int width, int pooled_height,
-                            int pooled_width, int channels_last) {
+                            int group, int bands, int channels_last, Geometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int groups = (channels + group - 1) / group, band = b % bands, found = b / bands / groups;
+    const Pooled pooled = pooled_of(g);
+    const int groups = (channels + group - 1) / group, band = b % bands, of = b / bands / groups;
     const int channel = b / bands % groups * group, count = min(group, channels - channel), cells = pooled.cells();
     const int top = height * band / bands, bottom = height * (band + 1) / bands, begin = top * width, end = bottom * width;
     const int next = channels_last ? 1 : cells, wide = channels_last ? 1 : height * width;  // steps of channels: top, map
     const int step = channels_last ? channels : 1;                                          // steps of bins and of pixels
-    Real* map = sums + (long long)found * channels * height * width + (long long)channel * wide;
+    Real* map = sums + (long long)of * channels * height * width + (long long)channel * wide;
     if (channels_last) {
       TILE_LOOP(pixel, c, end - begin, count) map[(long long)(begin + pixel) * channels + c] = 0;
     } else {
@@ -140,25 +140,13 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
     }
     BARRIER();
     for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
+      if (image[k] != of) continue;
       const long long first = (long long)k * channels * cells + channel * next;
-      const auto give = [&](int c, int bin) {
+      visit_adding(bins, pooled, k, count, channels_last, top, bottom, [&](int c, int bin) {
         const long long at = first + c * next + bin * step;
         const int pixel = places[at];
         if (pixel >= begin && pixel < end) map[(long long)c * wide + (long long)pixel * step] += Real(top_diff[at]);
-      };
-#if defined(__CUDACC__)
-      visit_apart(bins, pooled, k, count, [&](int ph, int pw, int c) { give(c, ph * pooled_width + pw); });
-#else
-      if (channels_last) {
-        for (int ph = 0; ph < pooled_height; ++ph) {
-          const Box row = box_of(bins, pooled, k, ph, 0);
-          if (row.bottom > top && row.top < bottom) TILE_LOOP(pw, c, pooled_width, count) give(c, ph * pooled_width + pw);
-        }
-      } else {
-        TILE_LOOP(c, bin, count, cells) give(c, bin);
-      }
-#endif
+      });
     }
   }
 }

@@ -3,37 +3,45 @@
 #include "tile.h"
 #include "warp.h"
 
-#define PARTS 256  // bins p, p + PARTS, ... of a region are summed together
+constexpr int PARTS = 256;  // bins p, p + PARTS, ... of a region are summed together
 
 // An axis of a region in pixels of the map; axis 0 is y.
-struct Side { Real start, length; };
+struct Side {
+  Real start, length;
+};
 
 DEVICE Side side_of(const Real* region, int axis, Real scale) {
   const Real start = round(region[2 - axis] * scale), stop = round(region[4 - axis] * scale);
   return {start, max(stop - start, Real(0))};
 }
 
-// One row or column of samples: the pixels below and above (low is -1 outside the map), and the part of the upper one.
-struct Place { int low, high; Real part; };
+// The places of a region's rows and columns of samples.
+struct Places {
+  const int *low_y, *low_x;
+  const Real *part_y, *part_x;
+  int height, width;
+};
 
-DEVICE Place place(const int* low, const Real* part, int p, int size) {
-  return {low[p], min(low[p] + 1, size - 1), part[p]};
+DEVICE Places places_of(const int* low, const Real* part, int k, const Geometry& g) {
+  const long long row = (long long)k * (g.pooled_height + g.pooled_width), column = row + g.pooled_height;
+  return {low + row, low + column, part + row, part + column, g.height, g.width};
 }
+DEVICE Place row_of(const Places& p, int ph) { return {p.low_y[ph], min(p.low_y[ph] + 1, p.height - 1), p.part_y[ph]}; }
+DEVICE Place column_of(const Places& p, int pw) { return {p.low_x[pw], min(p.low_x[pw] + 1, p.width - 1), p.part_x[pw]}; }
 
 // A block is a region; low and part: (K, pooled_height + pooled_width), rows before columns.
-KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real* part, int batch, int height, int width,
-                          int pooled_height, int pooled_width, Real scale) {
+KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real* part, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = regions + 5 * (long long)k;
-    const int found = image_of(region, 5, batch), places = pooled_height + pooled_width;
+    const int of = image_of(region, 5, g.batch), places = g.pooled_height + g.pooled_width;
     THREAD_LOOP(p, places) {
-      if (p == 0) image[k] = found;
-      const int axis = p < pooled_height ? 0 : 1, bin = axis ? p - pooled_height : p;
-      const Side side = side_of(region, axis, scale);
-      const Real at = side.start + bin * (side.length / (axis ? pooled_width : pooled_height));
+      if (p == 0) image[k] = of;
+      const int axis = p < g.pooled_height ? 0 : 1, bin = axis ? p - g.pooled_height : p;
+      const Side side = side_of(region, axis, g.scale);
+      const Real at = side.start + bin * (side.length / (axis ? g.pooled_width : g.pooled_height));
       int below = -1, above;
       Real upper = 0;
-      const bool inside = found >= 0 && neighbours_within(at, axis ? width : height, &below, &above, &upper);
+      const bool inside = of >= 0 && neighbours_within(at, axis ? g.width : g.height, &below, &above, &upper);
       low[(long long)k * places + p] = inside ? below : -1;
       part[(long long)k * places + p] = inside ? upper : Real(0);
     }
@@ -42,49 +50,34 @@ KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real
 
 // A block is a channel of a region.
 KERNEL roi_warping_forward(int n, const Real* features, const int* image, const int* low, const Real* part, Real* top,
-                           int channels, int height, int width, int pooled_height, int pooled_width) {
+                           Geometry g) {
+  const int channels = g.channels, width = g.width, pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
-    const int k = b / channels, c = b - k * channels, places = pooled_height + pooled_width;
-    const Real* map = features + ((long long)max(image[k], 0) * channels + c) * height * width;
-    const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
-    const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+    const int k = b / channels, c = b - k * channels;
+    const Real* map = features + ((long long)max(image[k], 0) * channels + c) * g.height * width;
+    const Places places = places_of(low, part, k, g);
     Real* out = top + (long long)b * pooled_height * pooled_width;
-    TILE_LOOP(ph, pw, pooled_height, pooled_width) {
-      const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
-      Real value = 0;
-      if (y.low >= 0 && x.low >= 0) {
-        const Real *above = map + y.low * width, *below = map + y.high * width;
-        value = (1 - y.part) * ((1 - x.part) * above[x.low] + x.part * above[x.high]) +
-                y.part * ((1 - x.part) * below[x.low] + x.part * below[x.high]);
-      }
-      out[ph * pooled_width + pw] = value;
-    }
+    TILE_LOOP(ph, pw, pooled_height, pooled_width)
+      out[ph * pooled_width + pw] = sample_at(map, width, row_of(places, ph), column_of(places, pw));
   }
 }
 
 // A block owns the plane that it adds to, and takes the regions of its image.
 KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const int* low, const Real* part, Real* diff,
-                            int regions, int channels, int height, int width, int pooled_height, int pooled_width) {
+                            Geometry g) {
+  const int regions = g.regions, channels = g.channels, width = g.width, area = g.height * width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(plane, n) {
-    const int found = plane / channels, c = plane - found * channels, places = pooled_height + pooled_width;
-    Real* map = diff + (long long)plane * height * width;
-    THREAD_LOOP(i, height * width) map[i] = 0;
+    const int of = plane / channels, c = plane - of * channels;
+    Real* map = diff + (long long)plane * area;
+    THREAD_LOOP(i, area) map[i] = 0;
     BARRIER();
     for (int k = 0; k < regions; ++k) {
-      if (image[k] != found) continue;
-      const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
-      const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+      if (image[k] != of) continue;
+      const Places places = places_of(low, part, k, g);
       const Real* given = top_diff + ((long long)k * channels + c) * pooled_height * pooled_width;
-      TILE_LOOP(ph, pw, pooled_height, pooled_width) {
-        const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
-        if (y.low >= 0 && x.low >= 0) {
-          const Real g = given[ph * pooled_width + pw];
-          add(map + y.low * width + x.low, (1 - y.part) * (1 - x.part) * g);
-          add(map + y.low * width + x.high, (1 - y.part) * x.part * g);
-          add(map + y.high * width + x.low, y.part * (1 - x.part) * g);
-          add(map + y.high * width + x.high, y.part * x.part * g);
-        }
-      }
+      TILE_LOOP(ph, pw, pooled_height, pooled_width)
+        add_at(map, width, row_of(places, ph), column_of(places, pw), given[ph * pooled_width + pw]);
     }
   }
 }
@@ -92,13 +85,13 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
 // A block is a region. A sample moves by 1 - s with where its region starts and by s with where it ends, if it lies at part s
 // of the side; a side that is held at 0 does not end. Where a sample lies beyond the border pixels nothing changes with it.
 KERNEL roi_warping_regions(int n, const Real* features, const Real* top_diff, const Real* regions, const int* image,
-                           const int* low, const Real* part, Real* diff, int channels, int height, int width,
-                           int pooled_height, int pooled_width, Real scale) {
+                           const int* low, const Real* part, Real* diff, Geometry g) {
+  const int channels = g.channels, width = g.width, area = g.height * width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, bins = pooled_height * pooled_width;
+  const Real scale = g.scale;
   BLOCK_LOOP(k, n) {
     SHARED Real sum[4][PARTS];  // of x1, y1, x2, y2
-    const int places = pooled_height + pooled_width, bins = pooled_height * pooled_width, area = height * width;
-    const int *low_y = low + (long long)k * places, *low_x = low_y + pooled_height;
-    const Real *part_y = part + (long long)k * places, *part_x = part_y + pooled_height;
+    const Places places = places_of(low, part, k, g);
     const Real* map = features + (long long)max(image[k], 0) * channels * area;
     const Real* given = top_diff + (long long)k * channels * bins;
     const Side side_y = side_of(regions + 5 * (long long)k, 0, scale), side_x = side_of(regions + 5 * (long long)k, 1, scale);
@@ -106,14 +99,14 @@ KERNEL roi_warping_regions(int n, const Real* features, const Real* top_diff, co
       for (int i = 0; i < 4; ++i) sum[i][t] = 0;
       for (int bin = t; bin < bins; bin += PARTS) {
         const int ph = bin / pooled_width, pw = bin - ph * pooled_width;
-        const Place y = place(low_y, part_y, ph, height), x = place(low_x, part_x, pw, width);
+        const Place y = row_of(places, ph), x = column_of(places, pw);
         if (y.low < 0 || x.low < 0) continue;
         Real down = 0, across = 0;
         for (int c = 0; c < channels; ++c) {
           const Real *above = map + (long long)c * area + y.low * width, *below = above + (y.high - y.low) * width;
-          const Real g = given[(long long)c * bins + bin];
-          down += g * ((1 - x.part) * (below[x.low] - above[x.low]) + x.part * (below[x.high] - above[x.high]));
-          across += g * ((1 - y.part) * (above[x.high] - above[x.low]) + y.part * (below[x.high] - below[x.low]));
+          const Real gradient = given[(long long)c * bins + bin];
+          down += gradient * ((1 - x.part) * (below[x.low] - above[x.low]) + x.part * (below[x.high] - above[x.high]));
+          across += gradient * ((1 - y.part) * (above[x.high] - above[x.low]) + y.part * (below[x.high] - below[x.low]));
         }
         const Real far_y = Real(ph) / pooled_height, far_x = Real(pw) / pooled_width;
         if (side_y.start + far_y * side_y.length < 0) down = 0;

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
-from ..core import Layer
-from .regions import check_regions
+from ...device import AnyArray, Blob, Kernels
+from .region_base import RegionLayer
 
 
-class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
+class ROIWarping(RegionLayer, type="ROIWarping", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top (K, C, pooled_h, pooled_w); roi_warping_param { pooled_h pooled_w spatial_scale: 1 }. The corners of a region are
@@ -28,46 +27,34 @@ class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.roi_warping_param
-        self.pooled, self.scale = (p.pooled_h, p.pooled_w), p.spatial_scale
-        self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
+        self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
         self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
-        self.need(0 < self.scale < np.inf, f"spatial_scale must be positive, got {self.scale}")
-        self.places = [self.device.empty((0,), np.int32)] * 3  # made by reshape
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.batch, self.channels, *self.size = self.axes(bottom[0], 4, "bottom 0")
-        self.regions = check_regions(self, bottom[1], 5)
+        self.read_shapes(bottom)
         top[0].reshape(self.regions, self.channels, *self.pooled)
-        if self.places[1].shape != (self.regions, sum(self.pooled)):
-            shape = self.regions, sum(self.pooled)
-            self.places = [
-                self.device.empty(shape[:1], np.int32),  # the image of each region, or -1
-                self.device.empty(shape, np.int32),  # the pixel below each row and column of samples, or -1 outside
-                self.device.empty(shape, self.dtype),  # the part of the pixel above
-            ]
+        self.geometry = self.kernels.struct("Geometry", **self.fields)
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        return self.channels, *self.size, *self.pooled
+    def places(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        """The image of each region, or -1; the pixel below each of its rows and columns of samples, or -1 outside; the part
+        of the pixel above."""
+        shape = self.regions, sum(self.pooled)
+        image = self.scratch("image", shape[:1], np.int32)
+        return image, self.scratch("low", shape, np.int32), self.scratch("part", shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.roi_warping_places(
-            self.regions, bottom[1].data, *self.places, self.batch, *self.size, *self.pooled, self.scale
-        )
-        self.kernels.roi_warping_forward(
-            self.regions * self.channels, bottom[0].data, *self.places, top[0].data, *self.sizes
-        )
+        places = self.places
+        self.kernels.roi_warping_places(self.regions, bottom[1].data, *places, self.geometry)
+        planes = self.regions * self.channels
+        self.kernels.roi_warping_forward(planes, bottom[0].data, *places, top[0].data, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        places = self.places
         if propagate_down[0]:
-            self.kernels.roi_warping_backward(
-                self.batch * self.channels, top[0].diff, *self.places, bottom[0].diff, self.regions, *self.sizes
-            )
+            planes = self.batch * self.channels
+            self.kernels.roi_warping_backward(planes, top[0].diff, *places, bottom[0].diff, self.geometry)
         if propagate_down[1]:
             self.kernels.roi_warping_regions(
-                self.regions, bottom[0].data, top[0].diff, bottom[1].data, *self.places, bottom[1].diff, *self.sizes,
-                self.scale,
-            )  # fmt: skip
-
-    def allow_force_backward(self, index: int) -> bool:
-        return index == 0
+                self.regions, bottom[0].data, top[0].diff, bottom[1].data, *places, bottom[1].diff, self.geometry
+            )

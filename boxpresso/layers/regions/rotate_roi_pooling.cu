@@ -1,9 +1,8 @@
 // rotate_roi_pooling.cu: the largest value inside each rotated bin of each region (RRPN).
 #include "bins.h"
-#include "region.h"
 #include "slab.h"
 
-#define CHUNK 128  // candidates that are tested together
+constexpr int CHUNK = 128;  // candidates that are tested together
 
 // A bin: the parallelogram at A with the sides AB and AC, and the pixels around it.
 struct Bin {
@@ -69,20 +68,21 @@ KERNEL rotate_roi_pooling_images(int n, const Store* regions, int* image, int ba
 // A block owns a bin of a region. info: rows (height, width, scale), one for each image or one for all. top and argmax:
 // (K, channels, pooled_height, pooled_width); places (or null): argmax, as a top.
 KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const Store* regions, const int* image, const Store* info,
-                                  int infos, Store* top, int* argmax, Store* places, int channels, int height, int width,
-                                  int pooled_height, int pooled_width, Real scale) {
+                                  int infos, Store* top, int* argmax, Store* places, Geometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
+  const Real scale = g.scale;
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int k = b / pooled.cells(), cell = b - k * pooled.cells(), found = max(image[k], 0);
+    const Pooled pooled = pooled_of(g);
+    const int k = b / pooled.cells(), cell = b - k * pooled.cells(), of = max(image[k], 0);
     int rows = 0, columns = 0;  // of the image on the map
     if (image[k] >= 0) {
-      const Store* size = info + 3 * min(found, infos - 1);
+      const Store* size = info + 3 * min(of, infos - 1);
       const Real image_height = Real(size[0]) * scale, image_width = Real(size[1]) * scale;
       rows = image_height > 0 ? min(whole(image_height), height) : 0;  // NaN: none
       columns = image_width > 0 ? min(whole(image_width), width) : 0;
     }
-    const Real* map = slabs + (long long)found * slabs_of(channels) * height * width * SLAB;
-    const Bin bin = bin_of(regions + 6 * k, pooled, scale, cell / pooled_width, cell % pooled_width, rows, columns);
+    const Real* map = slabs + (long long)of * slabs_of(channels) * height * width * SLAB;
+    const Bin bin = bin_of(regions + 6 * k, pooled, scale, cell / pooled.width, cell % pooled.width, rows, columns);
     walk(bin, width, [&](int first, int count, const int* at) {
       THREAD_LOOP(t, slabs_of(channels) * GROUPS) {
         const int s = t / GROUPS, group = t % GROUPS, channel = s * SLAB + group * LANES;
@@ -110,34 +110,33 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const Store* regions
   }
 }
 
-// How far apart bins of a region are that share no pixel. Bins do not overlap, but by rounding neighbours may share one, and
-// very thin bins many.
-DEVICE int apart(const Store* region, Pooled pooled, Real scale, int height, int width, int count) {
-  const Real down = abs(Real(region[3]) * scale), across = abs(Real(region[4]) * scale);
-  const Real farthest = (abs(Real(region[1])) + abs(Real(region[2]))) * scale + down + across + height + width;
-  return min(min(down / pooled.height, across / pooled.width) > Real(1e-3) * farthest ? 2 : count, count);
+// How far apart bins of a region are that share no pixel, of `count` along an axis. Bins do not overlap, but by rounding
+// neighbours may share one, and very thin bins many.
+DEVICE int apart(const Store* region, const Geometry& g, int count) {
+  const Real down = abs(Real(region[3]) * g.scale), across = abs(Real(region[4]) * g.scale);
+  const Real farthest = (abs(Real(region[1])) + abs(Real(region[2]))) * g.scale + down + across + g.height + g.width;
+  return min(min(down / g.pooled_height, across / g.pooled_width) > Real(1e-3) * farthest ? 2 : count, count);
 }
 
 // A block owns a plane and takes the regions of its image in order. sums: bottom_diff itself, or in float32 where that is half.
 KERNEL rotate_roi_pooling_backward(int n, const Store* top_diff, const Store* regions, const int* argmax, const int* image,
-                                   Real* sums, Store* bottom_diff, int count, int channels, int height, int width,
-                                   int pooled_height, int pooled_width, Real scale) {
+                                   Real* sums, Store* bottom_diff, Geometry g) {
+  const int channels = g.channels, area = g.height * g.width;
   BLOCK_LOOP(plane, n) {
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int found = plane / channels;
-    const long long start = (long long)plane * height * width;
-    THREAD_LOOP(i, height * width) sums[start + i] = 0;
+    const Pooled pooled = pooled_of(g);
+    const int of = plane / channels;
+    const long long start = (long long)plane * area;
+    THREAD_LOOP(i, area) sums[start + i] = 0;
     BARRIER();
-    for (int k = 0; k < count; ++k) {
-      if (image[k] != found) continue;
-      const long long first = ((long long)k * channels + plane - found * channels) * pooled.cells();
-      const int step_y = apart(regions + 6 * k, pooled, scale, height, width, pooled_height);
-      const int step_x = apart(regions + 6 * k, pooled, scale, height, width, pooled_width);
+    for (int k = 0; k < g.regions; ++k) {
+      if (image[k] != of) continue;
+      const long long first = ((long long)k * channels + plane - of * channels) * pooled.cells();
+      const int step_y = apart(regions + 6 * k, g, pooled.height), step_x = apart(regions + 6 * k, g, pooled.width);
       visit_apart(pooled, step_y, step_x, 1, [&](int ph, int pw, int) {
-        const long long bin = first + ph * pooled_width + pw;
+        const long long bin = first + ph * pooled.width + pw;
         if (argmax[bin] >= 0) sums[start + argmax[bin]] += Real(top_diff[bin]);
       });
     }
-    THREAD_LOOP(i, height * width) bottom_diff[start + i] = sums[start + i];
+    THREAD_LOOP(i, area) bottom_diff[start + i] = sums[start + i];
   }
 }

@@ -4,7 +4,7 @@
 #pragma once
 #include "columns.h"
 
-#define SLAB 16  // channels
+constexpr int SLAB = 16;  // channels
 
 // Lanes: the channels of a pixel that a thread takes together, GROUPS times in a slab. Places: an index for each.
 #if defined(__CUDACC__)
@@ -13,14 +13,20 @@ typedef Real Lanes;
 typedef int Places;
 DEVICE Real lane(Lanes value, int) { return value; }
 DEVICE int lane(Places value, int) { return value; }
+DEVICE Lanes lanes_from(const Real* values) { return values[0]; }
 #else
 #define LANES SLAB
 typedef Real Lanes __attribute__((vector_size(SLAB * sizeof(Real)), aligned(64)));
 typedef decltype(Lanes() > Lanes()) Places;
 DEVICE Real lane(const Lanes& value, int i) { return value[i]; }
 DEVICE int lane(const Places& value, int i) { return int(value[i]); }
+DEVICE Lanes lanes_from(const Real* values) {
+  Lanes result;
+  for (int i = 0; i < LANES; ++i) result[i] = values[i];
+  return result;
+}
 #endif
-#define GROUPS (SLAB / LANES)
+constexpr int GROUPS = SLAB / LANES;
 
 DEVICE int slabs_of(int channels) { return (channels + SLAB - 1) / SLAB; }
 
@@ -32,16 +38,10 @@ DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
 
 // The lanes of a group of maps (C, area) at a pixel, and there from lanes; `channel`: the slab's first.
 DEVICE Lanes gather(const Store* maps, int channel, int channels, int area, int pixel, int group) {
-  Real value[LANES] = {};
+  Real values[LANES] = {};
   const int first = channel + group * LANES, count = min(LANES, channels - first);
-  for (int i = 0; i < count; ++i) value[i] = Real(maps[(long long)(first + i) * area + pixel]);
-  Lanes made;
-#if defined(__CUDACC__)
-  made = value[0];
-#else
-  for (int i = 0; i < LANES; ++i) made[i] = value[i];
-#endif
-  return made;
+  for (int i = 0; i < count; ++i) values[i] = Real(maps[(long long)(first + i) * area + pixel]);
+  return lanes_from(values);
 }
 template <class To, class Value>  // Store, Real or int; Lanes or Places
 DEVICE void scatter(To* maps, int channel, int channels, int area, int pixel, int group, const Value& value) {

@@ -1,8 +1,31 @@
-// warp.h: where MNC's layers take a bilinear sample of a map.
+// warp.h: MNC's bilinear samples, whose places on a map are a product of places on its two axes.
 #pragma once
 #include "sample.h"
 
 // One axis of `size` pixels at coordinate c, as neighbours(); but beyond half a pixel outside there is nothing.
 DEVICE bool neighbours_within(Real c, int size, int* low, int* high, Real* part) {
   return c >= Real(-0.5) && c <= size - Real(0.5) && neighbours(c, size, low, high, part);
+}
+
+// One row or column of samples: the pixels below and above (low is -1 outside the map), and the part of the upper one.
+struct Place {
+  int low, high;
+  Real part;
+};
+
+// The sample of a plane at a row and a column; 0 outside.
+DEVICE Real sample_at(const Real* plane, int width, const Place& y, const Place& x) {
+  if (y.low < 0 || x.low < 0) return 0;
+  const Real *above = plane + y.low * width, *below = plane + y.high * width;
+  return (1 - y.part) * ((1 - x.part) * above[x.low] + x.part * above[x.high]) +
+         y.part * ((1 - x.part) * below[x.low] + x.part * below[x.high]);
+}
+
+// Adds a sample's gradient to that of its plane.
+DEVICE void add_at(Real* plane, int width, const Place& y, const Place& x, Real gradient) {
+  if (y.low < 0 || x.low < 0) return;
+  add(plane + y.low * width + x.low, (1 - y.part) * (1 - x.part) * gradient);
+  add(plane + y.low * width + x.high, (1 - y.part) * x.part * gradient);
+  add(plane + y.high * width + x.low, y.part * (1 - x.part) * gradient);
+  add(plane + y.high * width + x.high, y.part * x.part * gradient);
 }

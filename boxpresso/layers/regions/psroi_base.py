@@ -1,0 +1,41 @@
+"""PositionSensitive: what the PSROI layers share: each bin of each output is read from a channel of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...device import Blob
+from .region_base import RegionLayer
+
+
+class PositionSensitive(RegionLayer):
+    """Features (B, output_dim * group_size^2, H, W), regions (K, 5)."""
+
+    output_dim: int
+    group: int
+
+    def setup_outputs(self, p: Any) -> None:
+        """For layers with as many bins as groups of channels. p: the layer's parameter message."""
+        self.output_dim, self.group = p.output_dim, p.group_size
+        self.need(
+            p.output_dim > 0 and p.group_size > 0,
+            f"output_dim {p.output_dim} and group_size {p.group_size} must be > 0",
+        )
+        self.setup_bins(p.group_size, p.group_size, p.spatial_scale)
+
+    def read_shapes(self, bottom: list[Blob], channels_last: bool = False) -> None:
+        super().read_shapes(bottom, channels_last)
+        wanted = self.output_dim * self.group**2
+        self.need(
+            self.channels == wanted,
+            f"bottom 0 must have output_dim * group_size^2 = {wanted} channels, got shape {bottom[0].shape}",
+        )
+
+    def reshape_tops(self, top: list[Blob]) -> None:
+        """To (K, output_dim, group_size, group_size). The second, on request, has the channel that each number came from."""
+        for blob in top:
+            blob.reshape(self.regions, self.output_dim, *self.pooled)
+        if len(top) > 1:
+            top[1].data[...] = np.arange(self.channels).reshape(top[1].shape[1:])

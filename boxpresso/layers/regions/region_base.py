@@ -1,0 +1,130 @@
+"""RegionLayer: what the region layers share: checks of parameters and regions, the type they compute in, scratch arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...device import AnyArray, Blob, Kernels
+from ...device.kernel import real_of
+from ..core.layer import Layer
+
+KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
+FEW = 16  # regions: not worth an order
+BAND = 32  # rows of the map: regions with their centres there are neighbours
+CORNERS = ("batch index", "x1", "y1", "x2", "y2")
+
+
+class RegionLayer(Layer):
+    """A layer whose bottoms are features (B, C, H, W) and regions, a row of numbers each, in pixels of the image.
+
+    `setup_bins` and `setup_ratio` check parameters, `read_shapes` the bottoms' shapes; `fields` are then what the kernels'
+    structs have in common. Kernels compute in `real`: float32 where the blobs are float16.
+    """
+
+    columns = CORNERS  # what a region's row holds
+
+    def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
+        """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
+        self.real = real_of(self.dtype)
+        self.pooled, self.scale = (pooled_height, pooled_width), scale
+        self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
+        self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
+        self.arrays: dict[str, AnyArray] = {}
+
+    def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
+        """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
+        self.ratio = ratio
+        most = KERNELS.constants["MOST_SAMPLES"]
+        self.need(ratio < 0 or ratio**2 <= most, f"{name} {ratio} asks for more than 2^20 samples in a bin")
+
+    def read_shapes(self, bottom: list[Blob], channels_last: bool = False) -> None:
+        """Checks the shapes of features and regions."""
+        shape = self.axes(bottom[0], 4, "bottom 0")
+        self.batch, self.channels, *size = (shape[0], shape[3], *shape[1:3]) if channels_last else shape
+        self.size = size[0], size[1]
+        rows = bottom[1].shape
+        self.need(
+            len(rows) >= 2 and np.prod(rows[1:]) == len(self.columns),
+            f"bottom 1, the regions, must be (K, {len(self.columns)}): {', '.join(self.columns)}; got {rows}",
+        )
+        self.regions = rows[0]
+
+    @property
+    def fields(self) -> dict[str, float]:
+        """The values of the fields that the structs of the kernels have in common."""
+        (height, width), (pooled_height, pooled_width) = self.size, self.pooled
+        return {
+            "regions": self.regions, "batch": self.batch, "channels": self.channels, "height": height, "width": width,
+            "pooled_height": pooled_height, "pooled_width": pooled_width, "scale": self.scale,
+        }  # fmt: skip
+
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
+        """The array of that name, of the computed type or `dtype`; it stays until another shape is asked for."""
+        array = self.arrays.get(name)
+        if array is None or array.shape != shape:
+            array = self.arrays[name] = self.device.empty(shape, dtype or self.real)
+        return array
+
+    def tables(self) -> tuple[AnyArray, AnyArray]:
+        """The image of each region, and its row of a table of bins (see bins.h)."""
+        k = self.regions
+        return self.scratch("image", (k,), np.int32), self.scratch("bins", (k, 2 * sum(self.pooled) + 2), np.int32)
+
+    def check_grids(self, regions: AnyArray, least: bool) -> None:
+        """Raises for a region whose adaptive grid is absurd; one that contributes nothing is passed over.
+
+        regions: (K, 5) of corners or (K, 6) of centre, size and angle; least: whether sizes on the map are at least 1.
+        """
+        if self.ratio > 0:
+            return
+        rows = np.asarray(regions)
+        if 2 * np.abs(rows).max(initial=0) * self.scale < 1023 * min(self.pooled):  # at most 1024 samples an axis
+            return
+        rows = rows.reshape(len(rows), len(self.columns)).astype(np.float64)
+        with np.errstate(all="ignore"):
+            valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < self.batch)
+            size = (rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]) * self.scale
+            size = np.maximum(size, 1 if least else 0)
+            samples = np.ceil(size / self.pooled[::-1]).prod(1)
+        bad = np.flatnonzero(valid & ~(samples <= KERNELS.constants["MOST_SAMPLES"]))
+        self.need(
+            not len(bad),
+            f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {rows[bad[:1]]}; "
+            "set sampling_ratio, or look where the regions come from",
+        )
+
+    def by_place(self, regions: AnyArray) -> AnyArray:
+        """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its
+        cache from the one before. Few regions stay in their order, and on a GPU all: their coordinates are not on the host."""
+        if self.device.kind != "cpu" or self.regions < FEW:
+            return self.device.table(np.arange(self.regions))
+        with np.errstate(all="ignore"):
+            rows = np.asarray(regions).reshape(self.regions, len(self.columns))
+            centre = ((rows[:, 1:3] + rows[:, 3:5]) / 2 if self.columns == CORNERS else rows[:, 1:3]) * self.scale
+            return self.device.table(np.lexsort((centre[:, 0], centre[:, 1] // BAND, rows[:, 0])))
+
+    def widened(self, array: AnyArray) -> AnyArray:
+        """The numbers of an array in the computed type: the array itself, or of float16 a copy."""
+        if array.dtype == self.real:
+            return array
+        copy = self.device.empty(array.shape, self.real)
+        KERNELS.on(self.device).widen(array.size, array, copy)
+        return copy
+
+    def narrow(self, source: AnyArray, target: AnyArray) -> None:
+        """Copies from an array of the computed type to one of the blobs'."""
+        KERNELS.on(self.device).narrow(target.size, source, target)
+
+    def sums_of(self, diff: AnyArray) -> AnyArray:
+        """An array for the sums that become `diff`: itself or, where it is float16, one of float32."""
+        return diff if self.real == self.dtype else self.scratch("sums of diff", tuple(diff.shape))
+
+    def need_no_region_gradient(self, propagate_down: Sequence[bool]) -> None:
+        self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0
