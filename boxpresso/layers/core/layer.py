@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Union, cast
 import numpy as np
 
 from ...device import Blob, Device, Kernels
+from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
 
@@ -40,6 +41,7 @@ class Layer:
     in_place: ClassVar[bool]
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
+    messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
     pass_number = 0  # how many forwards there were, of a layer that draws in each; Solver.restore sets it
 
     def __init_subclass__(
@@ -49,14 +51,25 @@ class Layer:
         tops: Arity = None,
         in_place: bool = False,
         loss: bool = False,
+        param: str | tuple[str, ...] | None = None,
     ) -> None:
         """Registers the class for its type (or several names of it).
 
         bottoms, tops: how many it takes: 2, (1, 3), (1, None), or None for any number. in_place: whether bottom 0 and top
         0 may be one Blob. loss: whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a
-        loss may leave its top out of the prototxt.
+        loss may leave its top out of the prototxt. param: the messages of a LayerParameter that the layer reads, such as
+        "pooling_param", so that a NetSpec knows where a keyword belongs; None takes those of the base class.
         """
         super().__init_subclass__()
+        if param is not None:
+            cls.messages = (param,) if isinstance(param, str) else param
+            known_messages = LayerParameter.DESCRIPTOR.fields_by_name
+            for name in cls.messages:
+                if name not in known_messages:
+                    raise LayerError(
+                        f"class {cls.__qualname__}: a LayerParameter has no message {name!r}"
+                        f"{nearest(name, known_messages)}"
+                    )
         if type is None:
             return
         cls.types = (type,) if isinstance(type, str) else type

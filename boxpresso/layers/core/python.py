@@ -104,7 +104,7 @@ class Blobs(list):
         return self[-1]
 
 
-class Python(Layer, type="Python"):
+class Python(Layer, type="Python", param="python_param"):
     """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (PythonLayer says
     what it has), or one of our own layers under the name that old nets know it by: rpn.proposal_layer ProposalLayer,
     rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and

@@ -12,7 +12,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
+class HDF5Data(Layer, type="HDF5Data", param=("hdf5_data_param", "transform_param"), bottoms=0, tops=(1, None)):
     """One top for each data set, named like it, (batch, ...): rows in turn, through all files, round and round.
 
     hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }: source lists HDF5 files, one per line; shuffle

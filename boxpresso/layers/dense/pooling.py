@@ -14,7 +14,7 @@ WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
 
 
-class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
+class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2)):
     """(N, C, H, W) to (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1, and where there is padding one less if
     the last window would begin outside image and padding.
 

@@ -10,7 +10,9 @@ from . import suppress
 from .suppress import suppress_boxes
 
 
-class Yolov3DetectionOutput(Layer, type="Yolov3DetectionOutput", bottoms=(1, None), tops=1):
+class Yolov3DetectionOutput(
+    Layer, type="Yolov3DetectionOutput", param="yolov3_detection_output_param", bottoms=(1, None), tops=1
+):
     """Bottoms: feature maps (N, B (5 + num_classes), H, W); for each of the B boxes at a place: x, y, width, height,
     objectness, classes. Each bottom has an anchors_scale, in pixels of the input per place, and an equal share of `mask`,
     which names its anchors: pairs (width, height) in pixels among `biases`.
@@ -105,7 +107,9 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-class YoloDetectionOutput(Layer, type="YoloDetectionOutput", bottoms=(1, 2), tops=1):
+class YoloDetectionOutput(
+    Layer, type="YoloDetectionOutput", param="yolo_detection_output_param", bottoms=(1, 2), tops=1
+):
     """YOLOv2's form of Yolov3DetectionOutput: each bottom (N, B (5 + num_classes), H, W) has the same anchors, `biases`, B
     pairs (width, height) in places of the map, and the classes of a box exclude each other.
 

@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
+class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
     """top 0 = the share of the labels that are among the top_k highest scores; top 1, of each class alone.
 
     Bottom 0: scores, accuracy_param { top_k: 1 axis: 1 ignore_label } axis being theirs. Bottom 1: whole labels from 0,

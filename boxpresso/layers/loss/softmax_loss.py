@@ -13,7 +13,9 @@ from ..core import Layer, softmax
 PIECE = 1024  # positions that one block sums, as in softmax_loss.cu
 
 
-class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), loss=True):
+class SoftmaxWithLoss(
+    Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 2), loss=True
+):
     """top = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
 
     Bottom 0: scores; softmax_param { axis: 1 } is theirs. Bottom 1: whole labels from 0, one for each position of the

@@ -10,7 +10,9 @@ from ..core import Layer
 from ..core.param_str import settings
 
 
-class SpatialDropout(Layer, type="SpatialDropout", bottoms=1, tops=1, in_place=True):
+class SpatialDropout(
+    Layer, type="SpatialDropout", param=("spatial_dropout_param", "python_param"), bottoms=1, tops=1, in_place=True
+):
     """TRAIN: a channel of an image is 0 with probability p, else x / (1 - p). TEST: top is bottom. Bottom: (N, C, ...).
 
     spatial_dropout_param { dropout_ratio: 0.5 }, or as ENet's spatial_dropout SpatialDropoutLayer by param_str: 'p', and

@@ -13,7 +13,9 @@ from ..core import Layer
 MOST = 64  # samples of a bin in each direction, as in the .cu
 
 
-class DeformablePSROIPooling(Layer, type="DeformablePSROIPooling", bottoms=(2, 3), tops=(1, 2)):
+class DeformablePSROIPooling(
+    Layer, type="DeformablePSROIPooling", param="deformable_psroi_pooling_param", bottoms=(2, 3), tops=(1, 2)
+):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
     included, pixels of the image; unless no_trans, trans (K, 2 * classes, part_size, part_size).
 

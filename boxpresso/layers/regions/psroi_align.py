@@ -12,7 +12,7 @@ from ..core import Layer
 from .regions import MOST, check_grids, check_regions, widened
 
 
-class PSROIAlign(Layer, type="PSROIAlign", bottoms=2, tops=(1, 2)):
+class PSROIAlign(Layer, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the
     image.
 

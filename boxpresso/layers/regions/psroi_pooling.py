@@ -12,7 +12,7 @@ from ..core import Layer
 from .regions import check_regions, widened
 
 
-class PSROIPooling(Layer, type="PSROIPooling", bottoms=2, tops=(1, 2)):
+class PSROIPooling(Layer, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
     included, pixels of the image.
 

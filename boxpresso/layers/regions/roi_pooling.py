@@ -15,7 +15,7 @@ from .regions import KERNELS, check_regions, widened
 SLAB = 16  # as in slab.h
 
 
-class ROIPooling(Layer, type="ROIPooling", bottoms=2, tops=(1, 2)):
+class ROIPooling(Layer, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends included, pixels of the image.
 
     top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale and rounded to whole pixels, halves away from

@@ -11,7 +11,7 @@ from ..core import Layer
 from .regions import check_regions
 
 
-class ROIWarping(Layer, type="ROIWarping", bottoms=2, tops=1):
+class ROIWarping(Layer, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top (K, C, pooled_h, pooled_w); roi_warping_param { pooled_h pooled_w spatial_scale: 1 }. The corners of a region are
