@@ -115,13 +115,9 @@ class Ranks:
         if self.size == 1:
             return
         for number, layer in enumerate(net.layers):
-            if hasattr(layer, "share"):
-                layer.share = (self.rank, self.size)
-            elif self.rank:
-                drawn = np.random.default_rng([net.seed, number, self.rank])
-                layer.rng.bit_generator.state = drawn.bit_generator.state
-                if hasattr(layer, "key"):  # of the random numbers in its kernels
-                    layer.key = int(layer.rng.integers(2**32))
+            layer.share(self.rank, self.size)
+            if self.rank:
+                layer.reseed([net.seed, number, self.rank])
 
     @contextmanager
     def first_ahead(self) -> Iterator[None]:

@@ -383,11 +383,7 @@ class Solver:
         self.started = self.iter
         self.ranks.spread([*self._weights(), *(array for kept in self.history for array in kept)])
         for layer in self.net.layers:
-            layer.pass_number = self.iter * self.param.iter_size
-            if hasattr(
-                layer, "batch_number"
-            ):  # a layer that makes batches goes on with the one that would have come next
-                layer.batch_number = layer.pass_number
+            layer.resume(self.iter * self.param.iter_size)
 
     def _read(self, path: Source) -> None:
         state = read_state(path)

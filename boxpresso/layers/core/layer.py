@@ -42,7 +42,7 @@ class Layer:
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
-    pass_number = 0  # how many forwards there were, of a layer that draws in each; Solver.restore sets it
+    pass_number = 0  # how many forwards there were, of a layer that draws in each
 
     def __init_subclass__(
         cls,
@@ -122,6 +122,41 @@ class Layer:
     def allow_force_backward(self, index: int) -> bool:
         """Whether `force_backward: true` may ask for the gradient of that bottom (not of labels, priors, regions)."""
         return True
+
+    # What a training with several ranks, or one that resumes, tells every layer
+
+    def share(self, rank: int, size: int) -> None:
+        """Take part `rank` of `size` of the data: layers that read records override it; any other has nothing to share.
+
+        Parameters
+        ----------
+        rank, size
+            The number of this process, from 0, and how many train together.
+        """
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        """Draw other random numbers from here on, as each rank of a training does.
+
+        A layer whose kernels draw by a key of their own overrides it and draws that key again. A layer that reads records
+        keeps its seed, which orders the records for all ranks.
+
+        Parameters
+        ----------
+        seed
+            As `numpy.random.default_rng` takes it.
+        """
+        self.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+
+    def resume(self, passes: int) -> None:
+        """Go on as after that many forward passes: `draws` continues there, and a layer that reads records with the batch
+        that would have come next.
+
+        Parameters
+        ----------
+        passes
+            The forward passes that a training did before its snapshot: iterations times iter_size.
+        """
+        self.pass_number = passes
 
     # What helps to write it
 

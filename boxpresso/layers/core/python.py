@@ -166,9 +166,7 @@ class Python(Layer, type="Python", param="python_param"):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
-            self.inner.pass_number = self.pass_number
             self.inner.forward(bottom, top)
-            self.pass_number = self.inner.pass_number
         else:
             self.user.forward(views(bottom), views(top))
 
@@ -180,6 +178,21 @@ class Python(Layer, type="Python", param="python_param"):
             if asked:
                 blob.diff.fill(0)  # where the class leaves it alone
         self.user.backward(views(top), list(propagate_down), views(bottom))
+
+    def share(self, rank: int, size: int) -> None:
+        if self.inner:
+            self.inner.share(rank, size)
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        if self.inner:
+            self.inner.reseed(seed)
+        else:
+            super().reseed(seed)
+
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        if self.inner:
+            self.inner.resume(passes)
 
     def allow_force_backward(self, index: int) -> bool:
         return self.inner.allow_force_backward(index) if self.inner else True

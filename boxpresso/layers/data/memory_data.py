@@ -71,6 +71,10 @@ class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transfor
     def batch_number(self, number: int) -> None:
         self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
 
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        self.batch_number = passes
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes of memory_data_param."""
 

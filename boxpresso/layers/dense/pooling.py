@@ -65,6 +65,10 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         self.down = not p.ceil_mode or p.round_mode == p.FLOOR
         self.key = int(self.rng.integers(2**32))
 
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
+        self.key = int(self.rng.integers(2**32))
+
     def pair(self, name: str, both: str = "") -> tuple[int, int]:
         """A size for height and width, given once or for each."""
         p, both = self.param.pooling_param, both or name

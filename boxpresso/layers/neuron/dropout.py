@@ -33,6 +33,10 @@ class Dropout(Layer, type="Dropout", param="dropout_param", bottoms=1, tops=1, i
         self.threshold = min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
 
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
+        self.key = int(self.rng.integers(2**32))
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if top[0] is bottom[0]:
             return

@@ -37,6 +37,10 @@ class SpatialDropout(
         self.scale, self.threshold = 1 / (1 - ratio), min(round(ratio * 2**32), 2**32 - 1)
         self.key = int(self.rng.integers(2**32))
 
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
+        self.key = int(self.rng.integers(2**32))
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(len(bottom[0].shape) >= 2, f"bottom must have 2 axes or more, got {bottom[0].shape}")
         if top[0] is not bottom[0]:
