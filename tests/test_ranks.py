@@ -27,7 +27,8 @@ from boxpresso.device import open_device
 from boxpresso.layers.core import make_layer
 from boxpresso.layers.core.catalogue import layer_types
 from boxpresso.proto import LayerParameter, parse_net, parse_solver, parse_text
-from boxpresso.train.ranks import SMALL, Ranks, open_ranks, plan
+from boxpresso.train.ranks import Ranks, open_ranks
+from boxpresso.train.reduction import SMALL, plan
 
 STEPS = 6
 NET = """

@@ -14,9 +14,9 @@ from typing import Any
 from ..layers.data.batches import BatchLayer
 from ..proto.errors import BoxpressoError
 from ..train import Solver
+from ..train.log import glog
 from ..train.progress import progress
 from ..train.ranks import open_ranks
-from ..train.solver import glog
 
 
 def train(args: Namespace) -> int:

@@ -12,7 +12,6 @@ import pickle
 import signal
 import socket
 import sys
-import threading
 import time
 import traceback
 import zlib
@@ -22,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..device import Blob
 from ..device.cuda import cuda_devices
 from ..device.host import threads
 from ..proto.errors import BoxpressoError
@@ -279,128 +277,3 @@ class Ranks:
         self.updating = False
         if self.due:
             self._terminated(signal.SIGTERM, None)
-
-
-class Message:
-    """Diffs that are summed over the ranks by one reduction: a large one in place, small ones copied together."""
-
-    def __init__(self, blobs: list[Blob], layer: int) -> None:
-        self.blobs, self.layer = blobs, layer  # ready when backward has left that layer
-        self.count = sum(blob.count for blob in blobs)
-        self.alone = len(blobs) == 1
-        self.array: Any = None if self.alone else np.empty(self.count, blobs[0].dtype)
-        self.request: Any = None
-
-    def collect(self) -> None:
-        """Brings the diffs to the host, together in `array`."""
-        if self.alone:
-            self.array = self.blobs[0].diff[...]  # on a GPU its copy on the host, which the next kernel copies back
-        else:
-            for blob, part in self.parts():
-                part[...] = np.asarray(blob.diff)
-
-    def hand_back(self) -> None:
-        """Puts the sums where the diffs were."""
-        if not self.alone:
-            for blob, part in self.parts():
-                blob.diff[...] = part
-        self.request = None
-
-    def parts(self) -> Iterator[tuple[Blob, np.ndarray]]:
-        at = 0
-        for blob in self.blobs:
-            yield blob, self.array[at : at + blob.count].reshape(blob.shape)
-            at += blob.count
-
-
-class Reduction:
-    """Sums the diffs of a net's parameters over the ranks while backward still runs.
-
-    A diff is sent when backward has left the first layer that uses its parameter: those that share it lie above. The order
-    of the messages is that of the layers, on all ranks. `begin` before the backward pass after which the diffs are complete
-    (with iter_size, the last one), `finish` after it. `bytes` are sent each time; `waited` seconds were spent in `finish`.
-    """
-
-    def __init__(self, ranks: Ranks, net: Net) -> None:
-        self.ranks, self.net = ranks, net
-        self.messages = plan(net)
-        self.bytes = sum(m.count * m.blobs[0].dtype.itemsize for m in self.messages)
-        self.waited = 0.0
-        self.next = len(self.messages)
-        self.active: list[Message] = []
-        self.lock, self.over = threading.Lock(), threading.Event()
-        self.thread: threading.Thread | None = None
-        self.mine, self.words, self.request = np.zeros(3), np.zeros((ranks.size, 3)), None
-        net.after_backward.append(self.left)
-
-    def begin(self, loss: float, stop: bool, snapshot: bool) -> None:
-        """Tells the other ranks this one's loss, and whether it was asked to stop or to write a snapshot."""
-        self.mine[:] = loss, stop, snapshot
-        self.request = self.ranks.world.Iallgather(self.mine, self.words)
-        self.next, self.active = 0, []
-        if self.ranks.mpi.Query_thread() == self.ranks.mpi.THREAD_MULTIPLE:
-            self.over.clear()
-            self.thread = threading.Thread(target=self._keep_moving, name="boxpresso-ranks", daemon=True)
-            self.thread.start()
-
-    def left(self, layer: int) -> None:
-        """Backward has left a layer: its diffs go out, and those under way move on."""
-        while self.next < len(self.messages) and self.messages[self.next].layer >= layer:
-            message = self.messages[self.next]
-            self.next += 1
-            message.collect()
-            with self.lock:
-                message.request = self.ranks.world.Iallreduce(self.ranks.mpi.IN_PLACE, message.array)
-                self.active.append(message)
-        self._move_on()
-
-    def _move_on(self) -> None:
-        """MPI carries messages on only while somebody asks for them."""
-        with self.lock:
-            if self.active:
-                self.ranks.mpi.Request.Testsome([m.request for m in self.active])
-
-    def _keep_moving(self) -> None:
-        """A thread's work, as the kernels of a layer can take long. With 0.2 ms between its looks backward of SSD300 took 20 %
-        longer on two cores that had nothing to spare; so it takes 8 %, about the work of the sums themselves."""
-        while not self.over.wait(TICK):
-            self._move_on()
-
-    def finish(self) -> tuple[float, bool, bool]:
-        """Waits for the sums. Returns the mean loss, and whether any rank was asked to stop or to write a snapshot: the
-        same on all ranks, to the bit."""
-        begun = time.perf_counter()
-        if self.thread:
-            self.over.set()
-            self.thread.join()
-        for message in self.active:
-            self.ranks.wait([message.request])
-            message.hand_back()
-        self.ranks.wait([self.request])
-        self.active = []
-        self.waited += time.perf_counter() - begun
-        loss, stop, snapshot = self.words.sum(axis=0)
-        return float(loss) / self.ranks.size, bool(stop), bool(snapshot)
-
-
-def plan(net: Net) -> list[Message]:
-    """The messages of a net's gradients, in the order in which backward completes them."""
-    users: dict[int, list[int]] = {}  # of each diff's memory: the layers that add to it
-    for number, one in enumerate(net.layers):
-        for blob, wanted in zip(one.blobs, one.param_propagate_down):
-            if wanted:
-                users.setdefault(id(blob._diff), []).append(number)
-    ready = [(min(users[id(blob._diff)]), blob) for blob, _, _ in net.learnable if id(blob._diff) in users]
-    messages: list[Message] = []
-    small: list[Blob] = []
-    ready.sort(key=lambda one: -one[0])  # stable: within a layer in its own order
-    for place, (layer, blob) in enumerate(ready):
-        if blob.count >= SMALL:
-            messages.append(Message([blob], layer))
-            continue
-        small.append(blob)
-        last = not any(b.count < SMALL for _, b in ready[place + 1 :])
-        if last or sum(b.count for b in small) >= SMALL:
-            messages.append(Message(small, layer))
-            small = []
-    return sorted(messages, key=lambda m: -m.layer)

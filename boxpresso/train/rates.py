@@ -40,6 +40,15 @@ class Rates:
         self.lowest, self.last_event = math.inf, 0
         self.rule: Callable[[int], float] = getattr(self, f"_{policy}")
 
+    @property
+    def progress(self) -> tuple[int, float, int]:
+        """What a snapshot keeps: the step, the lowest loss that `plateau` has seen, and the iteration of its last event."""
+        return self.step, self.lowest, self.last_event
+
+    @progress.setter
+    def progress(self, progress: tuple[int, float, int]) -> None:
+        self.step, self.lowest, self.last_event = progress
+
     def at(self, iteration: int, smoothed_loss: float) -> float:
         """The rate of this iteration; iterations are asked for in order."""
         if self.param.lr_policy == "plateau":

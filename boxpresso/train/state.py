@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from ..net.weights import _h5py, _replace
+from ..net.weights import import_h5py, write_whole
 from ..proto import SolverState
 from ..proto.binary import read_bytes, what_is
 from ..proto.errors import ModelError
@@ -34,7 +34,7 @@ class State(NamedTuple):
 def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[np.ndarray]) -> None:
     """Writes a state, by the ending of its name; all of it or nothing."""
     if str(path).endswith(".h5"):
-        _replace(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
+        write_whole(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
         return
     state = SolverState(iter=iteration, learned_net=learned_net, current_step=rates.step)
     if rates.param.lr_policy == "plateau":
@@ -52,11 +52,11 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
             file.flush()
             os.fsync(file.fileno())
 
-    _replace(str(path), write)
+    write_whole(str(path), write)
 
 
 def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[np.ndarray]) -> None:
-    with _h5py(part).File(part, "w") as file:
+    with import_h5py(part).File(part, "w") as file:
         file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
         group = file.create_group("history")
         for i, array in enumerate(history):
@@ -89,7 +89,7 @@ def read_state(path: Source) -> State:
 
 
 def _read_hdf5(path: str) -> State:
-    with _h5py(path).File(path, "r") as file:
+    with import_h5py(path).File(path, "r") as file:
         if "iter" not in file or "history" not in file:
             raise ModelError(f"{path} is an HDF5 file without `iter` and `history`: weights, not a solver's state?")
         history = [np.asarray(file["history"][str(i)]) for i in range(len(file["history"]))]
