@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..net.net import Net
+from ..net.net import Net, Source
 from ..proto import SolverParameter
 from ..proto.errors import ModelError
 from .log import Log
 from .rates import Rates
-from .state import Source, read_state, write_state
+from .state import read_state, write_state
 
 if TYPE_CHECKING:
     from ..device import AnyArray

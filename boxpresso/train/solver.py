@@ -141,7 +141,7 @@ class Solver:
         ]
         self.net.device.build(kernels, self.net.dtype)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
-        self.stopped = False  # what it does, with all other ranks
+        self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
         self.started, self.ranks.rescue = 0, self._rescue
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
@@ -164,7 +164,13 @@ class Solver:
         self.callbacks.append((on_start, on_gradients))
 
     def step(self, iterations: int) -> None:
-        """Runs that many iterations, each of iter_size forward and backward passes and one update."""
+        """Runs iterations, each of iter_size forward and backward passes and one update.
+
+        Parameters
+        ----------
+        iterations
+            How many.
+        """
         p, stop = self.param, self.iter + iterations
         self.losses, self.smoothed_loss, first = [], 0.0, self.iter
         self._shown = self.iter, time.perf_counter()
@@ -196,7 +202,13 @@ class Solver:
                 self.snapshot()
 
     def solve(self, resume: Source | None = None) -> None:
-        """Trains to max_iter, from a .solverstate where one is given, with Caffe's snapshots and tests at the end."""
+        """Trains to max_iter, with Caffe's snapshots and tests at the end.
+
+        Parameters
+        ----------
+        resume
+            A .solverstate to continue from.
+        """
         p = self.param
         self.log(f"Solving {self.net.name}")
         self.log(f"Learning Rate Policy: {p.lr_policy}")
@@ -224,8 +236,15 @@ class Solver:
         self.log("Optimization Done.")
 
     def stop(self, snapshot: bool = False) -> None:
-        """Ends `step` and `solve` after the iteration that is running, or with several ranks, of which one is enough, after
-        the next; safe to call from a signal handler."""
+        """Ends `step` and `solve` after the running iteration; safe to call from a signal handler.
+
+        With several ranks a call on one of them is enough, and the end may come an iteration later.
+
+        Parameters
+        ----------
+        snapshot
+            Whether to write a snapshot at the end.
+        """
         self.stopping, self.snapshot_wanted = True, snapshot
 
     def test(self) -> list[dict[str, np.ndarray[Any, Any]]]:
@@ -264,8 +283,10 @@ class Solver:
         net.forward(end=net.layer_names[-1])
 
     def _passes(self) -> tuple[float, tuple[bool, bool] | None]:
-        """iter_size forward and backward passes. Returns the mean loss, over all ranks, and where there are others whether
-        any was asked to stop and to write a snapshot."""
+        """Runs iter_size forward and backward passes.
+
+        Returns the mean loss over all ranks and, of several, whether any was asked to stop and to write a snapshot.
+        """
         p, loss = self.param, 0.0
         for turn in range(p.iter_size):
             self._forward(self.net)
@@ -279,7 +300,7 @@ class Solver:
         return loss / p.iter_size, (agreed[0], agreed[1])
 
     def _smooth(self, loss: float, first: int) -> None:
-        """The mean of the last average_loss losses of this call of `step`."""
+        """Puts a loss into smoothed_loss, the mean of the last average_loss losses of this call of `step`."""
         window = self.param.average_loss
         if len(self.losses) < window:
             self.losses.append(loss)
@@ -382,9 +403,9 @@ class Solver:
         return [array for (blob, lr_mult, _), arrays in rows if lr_mult for array in (blob.data, *arrays)]
 
     def _rescue(self) -> str:
-        """Where the job ends before its time: saves the last finished iteration. Returns what there is to resume from."""
+        """Saves the last complete iteration when the job ends early. Returns a sentence that says where to resume."""
         if self.ranks.updating:
-            return f"it ended amid the update of iteration {self.iter}, of which no snapshot is written"
+            return f"it ended during the update of iteration {self.iter}, of which no snapshot is written"
         if self.iter == self.started:
             return "nothing was learned that could be saved"
         if not self.param.HasField("snapshot_prefix"):

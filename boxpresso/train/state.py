@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
 from ..net.weights import import_h5py, write_whole
 from ..proto import SolverState
-from ..proto.binary import read_bytes, what_is
+from ..proto.binary import Source, read_bytes, what_is
 from ..proto.errors import ModelError
 
 if TYPE_CHECKING:
     from .rates import Rates
 
-Source = Union[str, "os.PathLike[str]"]
+Numpy = np.ndarray[Any, Any]
 
 
 class State(NamedTuple):
-    """What a snapshot keeps beside the weights."""
+    """What a snapshot holds beside the weights."""
 
     iter: int
     learned_net: str
     step: int
     lowest: float  # the loss that `plateau` watches
     last_event: int
-    history: list[np.ndarray]
+    history: list[Numpy]
 
 
-def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[np.ndarray]) -> None:
-    """Writes a state, by the ending of its name; all of it or nothing."""
+def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
+    """Writes a state in the format that the end of its name says, as a whole or not at all."""
     if str(path).endswith(".h5"):
         write_whole(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
         return
@@ -55,7 +55,7 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
     write_whole(str(path), write)
 
 
-def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[np.ndarray]) -> None:
+def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
     with import_h5py(part).File(part, "w") as file:
         file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
         group = file.create_group("history")
@@ -64,7 +64,7 @@ def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history:
 
 
 def read_state(path: Source) -> State:
-    """Reads a state of either format. Raises ModelError that says what the file is if it is none."""
+    """Reads a state of either format. Raises ModelError for any other file, which it describes."""
     data = read_bytes(path)
     if data.startswith(b"\x89HDF"):
         return _read_hdf5(str(path))
@@ -73,8 +73,8 @@ def read_state(path: Source) -> State:
     except DecodeError:
         state = None
     if state is None or not (state.HasField("iter") and (state.history or state.learned_net)):
-        found = what_is(data) or "a truncated file, or weights without a solver's state"
-        raise ModelError(f"{path} is no .solverstate but {found}")
+        content = what_is(data) or "a truncated file, or weights without a solver's state"
+        raise ModelError(f"{path} is not a .solverstate but {content}")
     arrays = []
     for blob in state.history:
         shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))

@@ -1,4 +1,4 @@
-"""The six solvers of Caffe: what each remembers for a parameter, and its update."""
+"""The six update rules of Caffe: what each remembers of a parameter, and its formula's kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Step(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A solver: how many arrays it keeps for a parameter, and its update."""
+    """An update rule: how many arrays it keeps for a parameter, and the function that updates one."""
 
     arrays: int
     update: Callable[[SolverParameter, Blob, list[Any], Step], None]
@@ -69,7 +69,10 @@ METHODS = {
 
 
 def method(param: SolverParameter) -> Method:
-    """The method that `type` names, in any case. Raises ModelError for one that is unknown, or for parameters it refuses."""
+    """The update rule that `type` names, in any case.
+
+    Raises ModelError for an unknown type, or for parameters that the rule refuses.
+    """
     known = {name.lower(): name for name in METHODS}
     name = known.get(param.type.lower())
     if name is None:
@@ -86,7 +89,7 @@ def method(param: SolverParameter) -> Method:
 
 
 def square_sum(blob: Blob) -> float:
-    """The sum of the squares of a blob's diff, in double and in one order."""
+    """The sum of the squares of a blob's diff, in double precision and in an order that is always the same."""
     pieces = -(-blob.count // PIECE)
     partial = blob.device.empty((pieces,), "float64")
     kernels.on(blob.device).square_sums(pieces, blob.diff, partial, blob.count, PIECE)
