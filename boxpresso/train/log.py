@@ -6,13 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ..device import AnyArray
-    from ..net.net import Net
+from ..device import AnyArray
+from ..net.net import Net
 
 Log = Callable[[str], None]
 

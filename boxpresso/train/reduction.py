@@ -15,6 +15,7 @@ from .ranks import Ranks
 if TYPE_CHECKING:
     from ..net.net import Net
 
+Numpy = np.ndarray[Any, Any]
 SMALL = 1 << 16  # elements: smaller diffs travel together, up to about this many
 TICK = 5e-3  # seconds between the calls of the thread that keeps MPI's messages moving
 
@@ -26,7 +27,7 @@ class Message:
         self.blobs, self.layer = blobs, layer  # complete when backward has finished that layer
         self.count = sum(blob.count for blob in blobs)
         self.alone = len(blobs) == 1
-        self.array: Any = None if self.alone else np.empty(self.count, blobs[0].dtype)
+        self.array: Numpy = np.empty(0 if self.alone else self.count, blobs[0].dtype)
         self.request: Any = None
 
     def collect(self) -> None:
@@ -44,7 +45,7 @@ class Message:
                 blob.diff[...] = part
         self.request = None
 
-    def parts(self) -> Iterator[tuple[Blob, np.ndarray]]:
+    def parts(self) -> Iterator[tuple[Blob, Numpy]]:
         at = 0
         for blob in self.blobs:
             yield blob, self.array[at : at + blob.count].reshape(blob.shape)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..device import AnyArray
 from ..net.net import Net, Source
 from ..proto import SolverParameter
 from ..proto.errors import ModelError
@@ -15,10 +15,7 @@ from .log import Log
 from .rates import Rates
 from .state import read_state, write_state
 
-if TYPE_CHECKING:
-    from ..device import AnyArray
-
-History = Sequence[Sequence["AnyArray"]]  # for each parameter the arrays that its update remembers
+History = Sequence[Sequence[AnyArray]]  # for each parameter the arrays that its update remembers
 
 
 def snapshot_paths(param: SolverParameter, iteration: int) -> tuple[Path, Path]:

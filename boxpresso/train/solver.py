@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..device import AnyArray
 from ..net.net import Net, Source
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
@@ -26,9 +27,6 @@ from .rates import Rates
 from .reduction import Reduction
 from .snapshots import read_snapshot, snapshot_paths, write_snapshot
 from .updates import Step, kernels, method, square_sum
-
-if TYPE_CHECKING:
-    from ..device import AnyArray
 
 Callback = Callable[[], None]
 
