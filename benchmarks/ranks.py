@@ -27,7 +27,8 @@ from boxpresso import Net
 from boxpresso.device.host import threads
 from boxpresso.net.prepare import select
 from boxpresso.proto import parse_net, read_net
-from boxpresso.train.ranks import Ranks, Reduction, open_ranks
+from boxpresso.train.ranks import Ranks, open_ranks
+from boxpresso.train.reduction import Reduction
 
 MODELS = {"SSD300 VGG16": ("vgg16_300", 5), "MobileNet-SSD": ("mobilenet_300", 12)}  # and how many turns
 INPUTS = """
@@ -78,7 +79,7 @@ def measure(net: Net, turns: int, ranks: Ranks) -> tuple[Reduction, list[float],
 
     def sums() -> None:
         reduction.begin(0, False, False)
-        reduction.left(0)
+        reduction.send(0)
         reduction.finish()
 
     for turn in range(turns + 1):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from PIL import Image
 
 from boxpresso.train.curves import plot
-from boxpresso.train.solver import Log, glog
+from boxpresso.train.log import Log, glog
 
 T = TypeVar("T")
 

@@ -17,8 +17,9 @@ from PIL import Image
 from shared import need
 from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
-from boxpresso import Net
+from boxpresso import Net, cli
 from boxpresso.__main__ import main
+from boxpresso.cli.main import VERBS
 from boxpresso.net.summary import macs, summarise
 from boxpresso.proto import parse_net
 
@@ -50,12 +51,18 @@ def call(capsys, *words: object) -> tuple[int, str, str]:
 
 
 def test_help_and_version(capsys):
-    for words in (["--help"], *([verb, "--help"] for verb in ("detect", "info", "time", "device_query", "upgrade"))):
+    for words in (["--help"], *([verb.NAME, "--help"] for verb in VERBS)):
         status, out, _ = call(capsys, *words)
         assert status == 0
         assert out.startswith("usage: boxpresso")
         assert max(map(len, out.splitlines())) <= 100
     assert call(capsys, "--version")[1].startswith("boxpresso ")
+
+
+def test_each_verb_is_a_file():
+    names = {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
+    assert {verb.NAME for verb in VERBS} == names - {"__init__", "arguments", "main", "model", "output"}
+    assert all(verb.__name__ == f"boxpresso.cli.{verb.NAME}" for verb in VERBS)
 
 
 def test_wrong_use_is_2(capsys):
@@ -96,7 +103,7 @@ def test_debug_lets_errors_through(monkeypatch):
 
 
 def test_a_fault_of_our_own_is_one_line_too(capsys, monkeypatch):
-    monkeypatch.setattr("boxpresso.cli.command.device_query", lambda args: 1 // 0)
+    monkeypatch.setattr("boxpresso.cli.device_query.run", lambda args: 1 // 0)
     status, _, err = call(capsys, "device_query")
     assert status == 1
     assert "ZeroDivisionError" in err

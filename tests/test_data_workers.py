@@ -78,7 +78,8 @@ def test_a_net_can_resume_and_share(tmp_path, workers):
         for _ in "ab"
     ]
     for rank, rig in enumerate(ranks):
-        rig.layer.workers, rig.layer.share = workers, (rank, 2)
+        rig.layer.workers = workers
+        rig.layer.share(rank, 2)
     for wanted in batches:
         parts = [rig.forward() for rig in ranks]
         for i in range(2):

@@ -175,12 +175,12 @@ def test_a_type_of_the_users_own_takes_param_str_and_messages():
 
 
 def test_a_layer_of_the_users_own_file(tmp_path, monkeypatch):
-    """Written after its type was first asked for, it brings the messages that its source reads."""
+    """Written after its type was first asked for, it brings the messages that its class statement declares."""
     with pytest.raises(ModelError, match="has no field 'scale'"):
         L.SpecTestOwn("data", scale=3)
     (tmp_path / "spec_test_own.py").write_text(
         "from boxpresso import Layer\n"
-        "class Own(Layer, type='SpecTestOwn', bottoms=1, tops=1):\n"
+        "class Own(Layer, type='SpecTestOwn', param='power_param', bottoms=1, tops=1):\n"
         "    def setup(self, bottom, top):\n"
         "        self.scale = self.param.power_param.scale\n"
     )

@@ -7,6 +7,7 @@ FOLDER DEVICE` trains with each of the VARIANTS and writes down what each rank h
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import shutil
@@ -21,9 +22,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boxpresso import Net, Solver, devices
-from boxpresso.proto import parse_net, parse_solver
-from boxpresso.train.ranks import SMALL, Ranks, open_ranks, plan
+from boxpresso import Layer, Net, Solver, devices
+from boxpresso.device import open_device
+from boxpresso.layers.core import make_layer
+from boxpresso.layers.core.catalogue import layer_types
+from boxpresso.proto import LayerParameter, parse_net, parse_solver, parse_text
+from boxpresso.train.ranks import Ranks, open_ranks
+from boxpresso.train.reduction import SMALL, plan
 
 STEPS = 6
 NET = """
@@ -169,13 +174,7 @@ def test_messages_follow_backward_and_hold_each_parameter_once(folder):
 def test_random_numbers_are_a_ranks_own_but_those_of_weights_and_records_are_not(folder):
     text = NET.replace("SOURCE", str(folder / "records")).replace("BATCH", "4")
     text += 'layer { name: "drop" type: "Dropout" bottom: "sum" top: "dropped" }'
-    nets = []
-    for rank in range(3):
-        net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)
-        ranks = Ranks()
-        ranks.rank, ranks.size = rank, 3
-        ranks.settle(net)
-        nets.append(net)
+    nets = [settled(text, rank, 3) for rank in range(3)]
     assert len({net.layer_dict["drop"].key for net in nets}) == 3
     assert len({net.params["one"][0].data.tobytes() for net in nets}) == 1
     data = [net.forward(blobs=["data"], end="data") for net in nets]
@@ -183,6 +182,97 @@ def test_random_numbers_are_a_ranks_own_but_those_of_weights_and_records_are_not
     np.testing.assert_array_equal(np.concatenate([d["data"] for d in data]), whole.forward(end="data")["data"])
     for net in (*nets, whole):
         net.layer_dict["data"].close()
+
+
+def settled(text: str, rank: int, size: int = 2) -> Net:
+    """A net for training as rank `rank` has it."""
+    net = Net(parse_net(text), phase="TRAIN", device="cpu", seed=1)
+    ranks = Ranks()
+    ranks.rank, ranks.size = rank, size
+    ranks.settle(net)
+    return net
+
+
+def parse_layer(text: str) -> LayerParameter:
+    return parse_text(text, LayerParameter())
+
+
+INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 dim: 9 dim: 9 } } }\n'
+KEYED = {
+    "Dropout": "",
+    "SpatialDropout": "",
+    "Pooling": "pooling_param { pool: STOCHASTIC kernel_size: 3 }",
+    "Python": 'python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" }',  # served by SpatialDropout
+}
+
+
+@pytest.mark.parametrize("type", KEYED)
+def test_a_layer_with_a_key_of_its_own_draws_differently_on_each_rank(type):
+    text = INPUT + f'layer {{ name: "y" type: "{type}" bottom: "x" top: "y" {KEYED[type]} }}'
+    nets = [settled(text, rank, 3) for rank in range(3)]
+    layers = [net.layers[1].inner if type == "Python" else net.layers[1] for net in nets]
+    assert len({layer.key for layer in layers}) == 3
+    assert len({layer.rng.integers(2**32) for layer in layers}) == 3
+    x = np.random.default_rng(0).random((2, 4, 9, 9), np.float32) + 1
+    outputs = [net.forward(x=x)["y"] for net in nets]
+    assert len({output.tobytes() for output in outputs}) == 3
+    np.testing.assert_array_equal(settled(text, 2, 3).forward(x=x)["y"], outputs[2])
+
+
+def test_every_layer_with_a_key_is_among_them():
+    drawing = [cls for cls in layer_types() if re.search(r"self\.key = int\(self\.rng", inspect.getsource(cls))]
+    assert {cls.type for cls in drawing} == set(KEYED) - {"Python"}
+    assert all("reseed" in vars(cls) for cls in drawing)
+
+
+def test_a_rank_leaves_the_caches_of_a_layer_alone():
+    """ROIAlign's `key` is the shapes that its scratch arrays are for, and no key of random numbers."""
+    text = """
+    layer { name: "r" type: "Input" top: "r" input_param { shape { dim: 3 dim: 5 } } }
+    layer { name: "y" type: "ROIAlign" bottom: "x" bottom: "r" top: "y" roi_align_param { pooled_h: 2 pooled_w: 2 } }
+    """
+    regions = np.array([[0, 1, 1, 5, 6], [1, 0, 0, 8, 8], [1, 2, 3, 4, 5]], np.float32)
+    x = np.random.default_rng(0).random((2, 4, 9, 9), np.float32)
+    net = Net(parse_net(INPUT + text), phase="TRAIN", device="cpu", seed=1)
+    wanted = net.forward(x=x, r=regions)["y"]
+    layer = net.layers[2]
+    before = dict(vars(layer))
+    ranks = Ranks()
+    ranks.rank, ranks.size = 1, 2
+    ranks.settle(net)
+    assert all(vars(layer)[name] is value for name, value in before.items())
+    assert vars(layer).keys() == before.keys()
+    np.testing.assert_array_equal(net.forward(x=x, r=regions)["y"], wanted)
+
+
+def test_data_and_place_in_it_reach_a_layer_that_stands_for_a_python_layer():
+    calls = []
+
+    class Inner(Layer):
+        def share(self, rank, size):
+            calls.append(("share", rank, size))
+
+        def reseed(self, seed):
+            calls.append(("reseed", seed))
+
+        def resume(self, passes):
+            calls.append(("resume", passes))
+
+    layer = make_layer(parse_layer('name: "p" type: "Python"'), device=open_device("cpu"))
+    layer.inner = Inner(layer.param, device=layer.device)
+    layer.share(1, 2)
+    layer.reseed([3, 4])
+    layer.resume(5)
+    assert calls == [("share", 1, 2), ("reseed", [3, 4]), ("resume", 5)]
+
+
+def test_a_layer_resumes_with_the_draws_that_would_have_come_next():
+    layers = [make_layer(parse_layer('name: "d" type: "Silence"'), device=open_device("cpu"), seed=3) for _ in "ab"]
+    draws = [layers[0].draws().random() for _ in range(5)]
+    layers[1].resume(3)
+    assert [layers[1].draws().random() for _ in range(2)] == draws[3:]
+    layers[1].reseed(4)
+    assert layers[1].draws().random() not in draws
 
 
 @pytest.mark.parametrize("shuffle", ["true", "false"])
@@ -197,7 +287,7 @@ def test_rows_of_hdf5_are_shared_out(tmp_path, shuffle):
     whole = Net(parse_net(text.replace("BATCH", "9")), device="cpu", seed=2)
     parts = [Net(parse_net(text.replace("BATCH", "3")), device="cpu", seed=2) for _ in range(3)]
     for rank, net in enumerate(parts):
-        net.layers[0].share = (rank, 3)
+        net.layers[0].share(rank, 3)
     wanted = [whole.forward()["x"] for _ in range(5)]
     for batch in wanted:
         np.testing.assert_array_equal(np.concatenate([net.forward()["x"] for net in parts]), batch)

@@ -235,7 +235,7 @@ def test_a_state_of_another_kind_is_refused(tmp_path):
     model, state = sgd.snapshot()
     with pytest.raises(ModelError, match="another net or solver type"):
         adam.restore(state)
-    with pytest.raises(ModelError, match=r"no \.solverstate"):
+    with pytest.raises(ModelError, match=r"is not a \.solverstate"):
         sgd.restore(model)
     (tmp_path / "x.solverstate").write_text("<html>")
     with pytest.raises(ModelError, match="HTML"):

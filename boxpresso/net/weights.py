@@ -79,7 +79,7 @@ def read_weights(path: Source) -> Weights:
 
 def _read_hdf5(path: str) -> list[LayerWeights]:
     """/data/<layer>/<index>. A layer name with "/" is a path of groups. Shared blobs are there for their owner only."""
-    h5py = _h5py(path)
+    h5py = import_h5py(path)
     layers: list[LayerWeights] = []
 
     def visit(name: str, group: Any) -> None:
@@ -118,7 +118,7 @@ def _dataset(path: str, layer: str, dataset: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def _h5py(path: str) -> Any:
+def import_h5py(path: str) -> Any:
     try:
         import h5py
     except ImportError as error:
@@ -278,9 +278,9 @@ def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> Non
     shown = os.fspath(path)
     rows = [(name, kind, list(bottoms), list(tops), list(blobs)) for name, kind, bottoms, tops, blobs in layers]
     if shown.endswith((".h5", ".hdf5")):
-        _replace(shown, lambda part: _write_hdf5(shown, part, rows))
+        write_whole(shown, lambda part: _write_hdf5(shown, part, rows))
     else:
-        _replace(shown, lambda part: _write_caffemodel(shown, part, rows, net_name))
+        write_whole(shown, lambda part: _write_caffemodel(shown, part, rows, net_name))
 
 
 def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) -> None:
@@ -293,7 +293,7 @@ def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) 
 
 
 def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
-    h5py = _h5py(path)
+    h5py = import_h5py(path)
     with h5py.File(part, "x") as file:
         data = file.create_group("data")
         for name, _, _, _, blobs in rows:
@@ -311,7 +311,7 @@ def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
                 ) from error
 
 
-def _replace(path: str, write: Callable[[str], None]) -> None:
+def write_whole(path: str, write: Callable[[str], None]) -> None:
     """Lets `write` make a file beside `path`, waits until the disk has it, and gives it the name."""
     target = os.path.realpath(path)
     part = f"{target}.{secrets.token_hex(4)}.part"

@@ -1,4 +1,4 @@
-"""What a training log says, and its curves as a picture. Caffe's own logs read the same."""
+"""The numbers of a training log, Boxpresso's or Caffe's, and their curves as a picture."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ class Curves:
 
 
 def read_curves(lines: Iterable[str]) -> Curves:
-    """Collects losses, learning rates and test outputs from the lines of a log."""
+    """Collects losses, learning rates and test outputs from the lines of a log.
+
+    >>> read_curves(["I1122 03:28:20.1 7 solver.py:1] Iteration 100 (9 iter/s), loss = 0.5"]).loss
+    [(100, 0.5)]
+    """
     curves, testing = Curves(), None
     for line in lines:
         if match := LOSS.search(line):
@@ -41,15 +45,30 @@ def read_curves(lines: Iterable[str]) -> Curves:
             testing = int(match[1]), int(match[2])
         elif testing and (match := OUTPUT.search(line) or CLASS.search(line)):
             name = match[1] if testing[1] == 0 else f"{match[1]} (net {testing[1]})"
-            kept = curves.tests if match.re is OUTPUT else curves.classes
-            kept.setdefault(name, []).append((testing[0], float(match[2])))
+            table = curves.tests if match.re is OUTPUT else curves.classes
+            table.setdefault(name, []).append((testing[0], float(match[2])))
     return curves
 
 
 def plot(log: str, out: str) -> Path:
-    """Draws loss, learning rate and test outputs of a log to a picture; returns its path.
+    """Draws loss, learning rate and test outputs of a log to a picture.
 
-    Raises BoxpressoError where the log cannot be read or has no such lines, or matplotlib is missing.
+    Parameters
+    ----------
+    log
+        The path of a log of Boxpresso or Caffe.
+    out
+        The picture to write, in the format that its name ends in.
+
+    Returns
+    -------
+    Path
+        The picture.
+
+    Raises
+    ------
+    BoxpressoError
+        Where the log cannot be read or has no such lines, or matplotlib is missing.
     """
     try:
         curves = read_curves(Path(log).read_text(errors="replace").splitlines())

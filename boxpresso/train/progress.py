@@ -11,7 +11,15 @@ from .solver import Solver
 
 @contextmanager
 def progress(solver: Solver) -> Iterator[None]:
-    """On a terminal where `rich` is installed, a bar below the log: loss, rate, images a second, waiting, time left."""
+    """Shows a bar below the log, where standard error is a terminal and `rich` is installed.
+
+    It has the loss, the rate, images a second, the share of time spent waiting for data, and the time left.
+
+    Parameters
+    ----------
+    solver
+        The Solver that trains inside the block.
+    """
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -1,7 +1,8 @@
 """Ranks: the processes that `mpirun -n N boxpresso train ..` starts, each with its own share of the data and its own device.
 
 Training is data parallel and synchronous. Every rank runs the same net on its own batch, the gradients are summed while
-backward still runs, and every rank makes the same update of the same weights. mpi4py is imported here alone.
+the backward pass still runs (reduction.py), and every rank makes the same update of the same weights. mpi4py is imported
+here alone.
 """
 
 from __future__ import annotations
@@ -12,38 +13,51 @@ import pickle
 import signal
 import socket
 import sys
-import threading
 import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..device import Blob
 from ..device.cuda import cuda_devices
 from ..device.host import threads
 from ..proto.errors import BoxpressoError
 
 if TYPE_CHECKING:
+    from ..device import AnyArray
     from ..net.net import Net
 
-SMALL = 1 << 16  # elements: smaller diffs travel together, up to about this many
-TICK = 5e-3  # seconds between the looks of the thread that carries messages on
-FAILED = 1  # the tag of a message to rank 0 that its sender cannot go on
-SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # where launchers say how many they started
+Numpy = np.ndarray[Any, Any]
+FAILED = 1  # the tag of a message to rank 0 that its sender has failed
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # in which launchers give the number of ranks
 
 
 class RankError(BoxpressoError):
-    """A rank cannot go on; the message names it."""
+    """A rank has failed; the message names it."""
 
 
 def open_ranks() -> Ranks:
-    """The ranks that mpirun (or srun) started this process with; outside of it one that is alone.
+    """The ranks that mpirun (or srun) started this process with; without it a single one.
 
-    Raises BoxpressoError where mpi4py is missing, or belongs to another MPI than mpirun.
+    Returns
+    -------
+    Ranks
+        To be given to the Solver; each rank with its part of the CPU's cores.
+
+    Raises
+    ------
+    BoxpressoError
+        Where mpi4py is missing, or belongs to another MPI than mpirun.
+
+    Examples
+    --------
+    >>> ranks = open_ranks()
+    >>> ranks.rank, ranks.size
+    (0, 1)
     """
     started = int(next((os.environ[name] for name in SIZES if name in os.environ), "0"))
     if started == 1 or not (started or "PMIX_RANK" in os.environ):
@@ -67,16 +81,27 @@ def open_ranks() -> Ranks:
 
 
 class Ranks:
-    """`rank` of `size`, and `local`, its number among those of its machine.
+    """One of the processes that train together, and what it sends to the others and gets from them.
 
-    Every wait is a loop that sleeps between looks: signals are heard in it, a waiting rank leaves the cores to others, and
-    rank 0 sees that another rank has failed.
+    Every wait is a loop that polls and sleeps: Python handles signals in it, a waiting rank leaves the cores to others, and
+    rank 0 notices that another rank has failed.
+
+    Attributes
+    ----------
+    rank, size
+        The number of this process, from 0, and how many there are.
+    local
+        Its number among those on the same machine.
+    rescue
+        Saves what was learned when the job ends early, and returns a sentence about it; the Solver sets it.
+    updating
+        Whether an update of the weights is in progress, during which no snapshot may be written.
     """
 
     def __init__(self, world: Any = None) -> None:
         self.rank, self.size, self.local = 0, 1, 0
-        self.rescue: Callable[[], str] = lambda: "nothing had been learned"  # saves what can be saved, and says so
-        self.updating = self.due = False  # amid an update; whether a signal to end came meanwhile
+        self.rescue: Callable[[], str] = lambda: "nothing had been learned"
+        self.updating = self.terminated = False  # the second: SIGTERM came during an update
         if world is None or world.size == 1:
             return
         from mpi4py import MPI
@@ -86,46 +111,42 @@ class Ranks:
         self.machine = world.Split_type(MPI.COMM_TYPE_SHARED)
         self.local = self.machine.rank
 
-    # What each rank has for itself
+    # What belongs to each rank alone
 
     def share_cores(self) -> None:
         """Gives each rank its part of the machine's cores as CPU threads, unless BOXPRESSO_THREADS says how many."""
         if self.size == 1 or os.environ.get("BOXPRESSO_THREADS"):
             return
-        mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+        own = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
         users: dict[int, int] = {}
-        for cores in self.machine.allgather(mine):
+        for cores in self.machine.allgather(own):
             for core in cores:
                 users[core] = users.get(core, 0) + 1
-        os.environ["BOXPRESSO_THREADS"] = str(max(1, math.floor(sum(1 / users[core] for core in mine) + 1e-6)))
+        os.environ["BOXPRESSO_THREADS"] = str(max(1, math.floor(sum(1 / users[core] for core in own) + 1e-6)))
 
     def device(self, name: str | None) -> str | None:
-        """The device of this rank: "cuda", or none named where there are GPUs, is the GPU of its number on its machine."""
+        """The device of this rank: for "cuda", or for no name on a machine with GPUs, the GPU with its local number."""
         if self.size == 1:
             return name
         name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda" if cuda_devices() else "cpu")
         return f"cuda:{self.local}" if name == "cuda" else name
 
     def settle(self, net: Net) -> None:
-        """Gives the layers of a net this rank's part: of the data where they read any, of the random numbers elsewhere.
+        """Gives the layers of a net this rank's part of the data, and its own random numbers.
 
-        Layers that read data keep one seed for all ranks: it orders the records that they share out, and what is drawn for
-        a record depends on its place, so that N ranks of batch B see what one rank of batch N * B would.
+        Layers that read data keep one seed for all ranks: it orders the records, and what is drawn for a record depends on
+        its place, so that N ranks of batch B see what one rank of batch N * B would.
         """
         if self.size == 1:
             return
         for number, layer in enumerate(net.layers):
-            if hasattr(layer, "share"):
-                layer.share = (self.rank, self.size)
-            elif self.rank:
-                drawn = np.random.default_rng([net.seed, number, self.rank])
-                layer.rng.bit_generator.state = drawn.bit_generator.state
-                if hasattr(layer, "key"):  # of the random numbers in its kernels
-                    layer.key = int(layer.rng.integers(2**32))
+            layer.share(self.rank, self.size)
+            if self.rank:
+                layer.reseed([net.seed, number, self.rank])
 
     @contextmanager
     def first_ahead(self) -> Iterator[None]:
-        """The first rank of each machine does what is inside before the others: what it compiles they find in the cache."""
+        """The first rank of each machine runs the block before the others, which find its kernels in the cache then."""
         if self.local:
             self.wait([self.machine.Ibarrier()])
         yield
@@ -136,24 +157,30 @@ class Ranks:
         """A line for each rank: where it runs. To be called by all."""
         text = f"process {os.getpid()} on {socket.gethostname()}, {device}"
         text += f", CPU threads: {threads()}" if device == "cpu" else ""
-        mine, all_ = np.zeros(160, np.uint8), np.zeros((self.size, 160), np.uint8)
+        own = np.zeros(160, np.uint8)
         encoded = text.encode()[:160]
-        mine[: len(encoded)] = np.frombuffer(encoded, np.uint8)
-        self.wait([self.world.Iallgather(mine, all_)])
-        return [f"Rank {i} of {self.size}: {bytes(row).rstrip(bytes(1)).decode()}" for i, row in enumerate(all_)]
+        own[: len(encoded)] = np.frombuffer(encoded, np.uint8)
+        texts = self.gather(own)
+        return [f"Rank {i} of {self.size}: {bytes(row).rstrip(bytes(1)).decode()}" for i, row in enumerate(texts)]
 
     # What they have in common
 
     def wait(self, requests: Sequence[Any]) -> None:
         """Waits for MPI requests. Raises RankError on rank 0 where another rank has failed."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         while not self.mpi.Request.Testall(requests):
-            self.look()
-            lapse = time.perf_counter() - begun
+            self.check_failures()
+            lapse = time.perf_counter() - start
             time.sleep(0 if lapse < 0.02 else 1e-4 if lapse < 1 else 5e-3)
 
-    def look(self) -> None:
-        """On rank 0: raises RankError for a rank that has said that it failed."""
+    def gather(self, own: Numpy) -> Numpy:
+        """The arrays (..) of all ranks as one (ranks, ..)."""
+        arrays = np.zeros((self.size, *own.shape), own.dtype)
+        self.wait([self.world.Iallgather(own, arrays)])
+        return arrays
+
+    def check_failures(self) -> None:
+        """On rank 0: raises RankError for a rank that has reported that it failed."""
         if self.rank == 0 and self.control.Iprobe(tag=FAILED):
             raise RankError(self.control.recv(tag=FAILED))
 
@@ -170,30 +197,27 @@ class Ranks:
         return pickle.loads(packed.tobytes())
 
     def mean(self, value: float) -> float:
-        """The mean of a number over the ranks, of the same bits on all."""
+        """The mean of a number over the ranks, bitwise identical on all."""
         if self.size == 1:
             return value
-        mine, all_ = np.array([value]), np.zeros(self.size)
-        self.wait([self.world.Iallgather(mine, all_)])
-        return float(all_.sum()) / self.size
+        return float(self.gather(np.array([value])).sum()) / self.size
 
-    def spread(self, arrays: Iterable[Any]) -> None:
-        """Writes what rank 0's arrays hold into those of all ranks."""
+    def spread(self, arrays: Iterable[AnyArray]) -> None:
+        """Copies rank 0's arrays into those of all ranks."""
         if self.size > 1:
             for array in arrays:
                 self.wait([self.world.Ibcast(array[...])])
 
-    def check_same(self, arrays: Iterable[Any], what: str) -> None:
-        """Raises BoxpressoError on all ranks unless the arrays hold the same bits on each."""
+    def check_same(self, arrays: Iterable[AnyArray], what: str) -> None:
+        """Raises BoxpressoError on all ranks unless the arrays are bitwise identical on all."""
         if self.size == 1:
             return
         check = 0
         for array in arrays:
             check = zlib.crc32(np.asarray(array).tobytes(), check)
-        mine, all_ = np.array([check]), np.zeros(self.size, np.int64)
-        self.wait([self.world.Iallgather(mine, all_)])
-        if len(set(all_)) > 1:
-            others = ", ".join(str(i) for i in range(self.size) if all_[i] != all_[0])
+        checks = self.gather(np.array([check])).ravel()
+        if len(set(checks)) > 1:
+            others = ", ".join(str(i) for i in range(self.size) if checks[i] != checks[0])
             raise BoxpressoError(
                 f"{what} of rank {others} are no longer those of rank 0: was it changed on one rank alone?"
             )
@@ -202,24 +226,25 @@ class Ranks:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What runs inside ends well on all ranks, or ends the whole job.
+        """A block that either succeeds on all ranks or ends the whole job.
 
-        Where a rank raises, or gets SIGTERM, rank 0 says which and why, lets `rescue` save what can be saved, and ends all.
+        When a rank raises an error or receives SIGTERM, rank 0 prints which one and why, calls `rescue` to save what was
+        learned, and ends all ranks.
         """
         if self.size == 1:
             yield
             return
-        kept = signal.signal(signal.SIGTERM, self._terminated)
+        handler = signal.signal(signal.SIGTERM, self._terminate)
         try:
             yield
             self.wait([self.world.Ibarrier()])
         except BaseException as error:
             self.end(error)
         finally:
-            signal.signal(signal.SIGTERM, kept)
+            signal.signal(signal.SIGTERM, handler)
 
     def end(self, error: BaseException) -> NoReturn:
-        """Ends the job. Rank 0 waits with it until it has saved what can be saved; the others tell it, and wait."""
+        """Ends the job: rank 0 after it has saved what was learned; the others report to rank 0 and wait for the end."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if os.environ.get("BOXPRESSO_DEBUG") == "1":
             traceback.print_exception(error)
@@ -229,9 +254,9 @@ class Ranks:
             why = str(error) if isinstance(error, BoxpressoError) else f"{type(error).__name__}: {error}".rstrip(": ")
             text = f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) failed: {why}"
         if self.rank:
-            said = self.control.isend(text, dest=0, tag=FAILED)
+            request = self.control.isend(text, dest=0, tag=FAILED)
             while True:  # rank 0 ends this process, too
-                said.test()
+                request.test()
                 time.sleep(0.05)
         try:
             saved = self.rescue()
@@ -241,17 +266,17 @@ class Ranks:
 
     def _abort(self, text: str, status: int) -> NoReturn:
         print(f"boxpresso: error: {text}", file=sys.stderr, flush=True)
-        time.sleep(0.2)  # for mpirun to pass it on
+        time.sleep(0.2)  # until mpirun has forwarded the line
         self.world.Abort(status)
         raise SystemExit(status)
 
-    def _terminated(self, number: int, frame: Any) -> None:
+    def _terminate(self, number: int, frame: FrameType | None) -> None:
         """SIGTERM: Open MPI's mpirun sends it when a rank has died, and SIGKILL a quarter of a second later.
 
-        On rank 0 a fork, which mpirun does not know, saves what there is to save; amid an update, after it.
+        On rank 0 a forked process, of which mpirun does not know, saves what was learned, after an update in progress.
         """
         if self.updating:
-            self.due = True
+            self.terminated = True
             return
         error = RankError(
             f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) was told to end (SIGTERM)"
@@ -279,132 +304,7 @@ class Ranks:
         )
 
     def updated(self) -> None:
-        """Ends an update: a signal that came amid it counts now."""
+        """Ends an update, and the job if SIGTERM came during it."""
         self.updating = False
-        if self.due:
-            self._terminated(signal.SIGTERM, None)
-
-
-class Message:
-    """Diffs that are summed over the ranks by one reduction: a large one in place, small ones copied together."""
-
-    def __init__(self, blobs: list[Blob], layer: int) -> None:
-        self.blobs, self.layer = blobs, layer  # ready when backward has left that layer
-        self.count = sum(blob.count for blob in blobs)
-        self.alone = len(blobs) == 1
-        self.array: Any = None if self.alone else np.empty(self.count, blobs[0].dtype)
-        self.request: Any = None
-
-    def collect(self) -> None:
-        """Brings the diffs to the host, together in `array`."""
-        if self.alone:
-            self.array = self.blobs[0].diff[...]  # on a GPU its copy on the host, which the next kernel copies back
-        else:
-            for blob, part in self.parts():
-                part[...] = np.asarray(blob.diff)
-
-    def hand_back(self) -> None:
-        """Puts the sums where the diffs were."""
-        if not self.alone:
-            for blob, part in self.parts():
-                blob.diff[...] = part
-        self.request = None
-
-    def parts(self) -> Iterator[tuple[Blob, np.ndarray]]:
-        at = 0
-        for blob in self.blobs:
-            yield blob, self.array[at : at + blob.count].reshape(blob.shape)
-            at += blob.count
-
-
-class Reduction:
-    """Sums the diffs of a net's parameters over the ranks while backward still runs.
-
-    A diff is sent when backward has left the first layer that uses its parameter: those that share it lie above. The order
-    of the messages is that of the layers, on all ranks. `begin` before the backward pass after which the diffs are complete
-    (with iter_size, the last one), `finish` after it. `bytes` are sent each time; `waited` seconds were spent in `finish`.
-    """
-
-    def __init__(self, ranks: Ranks, net: Net) -> None:
-        self.ranks, self.net = ranks, net
-        self.messages = plan(net)
-        self.bytes = sum(m.count * m.blobs[0].dtype.itemsize for m in self.messages)
-        self.waited = 0.0
-        self.next = len(self.messages)
-        self.active: list[Message] = []
-        self.lock, self.over = threading.Lock(), threading.Event()
-        self.thread: threading.Thread | None = None
-        self.mine, self.words, self.request = np.zeros(3), np.zeros((ranks.size, 3)), None
-        net.after_backward.append(self.left)
-
-    def begin(self, loss: float, stop: bool, snapshot: bool) -> None:
-        """Tells the other ranks this one's loss, and whether it was asked to stop or to write a snapshot."""
-        self.mine[:] = loss, stop, snapshot
-        self.request = self.ranks.world.Iallgather(self.mine, self.words)
-        self.next, self.active = 0, []
-        if self.ranks.mpi.Query_thread() == self.ranks.mpi.THREAD_MULTIPLE:
-            self.over.clear()
-            self.thread = threading.Thread(target=self._keep_moving, name="boxpresso-ranks", daemon=True)
-            self.thread.start()
-
-    def left(self, layer: int) -> None:
-        """Backward has left a layer: its diffs go out, and those under way move on."""
-        while self.next < len(self.messages) and self.messages[self.next].layer >= layer:
-            message = self.messages[self.next]
-            self.next += 1
-            message.collect()
-            with self.lock:
-                message.request = self.ranks.world.Iallreduce(self.ranks.mpi.IN_PLACE, message.array)
-                self.active.append(message)
-        self._move_on()
-
-    def _move_on(self) -> None:
-        """MPI carries messages on only while somebody asks for them."""
-        with self.lock:
-            if self.active:
-                self.ranks.mpi.Request.Testsome([m.request for m in self.active])
-
-    def _keep_moving(self) -> None:
-        """A thread's work, as the kernels of a layer can take long. With 0.2 ms between its looks backward of SSD300 took 20 %
-        longer on two cores that had nothing to spare; so it takes 8 %, about the work of the sums themselves."""
-        while not self.over.wait(TICK):
-            self._move_on()
-
-    def finish(self) -> tuple[float, bool, bool]:
-        """Waits for the sums. Returns the mean loss, and whether any rank was asked to stop or to write a snapshot: the
-        same on all ranks, to the bit."""
-        begun = time.perf_counter()
-        if self.thread:
-            self.over.set()
-            self.thread.join()
-        for message in self.active:
-            self.ranks.wait([message.request])
-            message.hand_back()
-        self.ranks.wait([self.request])
-        self.active = []
-        self.waited += time.perf_counter() - begun
-        loss, stop, snapshot = self.words.sum(axis=0)
-        return float(loss) / self.ranks.size, bool(stop), bool(snapshot)
-
-
-def plan(net: Net) -> list[Message]:
-    """The messages of a net's gradients, in the order in which backward completes them."""
-    users: dict[int, list[int]] = {}  # of each diff's memory: the layers that add to it
-    for number, one in enumerate(net.layers):
-        for blob, wanted in zip(one.blobs, one.param_propagate_down):
-            if wanted:
-                users.setdefault(id(blob._diff), []).append(number)
-    ready = [(min(users[id(blob._diff)]), blob) for blob, _, _ in net.learnable if id(blob._diff) in users]
-    messages: list[Message] = []
-    small: list[Blob] = []
-    ready.sort(key=lambda one: -one[0])  # stable: within a layer in its own order
-    for place, (layer, blob) in enumerate(ready):
-        if blob.count >= SMALL:
-            messages.append(Message([blob], layer))
-            continue
-        small.append(blob)
-        last = not any(b.count < SMALL for _, b in ready[place + 1 :])
-        if last or sum(b.count for b in small) >= SMALL:
-            messages.append(Message(small, layer))
-            small = []
-    return sorted(messages, key=lambda m: -m.layer)
+        if self.terminated:
+            self._terminate(signal.SIGTERM, None)

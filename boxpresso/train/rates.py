@@ -10,12 +10,41 @@ from ..proto.errors import ModelError, nearest
 
 
 class Rates:
-    """Gives the rate of each iteration in turn, and keeps the step that `multistep` and `plateau` are at.
+    """Gives the rate of each iteration in turn, and keeps the step that `multistep` and `plateau` have reached.
 
-    fixed: base_lr. step: base_lr * gamma^(iter / stepsize). exp: base_lr * gamma^iter. inv: base_lr * (1 + gamma *
-    iter)^-power. multistep: base_lr * gamma^(stepvalues passed). poly: base_lr * (1 - iter / max_iter)^power. sigmoid:
-    base_lr / (1 + exp(-gamma * (iter - stepsize))). plateau (SSD): base_lr * gamma^(times that the smoothed loss did not
-    fall for plateau_winsize iterations). Raises ModelError for a policy that is unknown or lacks a parameter.
+    ========= ==============================================================================================
+    lr_policy rate
+    ========= ==============================================================================================
+    fixed     base_lr
+    step      base_lr * gamma^(iter / stepsize), the quotient rounded down
+    exp       base_lr * gamma^iter
+    inv       base_lr * (1 + gamma * iter)^-power
+    multistep base_lr * gamma^(stepvalues passed)
+    poly      base_lr * (1 - iter / max_iter)^power
+    sigmoid   base_lr / (1 + exp(-gamma * (iter - stepsize)))
+    plateau   base_lr * gamma^(times that the smoothed loss did not fall for plateau_winsize iterations)
+    ========= ==============================================================================================
+
+    Parameters
+    ----------
+    param
+        The solver prototxt as a message.
+
+    Raises
+    ------
+    ModelError
+        For a policy that is unknown or lacks a parameter.
+
+    Source
+    ------
+    Caffe; plateau is SSD's.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import parse_solver
+    >>> rates = Rates(parse_solver('base_lr: 0.5 lr_policy: "step" gamma: 0.5 stepsize: 10'))
+    >>> rates.at(0, 0.0), rates.at(25, 0.0)
+    (0.5, 0.125)
     """
 
     NEEDS = {
@@ -40,11 +69,20 @@ class Rates:
         self.lowest, self.last_event = math.inf, 0
         self.rule: Callable[[int], float] = getattr(self, f"_{policy}")
 
+    @property
+    def progress(self) -> tuple[int, float, int]:
+        """What a snapshot keeps: the step, the lowest loss that `plateau` has seen, and the iteration of its last event."""
+        return self.step, self.lowest, self.last_event
+
+    @progress.setter
+    def progress(self, progress: tuple[int, float, int]) -> None:
+        self.step, self.lowest, self.last_event = progress
+
     def at(self, iteration: int, smoothed_loss: float) -> float:
         """The rate of this iteration; iterations are asked for in order."""
         if self.param.lr_policy == "plateau":
             self._watch(iteration, smoothed_loss)
-        return self.param.base_lr * self.rule(iteration)
+        return float(self.param.base_lr) * self.rule(iteration)
 
     def _watch(self, iteration: int, loss: float) -> None:
         windows = self.param.plateau_winsize
@@ -59,25 +97,25 @@ class Rates:
 
     def _step(self, iteration: int) -> float:
         self.step = iteration // self.param.stepsize
-        return self.param.gamma**self.step
+        return float(self.param.gamma**self.step)
 
     def _exp(self, iteration: int) -> float:
-        return self.param.gamma**iteration
+        return float(self.param.gamma**iteration)
 
     def _inv(self, iteration: int) -> float:
-        return (1 + self.param.gamma * iteration) ** -self.param.power
+        return float((1 + self.param.gamma * iteration) ** -self.param.power)
 
     def _multistep(self, iteration: int) -> float:
         values = self.param.stepvalue
         if self.step < len(values) and iteration >= values[self.step]:
             self.step += 1
-        return self.param.gamma**self.step
+        return float(self.param.gamma**self.step)
 
     def _poly(self, iteration: int) -> float:
-        return max(1 - iteration / self.param.max_iter, 0.0) ** self.param.power
+        return float(max(1 - iteration / self.param.max_iter, 0.0) ** self.param.power)
 
     def _sigmoid(self, iteration: int) -> float:
         return 1 / (1 + math.exp(-self.param.gamma * (iteration - self.param.stepsize)))
 
     def _plateau(self, iteration: int) -> float:
-        return self.param.gamma**self.step
+        return float(self.param.gamma**self.step)

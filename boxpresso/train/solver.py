@@ -1,47 +1,89 @@
-"""Solver: trains a net from a solver prototxt, with Caffe's order of operations, log lines and snapshots."""
+"""Solver: trains a net from a solver prototxt, with Caffe's order of operations, log lines and snapshots.
+
+Here is the training itself. The nets that the prototxt names are in nets.py, the runs of test nets in evaluation.py,
+snapshots in snapshots.py, rates and updates in rates.py and updates.py, several processes in ranks.py and reduction.py.
+"""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Union
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from ..data.evaluation import METHODS, average_precision, curves_of_rows
-from ..net.net import Net
-from ..proto import NetParameter, NetState, SolverParameter, read_net, read_solver
+from ..device import AnyArray
+from ..net.net import Net, Source
+from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
-from .ranks import Ranks, Reduction
+from . import nets
+from .evaluation import check_evaluation, evaluate_net
+from .log import Log, glog, output_lines
+from .ranks import Ranks
 from .rates import Rates
-from .state import read_state, write_state
+from .reduction import Reduction
+from .snapshots import read_snapshot, snapshot_paths, write_snapshot
 from .updates import Step, kernels, method, square_sum
 
-Source = Union[str, "os.PathLike[str]"]
-Log = Callable[[str], None]
-
-
-def glog(line: str) -> None:
-    """Writes a line to standard error as Caffe's log does: other people's parsers read the time before it."""
-    now = datetime.now()
-    print(f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {line}", file=sys.stderr, flush=True)
+Callback = Callable[[], None]
 
 
 class Solver:
     """Trains the net of a solver prototxt.
 
-    source: the path of a solver prototxt, or a SolverParameter. Paths in it are looked for from the working directory,
-    then beside it. weights: files to start from, beside those that it names. device, deterministic: as for Net; None
-    takes solver_mode: CPU as "cpu". feed: called with a net before each of its forward passes, for nets whose data come
-    from Python. log: takes each log line; by default they go to standard error in Caffe's form. python_layers: as for Net.
-    ranks: of `open_ranks`, to train together with other processes; each makes the same Solver and the same calls.
+    Parameters
+    ----------
+    source
+        The path of a solver prototxt, or a SolverParameter. Paths in it are looked for from the working directory, then
+        beside it.
+    weights
+        Files to start from, beside those that it names.
+    device, deterministic, dtype, python_layers
+        As for Net; without a device, solver_mode: CPU means "cpu".
+    feed
+        Called with a net before each of its forward passes, for nets whose data come from Python.
+    log
+        Takes each log line; by default they go to standard error in Caffe's form.
+    ranks
+        Of `open_ranks`, to train together with other processes; each makes the same Solver and the same calls.
 
-    `net`, `test_nets`, `iter`, `rate` (of the last update), `smoothed_loss`. Raises ModelError for what the prototxt says
-    wrong.
+    Attributes
+    ----------
+    net, test_nets
+        The net that learns, and those that are tested; they share its parameters.
+    iter
+        How many iterations are done.
+    rate
+        The learning rate of the last update.
+    smoothed_loss
+        The mean of the last average_loss losses.
+
+    Raises
+    ------
+    ModelError
+        For what is wrong in the prototxt.
+
+    Source
+    ------
+    Caffe's Solver and its six update rules.
+
+    Examples
+    --------
+    >>> from boxpresso import Solver
+    >>> from boxpresso.proto import parse_net, parse_solver
+    >>> param = parse_solver('base_lr: 0.1 lr_policy: "fixed" max_iter: 20 random_seed: 1')
+    >>> param.train_net_param.CopyFrom(parse_net('''
+    ...     layer { name: "x" type: "DummyData" top: "x" top: "y"
+    ...             dummy_data_param { shape { dim: 4 dim: 3 } data_filler { type: "constant" value: 1 } } }
+    ...     layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 3 } }
+    ...     layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" top: "loss" }'''))
+    >>> solver = Solver(param, device="cpu", log=lambda line: None)
+    >>> solver.step(20)
+    >>> solver.iter, round(float(solver.net.forward()["loss"]), 6)
+    (20, 0.0)
     """
 
     def __init__(
@@ -54,7 +96,7 @@ class Solver:
         dtype: Any = np.float32,
         feed: Callable[[Net], None] | None = None,
         log: Log = glog,
-        python_layers: Sequence[Any] = (),
+        python_layers: Sequence[str | ModuleType] = (),
         ranks: Ranks | None = None,
     ) -> None:
         self.ranks = ranks or Ranks()
@@ -74,83 +116,62 @@ class Solver:
         seed = self.param.random_seed if self.param.random_seed >= 0 else None
         if seed is None and self.ranks.size > 1:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
-        self.options = {
+        self.options: dict[str, Any] = {
             "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
             "python_layers": python_layers, "seed": seed,
         }  # fmt: skip
-        files = [weights] if isinstance(weights, (str, os.PathLike)) else list(weights)
-        files = [self._find(path) for path in self.param.weights] + files
+        files: list[Source] = [nets.find_file(path, self.folder) for path in self.param.weights]
+        files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
         with self.ranks.first_ahead():
-            self.net = self._net(self._train_net(), "TRAIN", self.param.train_state, files if first else ())
-        self.test_nets = self._test_nets() if first else []  # as in Caffe one rank tests, and the others wait
+            model = nets.train_model(self.param, self.folder)
+            self.net = nets.build(model, "TRAIN", self.param.train_state, self.options, files if first else ())
+        self.test_nets: list[Net] = []
+        if first:  # as in Caffe one rank tests, and the others wait
+            models = nets.test_models(self.param, self.folder)
+            self.test_nets = [nets.build(model, "TEST", state, self.options) for model, state in models]
+        for net in self.test_nets:
+            net.share_with(self.net)
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
         self.losses: list[float] = []
-        self.history = [
+        self.history: list[list[AnyArray]] = [
             [blob.device.empty(blob.shape, blob.dtype) for _ in range(self.method.arrays)]
             for blob, _, _ in self.net.learnable
         ]
         self.net.device.build(kernels, self.net.dtype)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
-        self.stopped = False  # what it does, with all other ranks
+        self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
         self.started, self.ranks.rescue = 0, self._rescue
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
         self.ranks.settle(self.net)
         self.ranks.spread(self._weights())
-        self.callbacks: list[tuple[Callable[[], None] | None, Callable[[], None] | None]] = []
-
-    # The nets
-
-    def _find(self, path: str) -> Path:
-        beside = self.folder / path
-        return beside if not Path(path).exists() and beside.exists() else Path(path)
-
-    def _train_net(self) -> NetParameter:
-        p = self.param
-        given = [name for name in ("net", "net_param", "train_net", "train_net_param") if p.HasField(name)]
-        if len(given) != 1:
-            raise ModelError(
-                "solver: the train net must be named once, by one of net, net_param, train_net and train_net_param; "
-                f"given: {', '.join(given) or 'none'}"
-            )
-        value = getattr(p, given[0])
-        return value if isinstance(value, NetParameter) else read_net(self._find(value))
-
-    def _test_nets(self) -> list[Net]:
-        p = self.param
-        models = [*p.test_net_param, *(read_net(self._find(path)) for path in p.test_net)]
-        missing = len(p.test_iter) - len(models)
-        if missing < 0 or (missing and not (p.HasField("net") or p.HasField("net_param"))):
-            raise ModelError(f"solver: {len(p.test_iter)} test_iter values for {len(models)} test nets; give one each")
-        if missing:
-            models += [p.net_param if p.HasField("net_param") else read_net(self._find(p.net))] * missing
-        if models and p.test_interval < 1:
-            raise ModelError("solver: test nets are given, but test_interval is not")
-        if len(p.test_state) not in (0, len(models)):
-            raise ModelError(f"solver: {len(p.test_state)} test_state values for {len(models)} test nets")
-        states = list(p.test_state) or [NetState()] * len(models)
-        nets = [self._net(model, "TEST", state, ()) for model, state in zip(models, states)]
-        for net in nets:
-            net.share_with(self.net)
-        return nets
-
-    def _net(self, model: NetParameter, phase: str, state: NetState, weights: Sequence[Source]) -> Net:
-        return Net(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **self.options)
+        self.callbacks: list[tuple[Callback | None, Callback | None]] = []
 
     # Training
 
-    def add_callback(
-        self, on_start: Callable[[], None] | None = None, on_gradients: Callable[[], None] | None = None
-    ) -> None:
-        """on_start runs before each iteration, on_gradients when its gradients are there and not yet used: the sums over
-        iter_size passes and over all ranks."""
+    def add_callback(self, on_start: Callback | None = None, on_gradients: Callback | None = None) -> None:
+        """Adds functions that every iteration calls.
+
+        Parameters
+        ----------
+        on_start
+            Called before each iteration.
+        on_gradients
+            Called when the gradients are complete, the sums over iter_size passes and over all ranks, and not yet used.
+        """
         self.callbacks.append((on_start, on_gradients))
 
     def step(self, iterations: int) -> None:
-        """Runs that many iterations, each of iter_size forward and backward passes and one update."""
+        """Runs iterations, each of iter_size forward and backward passes and one update.
+
+        Parameters
+        ----------
+        iterations
+            How many.
+        """
         p, stop = self.param, self.iter + iterations
         self.losses, self.smoothed_loss, first = [], 0.0, self.iter
-        shown, clock = self.iter, time.perf_counter()
+        self._shown = self.iter, time.perf_counter()
         self.stopped = self.stopping and self.reduction is None
         while self.iter < stop and not self.stopped:
             self.net.clear_param_diffs()
@@ -164,14 +185,7 @@ class Solver:
             loss, agreed = self._passes()
             self._smooth(loss, first)
             if display:
-                lapse = time.perf_counter() - clock
-                speed = (self.iter - shown) / lapse if lapse else 0.0
-                self.log(
-                    f"Iteration {self.iter} ({speed:.6g} iter/s, {lapse:.6g}s/{p.display} iters), "
-                    f"loss = {self.smoothed_loss:.6g}"
-                )
-                shown, clock = self.iter, time.perf_counter()
-                self._log_outputs("Train", self.net, [self.net.blobs[name].data for name in self.net.outputs])
+                self._display()
             for _, gradients in self.callbacks:
                 if gradients:
                     gradients()
@@ -186,7 +200,13 @@ class Solver:
                 self.snapshot()
 
     def solve(self, resume: Source | None = None) -> None:
-        """Trains to max_iter, from a .solverstate where one is given, with Caffe's snapshots and tests at the end."""
+        """Trains to max_iter, with Caffe's snapshots and tests at the end.
+
+        Parameters
+        ----------
+        resume
+            A .solverstate to continue from.
+        """
         p = self.param
         self.log(f"Solving {self.net.name}")
         self.log(f"Learning Rate Policy: {p.lr_policy}")
@@ -214,76 +234,46 @@ class Solver:
         self.log("Optimization Done.")
 
     def stop(self, snapshot: bool = False) -> None:
-        """Ends `step` and `solve` after the iteration that is running, or with several ranks, of which one is enough, after
-        the next; safe to call from a signal handler."""
+        """Ends `step` and `solve` after the running iteration; safe to call from a signal handler.
+
+        With several ranks a call on one of them is enough, and the end may come an iteration later.
+
+        Parameters
+        ----------
+        snapshot
+            Whether to write a snapshot at the end.
+        """
         self.stopping, self.snapshot_wanted = True, snapshot
 
-    def test(self) -> list[dict[str, np.ndarray]]:
+    def test(self) -> list[dict[str, np.ndarray[Any, Any]]]:
         """Runs every test net over its test_iter batches, logs and returns the mean of each output.
 
         With eval_type: "detection" the outputs are DetectionEvaluate's rows; of each the mean average precision is logged
         and returned, by ap_version, and with show_per_class_result that of each class before it.
+
+        Returns
+        -------
+        list of dict
+            For each test net {output: mean}; shorter where the test was interrupted.
+
+        Raises
+        ------
+        ModelError
+            For outputs that have no mean, or are no detections where eval_type says so.
         """
-        p = self.param
-        if p.eval_type not in ("classification", "detection"):
-            raise ModelError(f'solver: eval_type must be "classification" or "detection", got {p.eval_type!r}')
-        if p.eval_type == "detection" and p.ap_version not in METHODS:
-            raise ModelError(f"solver: ap_version must be one of {', '.join(METHODS)}, got {p.ap_version!r}")
-        means: list[dict[str, np.ndarray]] = []
+        check_evaluation(self.param)
+        means: list[dict[str, np.ndarray[Any, Any]]] = []
         stopped = self.stopping
-        for number, (net, batches) in enumerate(zip(self.test_nets, p.test_iter)):
+        for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
             self.log(f"Iteration {self.iter}, Testing net (#{number})")
-            given: dict[str, list[np.ndarray]] = {name: [] for name in net.outputs}
-            loss = 0.0
-            for _ in range(batches):
-                if self.stopping and not stopped:
-                    self.log("Test interrupted.")
-                    return means
-                self._forward(net)
-                for name, kept in given.items():
-                    self._keep(kept, name, np.array(net.blobs[name].data, np.float64))
-                if p.test_compute_loss:
-                    loss += net.loss()
-            if p.test_compute_loss:
-                self.log(f"Test loss: {loss / batches:.6g}")
-            if p.eval_type == "detection":
-                values = [self._precision(np.concatenate(kept)) for kept in given.values()]
-            else:
-                values = [kept[0] / batches for kept in given.values()]
-            self._log_outputs("Test", net, values)
-            means.append(dict(zip(given, values)))
+            values = evaluate_net(
+                net, batches, self.param, forward=self._forward, log=self.log,
+                interrupted=lambda: self.stopping and not stopped,
+            )  # fmt: skip
+            if values is None:
+                return means
+            means.append(values)
         return means
-
-    def _keep(self, kept: list[np.ndarray], name: str, value: np.ndarray) -> None:
-        """Adds an output of a test net to what it gave before: the sum, or the rows of detections."""
-        if self.param.eval_type == "detection":
-            if not value.ndim or value.shape[-1] != 5:
-                raise ModelError(
-                    f'solver: eval_type "detection" needs outputs of DetectionEvaluate, rows of 5; {name!r} is {value.shape}'
-                )
-            kept.append(value.reshape(-1, 5))
-        elif not kept:
-            kept.append(value)
-        elif value.shape != kept[0].shape:
-            raise ModelError(
-                f"solver: output {name!r} of a test net was {kept[0].shape} and is {value.shape}: there is no mean of it; "
-                'for the rows of DetectionEvaluate say eval_type: "detection"'
-            )
-        else:
-            kept[0] += value
-
-    def _precision(self, rows: np.ndarray) -> np.ndarray:
-        """The mean average precision () of DetectionEvaluate's rows. As in Caffe a class without objects, or of which
-        nothing was found, counts 0, and recalls are compared in float32."""
-        aps = []
-        for label, curve in curves_of_rows(rows).items():
-            if not len(curve.scores):
-                self.log(f"Missing true_pos for label: {label}")
-            single = curve.precision.astype(np.float32), curve.recall.astype(np.float32)
-            aps.append(average_precision(*single, self.param.ap_version) if curve.truths else 0.0)
-            if self.param.show_per_class_result and len(curve.scores):
-                self.log(f"class{label}: {aps[-1]:.6g}")
-        return np.array(np.mean(aps) if aps else 0.0)
 
     def _forward(self, net: Net) -> None:
         if self.feed:
@@ -291,8 +281,10 @@ class Solver:
         net.forward(end=net.layer_names[-1])
 
     def _passes(self) -> tuple[float, tuple[bool, bool] | None]:
-        """iter_size forward and backward passes. Returns the mean loss, over all ranks, and where there are others whether
-        any was asked to stop and to write a snapshot."""
+        """Runs iter_size forward and backward passes.
+
+        Returns the mean loss over all ranks and, of several, whether any was asked to stop and to write a snapshot.
+        """
         p, loss = self.param, 0.0
         for turn in range(p.iter_size):
             self._forward(self.net)
@@ -306,7 +298,7 @@ class Solver:
         return loss / p.iter_size, (agreed[0], agreed[1])
 
     def _smooth(self, loss: float, first: int) -> None:
-        """The mean of the last average_loss losses of this call of `step`."""
+        """Puts a loss into smoothed_loss, the mean of the last average_loss losses of this call of `step`."""
         window = self.param.average_loss
         if len(self.losses) < window:
             self.losses.append(loss)
@@ -337,92 +329,81 @@ class Solver:
                 step = Step(scale, self.rate * lr_mult, p.weight_decay * decay_mult, l1, self.iter)
                 self.method.update(p, blob, history, step)
 
-    def _log_outputs(self, which: str, net: Net, values: Sequence[Any]) -> None:
-        number = 0
-        weights = net.blob_loss_weights
-        for name, value in zip(net.outputs, values):
-            for number_of, one in enumerate(np.asarray(value).ravel(), number):
-                weight = weights[name]
-                loss = f" (* {weight:.6g} = {weight * one:.6g} loss)" if weight else ""
-                self.log(f"    {which} net output #{number_of}: {name} = {one:.6g}{loss}")
-                number = number_of + 1
+    def _display(self) -> None:
+        """Logs the loss, the speed since the last such line, and the outputs of the net."""
+        shown, clock = self._shown
+        lapse = time.perf_counter() - clock
+        speed = (self.iter - shown) / lapse if lapse else 0.0
+        self.log(
+            f"Iteration {self.iter} ({speed:.6g} iter/s, {lapse:.6g}s/{self.param.display} iters), "
+            f"loss = {self.smoothed_loss:.6g}"
+        )
+        self._shown = self.iter, time.perf_counter()
+        for line in output_lines("Train", self.net, [self.net.blobs[name].data for name in self.net.outputs]):
+            self.log(line)
 
     # Snapshots
 
     def snapshot(self) -> tuple[Path, Path]:
-        """Writes the weights and the solver's state, named after snapshot_prefix and the iteration; all of each or nothing.
+        """Writes the weights and the solver's state, named after snapshot_prefix and the iteration.
 
-        snapshot_format: HDF5 adds ".h5" to both names. Returns the two paths. Of several ranks number 0 writes.
+        Each file is written as a whole or not at all. snapshot_format: HDF5 adds ".h5" to both names. Of several ranks
+        number 0 writes.
+
+        Returns
+        -------
+        tuple of Path
+            The .caffemodel and the .solverstate.
+
+        Raises
+        ------
+        ModelError
+            Without snapshot_prefix, or when a file cannot be written.
         """
-        if not self.param.HasField("snapshot_prefix"):
-            raise ModelError("solver: a snapshot needs snapshot_prefix, the start of its file names")
-        hdf5 = self.param.snapshot_format == SolverParameter.HDF5
-        suffix = ".h5" if hdf5 else ""
-        model = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.caffemodel{suffix}")
-        state = Path(f"{self.param.snapshot_prefix}_iter_{self.iter}.solverstate{suffix}")
-        if self.ranks.rank:
-            return model, state
-        self.log(f"Snapshotting to {'HDF5' if hdf5 else 'binary proto'} file {model}")
-        self.net.save(model)
-        self.log(f"Snapshotting solver state to {'HDF5' if hdf5 else 'binary proto'} file {state}")
-        arrays = [np.asarray(kept[k]) for k in range(self.method.arrays) for kept in self.history]
-        write_state(state, self.iter, str(model), self.rates, arrays)
-        self.saved = self.iter
+        model, state = snapshot_paths(self.param, self.iter)
+        if self.ranks.rank == 0:
+            write_snapshot(model, state, self.iter, net=self.net, history=self.history, rates=self.rates, log=self.log)
+            self.saved = self.iter
         return model, state
 
     def restore(self, path: Source) -> None:
-        """Continues from a .solverstate (or .solverstate.h5) and the weights that it names, or that lie beside it.
+        """Continues from a snapshot, with the weights that it names, or that lie beside it.
 
-        Of several ranks number 0 reads. How many there are may be another number than before.
+        Of several ranks number 0 reads. Their number may differ from that of the training that wrote it.
+
+        Parameters
+        ----------
+        path
+            A .solverstate or .solverstate.h5.
+
+        Raises
+        ------
+        ModelError
+            When the file is no state, or that of another net or solver type.
         """
         if self.ranks.rank == 0:
-            self._read(path)
-        rates = self.rates
-        state = self.ranks.common((self.iter, rates.step, rates.lowest, rates.last_event))
-        self.iter, rates.step, rates.lowest, rates.last_event = state
+            self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
+        self.iter, self.rates.progress = self.ranks.common((self.iter, self.rates.progress))
         self.started = self.iter
-        self.ranks.spread([*self._weights(), *(array for kept in self.history for array in kept)])
+        self.ranks.spread([*self._weights(), *(array for arrays in self.history for array in arrays)])
         for layer in self.net.layers:
-            layer.pass_number = self.iter * self.param.iter_size
-            if hasattr(
-                layer, "batch_number"
-            ):  # a layer that makes batches goes on with the one that would have come next
-                layer.batch_number = layer.pass_number
-
-    def _read(self, path: Source) -> None:
-        state = read_state(path)
-        count = len(self.history)
-        wanted = [np.shape(kept[k]) for k in range(self.method.arrays) for kept in self.history]
-        found = [array.shape for array in state.history]
-        if [int(np.prod(s)) for s in wanted] != [int(np.prod(s)) for s in found]:
-            raise ModelError(
-                f"{path}: its history has {len(found)} blobs of shapes {found}, this {self.param.type} solver's net wants "
-                f"{len(wanted)} of {wanted}; is it the state of another net or solver type?"
-            )
-        if state.learned_net:
-            named, beside = Path(state.learned_net), Path(path).parent / Path(state.learned_net).name
-            self.net.copy_from(named if named.exists() else beside)
-        for i, array in enumerate(state.history):
-            target = self.history[i % count][i // count]
-            target[...] = array.reshape(target.shape)
-        self.iter = state.iter
-        self.rates.step, self.rates.lowest, self.rates.last_event = state.step, state.lowest, state.last_event
+            layer.resume(self.iter * self.param.iter_size)
 
     # Several ranks
 
-    def _weights(self) -> list[Any]:
+    def _weights(self) -> list[AnyArray]:
         """The data of every parameter, running statistics included."""
         return [blob.data for layer in self.net.layers for blob in layer.blobs]
 
-    def _learned(self) -> list[Any]:
-        """What all ranks have alike, to the bit: what is learned, and the history. Statistics of BatchNorm are a rank's own."""
+    def _learned(self) -> list[AnyArray]:
+        """What is bitwise identical on all ranks: learned parameters and their history. Statistics of BatchNorm differ."""
         rows = zip(self.net.learnable, self.history)
-        return [array for (blob, lr_mult, _), kept in rows if lr_mult for array in (blob.data, *kept)]
+        return [array for (blob, lr_mult, _), arrays in rows if lr_mult for array in (blob.data, *arrays)]
 
     def _rescue(self) -> str:
-        """Where the job ends before its time: saves the last finished iteration. Returns what there is to resume from."""
+        """Saves the last complete iteration when the job ends early. Returns a sentence that says where to resume."""
         if self.ranks.updating:
-            return f"it ended amid the update of iteration {self.iter}, of which no snapshot is written"
+            return f"it ended during the update of iteration {self.iter}, of which no snapshot is written"
         if self.iter == self.started:
             return "nothing was learned that could be saved"
         if not self.param.HasField("snapshot_prefix"):

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from ..net.weights import _h5py, _replace
+from ..net.weights import import_h5py, write_whole
 from ..proto import SolverState
-from ..proto.binary import read_bytes
+from ..proto.binary import Source, read_bytes
 from ..proto.errors import ModelError
 from ..proto.signatures import HDF5, what_is
 
 if TYPE_CHECKING:
     from .rates import Rates
 
-Source = Union[str, "os.PathLike[str]"]
+Numpy = np.ndarray[Any, Any]
 
 
 class State(NamedTuple):
-    """What a snapshot keeps beside the weights."""
+    """What a snapshot holds beside the weights."""
 
     iter: int
     learned_net: str
     step: int
     lowest: float  # the loss that `plateau` watches
     last_event: int
-    history: list[np.ndarray]
+    history: list[Numpy]
 
 
-def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[np.ndarray]) -> None:
-    """Writes a state, by the ending of its name; all of it or nothing."""
+def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, history: Sequence[Numpy]) -> None:
+    """Writes a state in the format that the end of its name says, as a whole or not at all."""
     if str(path).endswith(".h5"):
-        _replace(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
+        write_whole(str(path), lambda part: _write_hdf5(part, iteration, learned_net, rates.step, history))
         return
     state = SolverState(iter=iteration, learned_net=learned_net, current_step=rates.step)
     if rates.param.lr_policy == "plateau":
@@ -53,11 +53,11 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
             file.flush()
             os.fsync(file.fileno())
 
-    _replace(str(path), write)
+    write_whole(str(path), write)
 
 
-def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[np.ndarray]) -> None:
-    with _h5py(part).File(part, "w") as file:
+def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
+    with import_h5py(part).File(part, "w") as file:
         file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
         group = file.create_group("history")
         for i, array in enumerate(history):
@@ -65,7 +65,7 @@ def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history:
 
 
 def read_state(path: Source) -> State:
-    """Reads a state of either format. Raises ModelError that says what the file is if it is none."""
+    """Reads a state of either format. Raises ModelError for any other file, which it describes."""
     data = read_bytes(path)
     if data.startswith(HDF5):
         return _read_hdf5(str(path))
@@ -74,8 +74,8 @@ def read_state(path: Source) -> State:
     except DecodeError:
         state = None
     if state is None or not (state.HasField("iter") and (state.history or state.learned_net)):
-        found = what_is(data) or "a truncated file, or weights without a solver's state"
-        raise ModelError(f"{path} is no .solverstate but {found}")
+        content = what_is(data) or "a truncated file, or weights without a solver's state"
+        raise ModelError(f"{path} is not a .solverstate but {content}")
     arrays = []
     for blob in state.history:
         shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
@@ -90,7 +90,7 @@ def read_state(path: Source) -> State:
 
 
 def _read_hdf5(path: str) -> State:
-    with _h5py(path).File(path, "r") as file:
+    with import_h5py(path).File(path, "r") as file:
         if "iter" not in file or "history" not in file:
             raise ModelError(f"{path} is an HDF5 file without `iter` and `history`: weights, not a solver's state?")
         history = [np.asarray(file["history"][str(i)]) for i in range(len(file["history"]))]

@@ -1,4 +1,4 @@
-"""The six solvers of Caffe: what each remembers for a parameter, and its update."""
+"""The six update rules of Caffe: what each remembers of a parameter, and its formula's kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..device import Blob, Kernels
+from ..device import AnyArray, Blob, Kernels
 from ..proto import SolverParameter
 from ..proto.errors import ModelError, nearest
 
@@ -26,37 +26,37 @@ class Step(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A solver: how many arrays it keeps for a parameter, and its update."""
+    """An update rule: how many arrays it keeps for a parameter, and the function that updates one."""
 
     arrays: int
-    update: Callable[[SolverParameter, Blob, list[Any], Step], None]
+    update: Callable[[SolverParameter, Blob, list[AnyArray], Step], None]
 
 
-def _common(blob: Blob, history: list[Any], s: Step, rate: float | None = None) -> tuple[Any, ...]:
+def _common(blob: Blob, history: list[AnyArray], s: Step, rate: float | None = None) -> tuple[Any, ...]:
     return blob.count, blob.data, blob.diff, *history, s.scale, s.decay, s.l1, s.rate if rate is None else rate
 
 
-def _sgd(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _sgd(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     kernels.on(blob.device).sgd(*_common(blob, history, s), p.momentum)
 
 
-def _nesterov(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _nesterov(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     kernels.on(blob.device).nesterov(*_common(blob, history, s), p.momentum)
 
 
-def _adagrad(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _adagrad(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     kernels.on(blob.device).adagrad(*_common(blob, history, s), p.delta)
 
 
-def _rmsprop(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _rmsprop(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     kernels.on(blob.device).rmsprop(*_common(blob, history, s), p.delta, p.rms_decay)
 
 
-def _adadelta(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _adadelta(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     kernels.on(blob.device).adadelta(*_common(blob, history, s), p.delta, p.momentum)
 
 
-def _adam(p: SolverParameter, blob: Blob, history: list[Any], s: Step) -> None:
+def _adam(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
     t = s.iteration + 1
     corrected = s.rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)
     kernels.on(blob.device).adam(*_common(blob, history, s, corrected), p.delta, p.momentum, p.momentum2)
@@ -69,7 +69,10 @@ METHODS = {
 
 
 def method(param: SolverParameter) -> Method:
-    """The method that `type` names, in any case. Raises ModelError for one that is unknown, or for parameters it refuses."""
+    """The update rule that `type` names, in any case.
+
+    Raises ModelError for an unknown type, or for parameters that the rule refuses.
+    """
     known = {name.lower(): name for name in METHODS}
     name = known.get(param.type.lower())
     if name is None:
@@ -86,7 +89,7 @@ def method(param: SolverParameter) -> Method:
 
 
 def square_sum(blob: Blob) -> float:
-    """The sum of the squares of a blob's diff, in double and in one order."""
+    """The sum of the squares of a blob's diff, in double precision and in an order that is always the same."""
     pieces = -(-blob.count // PIECE)
     partial = blob.device.empty((pieces,), "float64")
     kernels.on(blob.device).square_sums(pieces, blob.diff, partial, blob.count, PIECE)

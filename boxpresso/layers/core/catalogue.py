@@ -15,9 +15,6 @@ from . import REGISTRY, Layer, discover
 
 SCHEMA = Path(__file__).parents[2] / "proto" / "boxpresso.proto"
 _FIELD = re.compile(r"(optional|repeated) ([\w.]+) (\w+) = \d+ *(?:\[(.*?)\])?;(?: *// *(.*))?")
-_READ = re.compile(
-    r"""\bparam\.(\w+_param)\b|["'](\w+_param)["']"""
-)  # self.param.pooling_param, HasField("pooling_param")
 
 
 class Field(NamedTuple):
@@ -34,38 +31,18 @@ class Field(NamedTuple):
 def parameter_names(type: str) -> tuple[str, ...]:
     """The messages of a LayerParameter that layers of a type read: ("convolution_param",) for "Deconvolution".
 
-    The one that is named after the type comes first (PoolingParameter for Pooling), then those that the source of the
-    layer names. A type that is not known has at most the first.
+    The one that is named after the type comes first (PoolingParameter for Pooling), then those that the class of the
+    layer declares. A type that is not known has at most the first.
     """
     discover()
     fields = LayerParameter.DESCRIPTOR.fields_by_name
     own = [name for name, f in fields.items() if f.message_type and is_named(f.message_type.name, type)]
     cls = REGISTRY.get(type.lower())
-    return tuple(
-        dict.fromkeys([*own, *(name for name in names_read(*source_modules(cls)) if name in fields)] if cls else own)
-    )
+    return tuple(dict.fromkeys([*own, *(cls.messages if cls else ())]))
 
 
 def is_named(message: str, type: str) -> bool:
     return message.lower() == f"{type}Parameter".lower()
-
-
-@cache
-def names_read(*modules: str) -> list[str]:
-    """What these modules read of a LayerParameter, in order; nothing of a module that was typed into a console."""
-    found: list[str] = []
-    for module in modules:
-        try:
-            source = inspect.getsource(sys.modules[module])
-        except (OSError, TypeError):
-            continue
-        found += [dotted or quoted for dotted, quoted in _READ.findall(source)]
-    return found
-
-
-def source_modules(cls: type[Layer]) -> list[str]:
-    """The modules that a layer's class and its bases, other than Layer, are written in."""
-    return list(dict.fromkeys(base.__module__ for base in cls.__mro__ if issubclass(base, Layer) and base is not Layer))
 
 
 @cache

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Union, cast
 import numpy as np
 
 from ...device import Blob, Device, Kernels
+from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
 
@@ -40,7 +41,8 @@ class Layer:
     in_place: ClassVar[bool]
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
-    pass_number = 0  # how many forwards there were, of a layer that draws in each; Solver.restore sets it
+    messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
+    pass_number = 0  # how many forwards there were, of a layer that draws in each
 
     def __init_subclass__(
         cls,
@@ -49,14 +51,25 @@ class Layer:
         tops: Arity = None,
         in_place: bool = False,
         loss: bool = False,
+        param: str | tuple[str, ...] | None = None,
     ) -> None:
         """Registers the class for its type (or several names of it).
 
         bottoms, tops: how many it takes: 2, (1, 3), (1, None), or None for any number. in_place: whether bottom 0 and top
         0 may be one Blob. loss: whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a
-        loss may leave its top out of the prototxt.
+        loss may leave its top out of the prototxt. param: the messages of a LayerParameter that the layer reads, such as
+        "pooling_param", so that a NetSpec knows where a keyword belongs; None takes those of the base class.
         """
         super().__init_subclass__()
+        if param is not None:
+            cls.messages = (param,) if isinstance(param, str) else param
+            known_messages = LayerParameter.DESCRIPTOR.fields_by_name
+            for name in cls.messages:
+                if name not in known_messages:
+                    raise LayerError(
+                        f"class {cls.__qualname__}: a LayerParameter has no message {name!r}"
+                        f"{nearest(name, known_messages)}"
+                    )
         if type is None:
             return
         cls.types = (type,) if isinstance(type, str) else type
@@ -109,6 +122,41 @@ class Layer:
     def allow_force_backward(self, index: int) -> bool:
         """Whether `force_backward: true` may ask for the gradient of that bottom (not of labels, priors, regions)."""
         return True
+
+    # What a training with several ranks, or one that resumes, tells every layer
+
+    def share(self, rank: int, size: int) -> None:
+        """Take part `rank` of `size` of the data: layers that read records override it; any other has nothing to share.
+
+        Parameters
+        ----------
+        rank, size
+            The number of this process, from 0, and how many train together.
+        """
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        """Draw other random numbers from here on, as each rank of a training does.
+
+        A layer whose kernels draw by a key of their own overrides it and draws that key again. A layer that reads records
+        keeps its seed, which orders the records for all ranks.
+
+        Parameters
+        ----------
+        seed
+            As `numpy.random.default_rng` takes it.
+        """
+        self.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
+
+    def resume(self, passes: int) -> None:
+        """Go on as after that many forward passes: `draws` continues there, and a layer that reads records with the batch
+        that would have come next.
+
+        Parameters
+        ----------
+        passes
+            The forward passes that a training did before its snapshot: iterations times iter_size.
+        """
+        self.pass_number = passes
 
     # What helps to write it
 

@@ -104,7 +104,7 @@ class Blobs(list):
         return self[-1]
 
 
-class Python(Layer, type="Python"):
+class Python(Layer, type="Python", param="python_param"):
     """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (PythonLayer says
     what it has), or one of our own layers under the name that old nets know it by: rpn.proposal_layer ProposalLayer,
     rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and
@@ -166,9 +166,7 @@ class Python(Layer, type="Python"):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
-            self.inner.pass_number = self.pass_number
             self.inner.forward(bottom, top)
-            self.pass_number = self.inner.pass_number
         else:
             self.user.forward(views(bottom), views(top))
 
@@ -180,6 +178,21 @@ class Python(Layer, type="Python"):
             if asked:
                 blob.diff.fill(0)  # where the class leaves it alone
         self.user.backward(views(top), list(propagate_down), views(bottom))
+
+    def share(self, rank: int, size: int) -> None:
+        if self.inner:
+            self.inner.share(rank, size)
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        if self.inner:
+            self.inner.reseed(seed)
+        else:
+            super().reseed(seed)
+
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        if self.inner:
+            self.inner.resume(passes)
 
     def allow_force_backward(self, index: int) -> bool:
         return self.inner.allow_force_backward(index) if self.inner else True

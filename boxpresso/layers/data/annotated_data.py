@@ -64,7 +64,13 @@ class AnnotatedSource(Source):
         return self.records.name(index)
 
 
-class AnnotatedData(BatchLayer, type="AnnotatedData", bottoms=0, tops=(1, 2)):
+class AnnotatedData(
+    BatchLayer,
+    type="AnnotatedData",
+    param=("annotated_data_param", "data_param", "transform_param"),
+    bottoms=0,
+    tops=(1, 2),
+):
     """Pictures (batch, channels, height, width), and boxes (1, 1, boxes of the batch, 8).
 
     A row of boxes is [picture in the batch, label, instance, xmin, ymin, xmax, ymax, difficult], corners as parts of the

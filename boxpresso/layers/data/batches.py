@@ -15,15 +15,25 @@ from ..core.layer import Layer
 
 
 class BatchLayer(Layer):
-    """A subclass's `open` makes the Loader.
+    """A layer whose batches a Loader makes, which the subclass's `open` returns.
 
-    The data are opened when the first batch, or a shape that only they know, is asked for, so that a net can be looked at
-    without them. `waited`: the share of time since the first batch that was spent waiting for one. `broken`: what records
-    were skipped, {number: what was wrong}. `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks)
-    where several processes train together. `workers`: who makes batches, as "processes:2", "threads", or 0 for this thread;
-    it changes nothing but the speed. "auto" takes threads where a batch costs little, and processes where it costs more. The
-    environment variable BOXPRESSO_WORKERS goes before it. `refuse_broken`: whether a broken record is an error; else the
-    one after it takes its place, with a warning.
+    The data are opened when the first batch is asked for, or a shape that only they know, so that a net can be looked at
+    without them.
+
+    Attributes
+    ----------
+    waited
+        The share of the time since the first batch that was spent waiting for one.
+    broken
+        The records that were skipped, {number: what was wrong}.
+    batch_number
+        The number of the next batch; set it to resume.
+    workers
+        Who makes batches: "processes:2", "threads", or 0 for this thread; it changes nothing but the speed. "auto" takes
+        threads where a batch costs little, and processes where it costs more. The environment variable BOXPRESSO_WORKERS
+        goes before it.
+    refuse_broken
+        Whether a broken record is an error; else the one after it takes its place, with a warning.
     """
 
     _workers: int | str = "auto"
@@ -93,16 +103,19 @@ class BatchLayer(Layer):
     def batch_number(self, number: int) -> None:
         self.loader.batch = number
 
-    @property
-    def share(self) -> tuple[int, int]:
-        return self._share
-
-    @share.setter
-    def share(self, share: tuple[int, int]) -> None:
-        rank, ranks = self._share = share
-        self.need(0 <= rank < ranks, f"share must be (rank, ranks) with 0 <= rank < ranks, got {share}")
+    def share(self, rank: int, size: int) -> None:
+        """Makes part `rank` of each batch that `size` times as large; records stay in one order for all ranks."""
+        self.need(0 <= rank < size, f"share takes a rank from 0 to below the number of ranks, got {rank} and {size}")
+        self._share = rank, size
         if self._loader is not None:
-            self._loader.set_share(rank, ranks)
+            self._loader.set_share(rank, size)
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        """Keeps its seed: what is drawn for a record depends on the record's place, and all ranks order them alike."""
+
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        self.batch_number = passes
 
     @property
     def workers(self) -> int | str:

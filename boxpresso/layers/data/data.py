@@ -36,7 +36,7 @@ class DatumSource(Source):
         return self.records.name(index)
 
 
-class Data(BatchLayer, type="Data", bottoms=0, tops=(1, 2)):
+class Data(BatchLayer, type="Data", param=("data_param", "transform_param"), bottoms=0, tops=(1, 2)):
     """Pictures (batch, channels, height, width), and labels (batch).
 
     data_param { source: "train_lmdb" backend: LMDB batch_size: 64 }: records in the order of their keys, round and round;

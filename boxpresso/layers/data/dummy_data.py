@@ -8,7 +8,7 @@ from ...device import Blob
 from ..core import Layer, fill
 
 
-class DummyData(Layer, type="DummyData", bottoms=0, tops=(1, None)):
+class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None)):
     """Tops of given shapes filled by fillers: a constant one once, any other before every forward.
 
     dummy_data_param { shape { dim: 2 dim: 3 } data_filler { type: "gaussian" std: 1 } }: shapes and fillers are one for

@@ -12,13 +12,12 @@ from ...device import Blob
 from ..core import Layer
 
 
-class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
+class HDF5Data(Layer, type="HDF5Data", param=("hdf5_data_param", "transform_param"), bottoms=0, tops=(1, None)):
     """One top for each data set, named like it, (batch, ...): rows in turn, through all files, round and round.
 
     hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }: source lists HDF5 files, one per line; shuffle
     draws another order of files, and of the rows in each, for each round. There is no transform_param. Source: Caffe.
-    `batch_number`: of the next batch; set it to resume. `share`: (rank, ranks) where several processes train together: each
-    takes every ranks-th batch.
+    `batch_number`: of the next batch; set it to resume.
     """
 
     _share = (0, 1)
@@ -47,14 +46,17 @@ class HDF5Data(Layer, type="HDF5Data", bottoms=0, tops=(1, None)):
         rank, ranks = self._share
         self.rows.seek((number * ranks + rank) * self.param.hdf5_data_param.batch_size)
 
-    @property
-    def share(self) -> tuple[int, int]:
-        return self._share
-
-    @share.setter
-    def share(self, share: tuple[int, int]) -> None:
-        number, self._share = self.batch_number, share
+    def share(self, rank: int, size: int) -> None:
+        """Takes every `size`-th batch, beginning with batch `rank`."""
+        number, self._share = self.batch_number, (rank, size)
         self.batch_number = number
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        """Keeps its seed, which shuffles the rows for all ranks alike."""
+
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        self.batch_number = passes
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes of the files."""

@@ -12,7 +12,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class HDF5Output(Layer, type="HDF5Output", bottoms=2, tops=0):
+class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2, tops=0):
     """Adds the rows of bottom 0 and 1 to the data sets "data" and "label" of a file, batch after batch.
 
     hdf5_output_param { file_name: "features.h5" }: an older file is replaced by the first batch. Caffe keeps one batch only.

@@ -41,7 +41,7 @@ class FileSource(Source):
         return self.lines[index][0]
 
 
-class ImageData(BatchLayer, type="ImageData", bottoms=0, tops=(1, 2)):
+class ImageData(BatchLayer, type="ImageData", param=("image_data_param", "transform_param"), bottoms=0, tops=(1, 2)):
     """Pictures (batch, channels, height, width), and labels (batch).
 
     image_data_param { source: "list.txt" batch_size: 32 root_folder: "images/" shuffle: true new_height: 256 new_width: 256 }:

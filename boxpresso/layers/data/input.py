@@ -8,7 +8,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class Input(Layer, type="Input", bottoms=0, tops=(1, None)):
+class Input(Layer, type="Input", param="input_param", bottoms=0, tops=(1, None)):
     """Tops of given shapes, whose data the caller writes before forward; the caller may reshape them too.
 
     input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } }: one shape for all tops, one for each, or none at all, and

@@ -12,7 +12,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
+class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transform_param"), bottoms=0, tops=(1, 2)):
     """Pictures (batch, channels, height, width), and labels (batch), in turn and round and round.
 
     memory_data_param { batch_size: 8 channels: 3 height: 32 width: 32 }. `set_input_arrays` gives the arrays as they are to
@@ -70,6 +70,10 @@ class MemoryData(Layer, type="MemoryData", bottoms=0, tops=(1, 2)):
     @batch_number.setter
     def batch_number(self, number: int) -> None:
         self.position = number * self.batch_size % max(1, 0 if self.data is None else len(self.data))
+
+    def resume(self, passes: int) -> None:
+        super().resume(passes)
+        self.batch_number = passes
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """The tops keep the shapes of memory_data_param."""

@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Parameter(Layer, type="Parameter", bottoms=0, tops=1):
+class Parameter(Layer, type="Parameter", param="parameter_param", bottoms=0, tops=1):
     """The top is the layer's one parameter, of the shape that is given; its gradient is the top's.
 
     parameter_param { shape { dim: 3 dim: 4 } blob_filler {} }; the filler is happynear's, without it the blob is 0 at

@@ -67,7 +67,13 @@ class SceneSource(Source):
         return str(self.scenes[index // self.sides].path)
 
 
-class RoIData(BatchLayer, type=("RoIData", "RoIDataLayer"), bottoms=0, tops=(1, 3)):
+class RoIData(
+    BatchLayer,
+    type=("RoIData", "RoIDataLayer"),
+    param=("roi_data_param", "transform_param", "python_param"),
+    bottoms=0,
+    tops=(1, 3),
+):
     """A picture (1, 3, height, width), im_info (1, 3) of height, width and scale, and gt_boxes (objects, 5).
 
     gt_boxes are xmin, ymin, xmax, ymax in pixels of the resized picture, and the class. python_param { param_str:

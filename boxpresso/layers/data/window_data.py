@@ -62,7 +62,7 @@ class WindowSource(Source):
         return f"window {index} of the batch"
 
 
-class WindowData(BatchLayer, type="WindowData", bottoms=0, tops=2):
+class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "transform_param"), bottoms=0, tops=2):
     """Regions (batch, 3, crop_size, crop_size), and their classes (batch): background first, then objects.
 
     window_data_param { source: "windows.txt" batch_size: 128 fg_fraction: 0.25 fg_threshold: 0.5 bg_threshold: 0.5

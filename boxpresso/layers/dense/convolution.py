@@ -5,7 +5,7 @@ from __future__ import annotations
 from .convolution_base import ConvolutionLayer
 
 
-class Convolution(ConvolutionLayer, type="Convolution", bottoms=(1, None), tops=(1, None)):
+class Convolution(ConvolutionLayer, type="Convolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
     """top[n, m, y] = sum over c, k of W[m, c, k] * bottom[n, c, stride * y - pad + dilation * k], plus bias[m].
 
     convolution_param { num_output  kernel_size  pad: 0  stride: 1  dilation: 1  group: 1  bias_term: true  axis: 1 },

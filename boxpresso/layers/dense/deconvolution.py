@@ -8,7 +8,7 @@ from ...device import Blob
 from .convolution_base import WindowLayer
 
 
-class Deconvolution(WindowLayer, type="Deconvolution", bottoms=(1, None), tops=(1, None)):
+class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
     """Each bottom element adds W, times itself, to a window of the top; then bias. Convolution's gradient as a layer.
 
     convolution_param as for Convolution, see WindowLayer. Parameters: W (channels, num_output / group, *kernel), bias

@@ -5,7 +5,13 @@ from __future__ import annotations
 from .deformable_base import DeformableLayer
 
 
-class DeformableConvolution(DeformableLayer, type="DeformableConvolution", bottoms=2, tops=1):
+class DeformableConvolution(
+    DeformableLayer,
+    type="DeformableConvolution",
+    param=("deformable_convolution_param", "convolution_param"),
+    bottoms=2,
+    tops=1,
+):
     """Bottoms: features (N, C, H, W); offsets (N, 2 * deformable_group * taps, H', W'): for each deformable group and tap
     of the kernel the y, then the x, in pixels of the features.
 

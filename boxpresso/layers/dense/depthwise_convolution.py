@@ -6,7 +6,11 @@ from .convolution_base import ConvolutionLayer
 
 
 class DepthwiseConvolution(
-    ConvolutionLayer, type=("DepthwiseConvolution", "ConvolutionDepthwise"), bottoms=(1, None), tops=(1, None)
+    ConvolutionLayer,
+    type=("DepthwiseConvolution", "ConvolutionDepthwise"),
+    param="convolution_param",
+    bottoms=(1, None),
+    tops=(1, None),
 ):
     """Each channel is filtered on its own; num_output is the channels, or a multiple with that many filters for each.
 

@@ -12,7 +12,7 @@ from ..core import Layer
 PIECE = 64  # columns that one block does in backward, as in embed.cu
 
 
-class Embed(Layer, type="Embed", bottoms=1, tops=1):
+class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
     """top[..., :] = W[bottom[...]] (+ bias): the bottom holds whole numbers from 0 to input_dim - 1.
 
     embed_param { num_output: N input_dim: K bias_term: true weight_filler {} bias_filler {} }. Parameters: W (K, N),

@@ -10,7 +10,7 @@ from .convolution_base import DEVICE as KERNELS
 from .convolution_base import Sizes, WindowLayer
 
 
-class Im2col(WindowLayer, type="Im2col", bottoms=1, tops=1):
+class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, tops=1):
     """(N, C, *size) to (N, C * taps, *places): channel c * taps + tap holds the pixel under that tap of each window.
 
     convolution_param { kernel_size pad: 0 stride: 1 dilation: 1 axis: 1 }, kernel_h and so on, as in Convolution; the

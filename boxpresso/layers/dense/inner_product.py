@@ -11,7 +11,7 @@ from ...device import Blob, Kernels, blas
 from ..core import Layer
 
 
-class InnerProduct(Layer, type="InnerProduct", bottoms=1, tops=1):
+class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bottoms=1, tops=1):
     """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
 
     inner_product_param { num_output: N  bias_term: true  axis: 1  transpose: false  weight_filler {}  bias_filler {} }

@@ -11,7 +11,7 @@ from ...device import Blob, Kernels
 from .recurrent_base import Recurrent
 
 
-class LSTM(Recurrent, type="LSTM", bottoms=(1, 5), tops=(1, 3)):
+class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bottoms=(1, 5), tops=(1, 3)):
     """i, f, o = sigmoid and g = tanh of the four parts of W_x x + b + W_static static + W_h (cont h), and then
     c = cont f c + i g and h = o tanh(c), step by step; the top is h.
 

@@ -6,7 +6,13 @@ from ...device import Blob
 from .deformable_base import DeformableLayer
 
 
-class ModulatedDeformableConvolution(DeformableLayer, type="ModulatedDeformableConvolution", bottoms=3, tops=1):
+class ModulatedDeformableConvolution(
+    DeformableLayer,
+    type="ModulatedDeformableConvolution",
+    param=("modulated_deformable_convolution_param", "deformable_convolution_param", "convolution_param"),
+    bottoms=3,
+    tops=1,
+):
     """DeformableConvolution with a third bottom, the mask (N, deformable_group * taps, H', W'), that multiplies the samples.
 
     The parameter is modulated_deformable_convolution_param, or deformable_convolution_param. The mask is taken as it is: a

@@ -14,7 +14,7 @@ WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
 
 
-class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
+class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2)):
     """(N, C, H, W) to (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1, and where there is padding one less if
     the last window would begin outside image and padding.
 
@@ -63,6 +63,10 @@ class Pooling(Layer, type="Pooling", bottoms=1, tops=(1, 2)):
             fits = self.pad[0] < self.kernel[0] and self.pad[1] < self.kernel[1]
             self.need(fits, f"the padding must be smaller than the kernel, got {self.pad} and {self.kernel}")
         self.down = not p.ceil_mode or p.round_mode == p.FLOOR
+        self.key = int(self.rng.integers(2**32))
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
         self.key = int(self.rng.integers(2**32))
 
     def pair(self, name: str, both: str = "") -> tuple[int, int]:

@@ -6,7 +6,7 @@ from ...device import Blob, Kernels, blas
 from .recurrent_base import KERNELS, Recurrent
 
 
-class RNN(Recurrent, type="RNN", bottoms=(2, 4), tops=(1, 2)):
+class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(1, 2)):
     """h = tanh(W_x x + b + W_static static + W_h (cont h)), step by step; the top is tanh(W_o h + b_o).
 
     recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T

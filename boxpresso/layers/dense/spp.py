@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class SPP(Layer, type="SPP", bottoms=1, tops=1):
+class SPP(Layer, type="SPP", param="spp_param", bottoms=1, tops=1):
     """(N, C, H, W) to (N, C * (1 + 4 + 16 ...)): level l pools each channel into 2^l x 2^l bins, for every level from 0
     to pyramid_height - 1; levels follow each other, each as (C, 2^l, 2^l).
 

@@ -13,7 +13,7 @@ from . import suppress
 from .rcnn import Boxes, Rotated, Upright
 
 
-class AnchorTarget(Layer, type="AnchorTarget", bottoms=4, tops=4):
+class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, tops=4):
     """py-faster-rcnn's rpn.anchor_target_layer AnchorTargetLayer.
 
     Bottoms: scores (1, 2 A, H, W), of which only the shape is read; true boxes (G, 5): xmin, ymin, xmax, ymax, label;

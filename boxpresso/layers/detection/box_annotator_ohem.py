@@ -9,7 +9,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", bottoms=4, tops=2):
+class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", param="box_annotator_ohem_param", bottoms=4, tops=2):
     """Bottoms: regions (R, 5) or (R, 5, H, W), the image first; the loss of each (R) or (R, 1, H, W); its label, of the same
     size; the weights of its box loss (R, C) or (R, C, H, W).
 

@@ -10,7 +10,9 @@ from ..core import Layer
 from . import suppress
 
 
-class BoxGroupOutput(Layer, type="BoxGroupOutput", bottoms=(2, None), tops=(1, 2)):
+class BoxGroupOutput(
+    Layer, type="BoxGroupOutput", param=("box_group_output_param", "bbox_reg_param"), bottoms=(2, None), tops=(1, 2)
+):
     """Bottoms, two for each box_group_param { field_w field_h stride }: probabilities (N G, C, H, W) of G fields, of which
     channel 0 is the background's; offsets (N G, 4, H, W).
 

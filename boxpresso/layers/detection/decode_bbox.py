@@ -8,7 +8,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class DecodeBBox(Layer, type="DecodeBBox", bottoms=(2, 3), tops=1):
+class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg_param"), bottoms=(2, 3), tops=1):
     """Bottoms: offsets (R, 8), class-agnostic, of which the last four are read; regions (R, 5): image, xmin, ymin, xmax,
     ymax; in TRAIN, if given, the matched true boxes (R, C), whose last number is their overlap with the region.
 

@@ -13,7 +13,7 @@ from ..core import Layer
 from .results import in_image
 
 
-class DetectionEvaluate(Layer, type="DetectionEvaluate", bottoms=2, tops=1):
+class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=2, tops=1):
     """Bottoms: detections (1, 1, D, 7): image, label, score, xmin, ymin, xmax, ymax; true boxes (1, 1, G, 8): image, label,
     instance, xmin, ymin, xmax, ymax, difficult; reading ends at the first row of image -1.
 

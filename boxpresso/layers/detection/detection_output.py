@@ -14,7 +14,7 @@ from . import suppress
 from .results import Results
 
 
-class DetectionOutput(Layer, type="DetectionOutput", bottoms=(3, 5), tops=1):
+class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
     """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
     priors (1, 2, P * 4), boxes and variances; a fourth (the image) is not read. RefineDet's fourth and fifth,
     objectness (N, P * 2) and first locations (N, P * 4), refine the priors and drop those of low objectness.

@@ -15,7 +15,9 @@ from . import suppress
 CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
 
 
-class MultiBoxLoss(Layer, type="MultiBoxLoss", bottoms=4, tops=(0, 1), loss=True):
+class MultiBoxLoss(
+    Layer, type="MultiBoxLoss", param=("multibox_loss_param", "loss_param"), bottoms=4, tops=(0, 1), loss=True
+):
     """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
     priors (1, 2, P * 4), boxes and variances; ground truth (1, 1, G, 8): item, label, instance, xmin, ymin, xmax, ymax,
     difficult, of which rows with item -1 are passed over. Gradients go to locations and scores.

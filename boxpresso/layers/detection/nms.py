@@ -10,7 +10,7 @@ from ..core import Layer
 from . import suppress
 
 
-class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), bottoms=(1, 2), tops=1):
+class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
     """Bottom 0: boxes (N, 4): xmin, ymin, xmax, ymax in whole pixels, with widths xmax - xmin + 1; or rotated ones (N, 5):
     centre x, centre y, width, height, angle in radians. nms_param { axis: 1 } takes (4, N) and (5, N). Bottom 1, if given:
     their scores (N,); without it they come best first.

@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class PriorBox(Layer, type="PriorBox", bottoms=2, tops=1):
+class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
     """Bottoms: a feature map (N, C, H, W) and the image (N, C, IH, IW), of which the sizes alone are read.
 
     top (1, 2, H * W * P * 4): [0, 0] the boxes (xmin, ymin, xmax, ymax) in parts of the image, [0, 1] their variances.

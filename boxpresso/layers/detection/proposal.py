@@ -25,7 +25,7 @@ def away(x: np.ndarray) -> np.ndarray:
     return np.floor(x + 0.5)
 
 
-class Proposal(Layer, type="Proposal", bottoms=3, tops=(1, 2)):
+class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
     """Bottoms: scores (N, 2 A, H, W) of A anchors at each place, first all backgrounds, then all objects; offsets
     (N, 4 A, H, W); im_info (N or 1, 3 or more): height, width and scale of the net's input.
 

@@ -13,7 +13,9 @@ from . import suppress
 from .rcnn import Boxes, Rotated, Upright
 
 
-class ProposalTarget(Layer, type="ProposalTarget", bottoms=2, tops=5):
+class ProposalTarget(
+    Layer, type="ProposalTarget", param=("proposal_target_param", "bbox_reg_param", "python_param"), bottoms=2, tops=5
+):
     """py-faster-rcnn's rpn.proposal_target_layer ProposalTargetLayer.
 
     Bottoms: regions (R, 5): image, xmin, ymin, xmax, ymax; true boxes (G, 5): xmin, ymin, xmax, ymax, label; of one image.

@@ -11,7 +11,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Yolov3(Layer, type="Yolov3", bottoms=2, tops=1, loss=True):
+class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss=True):
     """Bottom 0: a feature map (N, B (5 + num_class), H, W); for each of the B boxes at a place: x, y, width, height,
     objectness, classes. Bottom 1: true boxes (N, ..., 5): label from 0, centre x, centre y, width, height, in parts of the
     image; of an image those count that come before one of width 0.

@@ -73,7 +73,9 @@ class YoloOutput(Layer):
         return False
 
 
-class Yolov3DetectionOutput(YoloOutput, type="Yolov3DetectionOutput", bottoms=(1, None), tops=1):
+class Yolov3DetectionOutput(
+    YoloOutput, type="Yolov3DetectionOutput", param="yolov3_detection_output_param", bottoms=(1, None), tops=1
+):
     """Bottoms: feature maps (N, B (5 + num_classes), H, W); for each of the B boxes at a place: x, y, width, height,
     objectness, classes. Each bottom has an anchors_scale, in pixels of the input per place, and an equal share of `mask`,
     which names its anchors: pairs (width, height) in pixels among `biases`.
@@ -119,7 +121,9 @@ class Yolov3DetectionOutput(YoloOutput, type="Yolov3DetectionOutput", bottoms=(1
         return np.asarray(scores > np.float32(self.p.confidence_threshold))
 
 
-class YoloDetectionOutput(YoloOutput, type="YoloDetectionOutput", bottoms=(1, 2), tops=1):
+class YoloDetectionOutput(
+    YoloOutput, type="YoloDetectionOutput", param="yolo_detection_output_param", bottoms=(1, 2), tops=1
+):
     """YOLOv2's form of Yolov3DetectionOutput: each bottom (N, B (5 + num_classes), H, W) has the same anchors, `biases`, B
     pairs (width, height) in places of the map, and the classes of a box exclude each other.
 

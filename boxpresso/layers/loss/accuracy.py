@@ -13,7 +13,7 @@ from .normalized_sum import refuse_label
 NO_CHANNEL = -2  # as in accuracy.cu
 
 
-class Accuracy(Layer, type="Accuracy", bottoms=2, tops=(1, 2)):
+class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
     """top 0 = the share of the labels that are among the top_k highest scores; top 1, of each class alone.
 
     Bottom 0: scores, accuracy_param { top_k: 1 axis: 1 ignore_label } axis being theirs. Bottom 1: whole labels from 0,

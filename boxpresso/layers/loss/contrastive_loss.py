@@ -9,7 +9,7 @@ from ..core import Layer
 from .normalized_sum import KERNELS, Sum, rows_of
 
 
-class ContrastiveLoss(Layer, type="ContrastiveLoss", bottoms=3, tops=(0, 1), loss=True):
+class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_param", bottoms=3, tops=(0, 1), loss=True):
     """top = sum(y d^2 + (1 - y) max(margin - d, 0)^2) / (2 N), d the Euclidean distance of the pairs a and b.
 
     contrastive_loss_param { margin: 1 legacy_version: false }. Bottoms: a and b, (N, C); y (N), 1 for like pairs and 0

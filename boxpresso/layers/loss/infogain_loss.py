@@ -12,7 +12,9 @@ from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
-class InfogainLoss(Layer, type="InfogainLoss", bottoms=(2, 3), tops=(0, 2), loss=True):
+class InfogainLoss(
+    Layer, type="InfogainLoss", param=("infogain_loss_param", "loss_param"), bottoms=(2, 3), tops=(0, 2), loss=True
+):
     """top = -sum(H[label, k] log(p[k])) over all positions and channels k, divided by a normaliser.
 
     Two layers have this name. Plain: bottom 0 holds probabilities (N, ...), what lies behind the first axis being one

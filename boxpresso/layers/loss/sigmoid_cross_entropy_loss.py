@@ -10,7 +10,9 @@ from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
-class SigmoidCrossEntropyLoss(Layer, type="SigmoidCrossEntropyLoss", bottoms=2, tops=(0, 1), loss=True):
+class SigmoidCrossEntropyLoss(
+    Layer, type="SigmoidCrossEntropyLoss", param="loss_param", bottoms=2, tops=(0, 1), loss=True
+):
     """top = the sum of -t log(p) - (1 - t) log(1 - p), p = sigmoid(bottom 0), t = bottom 1, divided by a normaliser.
 
     Targets are from 0 to 1 and as many as scores. loss_param { ignore_label normalization: BATCH_SIZE }: a target that,

@@ -12,7 +12,7 @@ from ..core import Layer
 PIECE = 4096  # terms that one block sums, as in smooth_l1_loss.cu
 
 
-class SmoothL1Loss(Layer, type="SmoothL1Loss", bottoms=(2, 4), tops=1, loss=True):
+class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=1, loss=True):
     """top = sum(outside * f(inside * (a - b))) / N, f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere
     |d| - 1 / (2 sigma^2).
 

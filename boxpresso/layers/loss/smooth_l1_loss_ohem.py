@@ -12,7 +12,7 @@ from ..core import Layer
 from ..core.normalizer import divisor, normalization
 
 
-class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", bottoms=(2, 3), tops=(1, 2), loss=True):
+class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", param="loss_param", bottoms=(2, 3), tops=(1, 2), loss=True):
     """top 0 = sum(f(weights * (a - b))) / normaliser, f(d) = d^2 / 2 where |d| < 1, elsewhere |d| - 1 / 2; top 1 (R, 1, H, W),
     if given: the sum over the channels of each region, not normalised, and without a gradient.
 

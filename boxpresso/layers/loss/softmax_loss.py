@@ -11,7 +11,9 @@ from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
-class SoftmaxWithLoss(Layer, type="SoftmaxWithLoss", bottoms=2, tops=(1, 2), loss=True):
+class SoftmaxWithLoss(
+    Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 2), loss=True
+):
     """top = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
 
     Bottom 0: scores; softmax_param { axis: 1 } is theirs. Bottom 1: whole labels from 0, one for each position of the

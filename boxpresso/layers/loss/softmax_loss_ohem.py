@@ -13,7 +13,9 @@ from ..core.normalizer import divisor, normalization
 from .normalized_sum import refuse_label
 
 
-class SoftmaxWithLossOHEM(Layer, type="SoftmaxWithLossOHEM", bottoms=2, tops=(1, 3), loss=True):
+class SoftmaxWithLossOHEM(
+    Layer, type="SoftmaxWithLossOHEM", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 3), loss=True
+):
     """SoftmaxWithLoss with a third top: the loss of each label, not normalised and without a gradient, in bottom 1's shape.
 
     Bottom 0: scores; softmax_param { axis: 1 }. Bottom 1: whole labels from 0, one for each position of the other axes. top 0:

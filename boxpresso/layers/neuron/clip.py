@@ -6,7 +6,7 @@ from ...device import Kernels
 from .neuron_base import Neuron
 
 
-class Clip(Neuron, type="Clip", bottoms=1, tops=1, in_place=True):
+class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=True):
     """top = min(max(bottom, min), max), element by element; the gradient passes where min <= bottom <= max.
 
     clip_param { min: MIN max: MAX }, both to be given. Source: Caffe, whose gradient in place ignores the bounds.

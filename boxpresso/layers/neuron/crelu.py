@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class CReLU(Layer, type="CReLU", bottoms=1, tops=1):
+class CReLU(Layer, type="CReLU", param="crelu_param", bottoms=1, tops=1):
     """top = (relu(x), relu(-x)) put together along concat_axis, which is twice as long in the top.
 
     crelu_param { negative_slope: 0 concat_axis: 1 }; below zero relu has negative_slope. The gradient at 0 is that

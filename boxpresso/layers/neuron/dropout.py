@@ -6,7 +6,7 @@ from ...device import AnyArray, Blob, Kernels
 from .dropout_base import DropoutBase
 
 
-class Dropout(DropoutBase, type="Dropout", bottoms=1, tops=1, in_place=True):
+class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, tops=1, in_place=True):
     """TRAIN: an element is 0 with probability dropout_ratio, else x / (1 - dropout_ratio). TEST: top is bottom.
 
     dropout_param { dropout_ratio: 0.5 }. Which elements are dropped depends on the layer's seed, the number of the

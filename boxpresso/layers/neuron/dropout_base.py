@@ -14,6 +14,12 @@ class DropoutBase(Layer):
     What is drawn depends on the seed and on the number of the forward, so that backward draws it again.
     """
 
+    key: int  # of the random numbers in the kernels
+
+    def reseed(self, seed: int | Sequence[int]) -> None:
+        super().reseed(seed)
+        self.key = int(self.rng.integers(2**32))
+
     @staticmethod
     def threshold_of(ratio: float) -> int:
         """A random number of 32 bits is below it with the probability `ratio`."""

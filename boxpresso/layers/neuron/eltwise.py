@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Eltwise(Layer, type="Eltwise", bottoms=(2, None), tops=1, in_place=True):
+class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True):
     """top = sum(coeff[i] * bottom[i]), or the product, or the maximum of all bottoms, element by element.
 
     eltwise_param { operation: SUM coeff: 1 coeff: -1 stable_prod_grad: true }: PROD, SUM or MAX; one coeff for each

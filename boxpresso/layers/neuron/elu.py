@@ -6,7 +6,7 @@ from ...device import Kernels
 from .neuron_base import Neuron
 
 
-class ELU(Neuron, type="ELU", bottoms=1, tops=1, in_place=True):
+class ELU(Neuron, type="ELU", param="elu_param", bottoms=1, tops=1, in_place=True):
     """top = x above 0, alpha * (exp(x) - 1) from 0 down, times lambda; element by element.
 
     elu_param { alpha: 1 lambda: 1 }; lambda is NVIDIA's, and makes it SELU. Source: Caffe; Clevert et al. 2015.

@@ -8,7 +8,7 @@ from ...device import Kernels
 from .neuron_base import Neuron
 
 
-class Exp(Neuron, type="Exp", bottoms=1, tops=1, in_place=True):
+class Exp(Neuron, type="Exp", param="exp_param", bottoms=1, tops=1, in_place=True):
     """top = base ^ (shift + scale * bottom), element by element.
 
     exp_param { base: -1 scale: 1 shift: 0 }; a base of -1 is e, any other must be above 0. Source: Caffe.

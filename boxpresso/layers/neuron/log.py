@@ -8,7 +8,7 @@ from ...device import Kernels
 from .neuron_base import Neuron
 
 
-class Log(Neuron, type="Log", bottoms=1, tops=1, in_place=True):
+class Log(Neuron, type="Log", param="log_param", bottoms=1, tops=1, in_place=True):
     """top = log(shift + scale * bottom) to the base `base`, element by element.
 
     log_param { base: -1 scale: 1 shift: 0 }; a base of -1 is e, any other must be above 0 and not 1. What has no

@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Power(Layer, type="Power", bottoms=1, tops=1, in_place=True):
+class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_place=True):
     """top = (shift + scale * x) ^ power, element by element.
 
     power_param { power: 1 scale: 1 shift: 0 }. With scale 0 or power 0 the input is not looked at, NaN included: the

@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class PReLU(Layer, type="PReLU", bottoms=1, tops=1, in_place=True):
+class PReLU(Layer, type="PReLU", param="prelu_param", bottoms=1, tops=1, in_place=True):
     """top = max(x, 0) + a * min(x, 0), with a slope `a` for each channel, or one for all.
 
     prelu_param { channel_shared: false filler { type: "constant" value: 0.25 } }. The bottom is (N, C, ...), the

@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class ReLU(Layer, type=("ReLU", "ReLU6"), bottoms=1, tops=1, in_place=True):
+class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), bottoms=1, tops=1, in_place=True):
     """top = min(max(x, 0) + negative_slope * min(x, 0), ceiling), element by element.
 
     relu_param { negative_slope: 0 }; ReLU6 reads relu6_param, or relu_param, and its ceiling is 6. Forks give ReLU a

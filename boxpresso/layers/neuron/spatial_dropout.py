@@ -9,7 +9,14 @@ from ..core.param_str import settings
 from .dropout_base import DropoutBase
 
 
-class SpatialDropout(DropoutBase, type="SpatialDropout", bottoms=1, tops=1, in_place=True):
+class SpatialDropout(
+    DropoutBase,
+    type="SpatialDropout",
+    param=("spatial_dropout_param", "python_param"),
+    bottoms=1,
+    tops=1,
+    in_place=True,
+):
     """TRAIN: a channel of an image is 0 with probability p, else x / (1 - p). TEST: top is bottom. Bottom: (N, C, ...).
 
     spatial_dropout_param { dropout_ratio: 0.5 }, or as ENet's spatial_dropout SpatialDropoutLayer by param_str: 'p', and

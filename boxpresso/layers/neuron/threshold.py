@@ -6,7 +6,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Threshold(Layer, type="Threshold", bottoms=1, tops=1, in_place=True):
+class Threshold(Layer, type="Threshold", param="threshold_param", bottoms=1, tops=1, in_place=True):
     """top = 1 where bottom > threshold, else 0; it has no gradient. threshold_param { threshold: 0 }. Source: Caffe."""
 
     kernels = Kernels("threshold.cu")

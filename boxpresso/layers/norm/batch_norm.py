@@ -12,7 +12,7 @@ from ..core import Layer
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
 
-class BatchNorm(Layer, type="BatchNorm", bottoms=1, tops=1, in_place=True):
+class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, tops=1, in_place=True):
     """top = (bottom - mean) / sqrt(variance + eps), for each channel (axis 1).
 
     batch_norm_param { use_global_stats moving_average_fraction: 0.999 eps: 1e-5 }. use_global_stats, the default

@@ -10,7 +10,7 @@ from .affine import Affine, place
 from .affine import kernels as affine_kernels
 
 
-class Bias(Layer, type="Bias", bottoms=(1, 2), tops=1, in_place=True):
+class Bias(Layer, type="Bias", param="bias_param", bottoms=(1, 2), tops=1, in_place=True):
     """top = bottom + bias, broadcast over the axes that bias lacks.
 
     bias_param { axis: 1 num_axes: 1 filler {} }. With one bottom the bias is learned, 0 at first, of the bottom's

@@ -15,7 +15,7 @@ OLDER = {"var_eps", "moving_average", "decay", "axis", "across_spatial", "sync_f
 SEGNET = {"scale_filler", "shift_filler", "bn_mode"}
 
 
-class BN(Layer, type="BN", bottoms=1, tops=(1, 3), in_place=True):
+class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=True):
     """top = scale * (bottom - mean) / sqrt(variance + eps) + shift, for each channel (axis 1).
 
     Two layers have this name; their fields tell them apart.

@@ -10,7 +10,7 @@ from ..core import Layer
 PIECE = 256  # positions that one block does, as in lrn.cu
 
 
-class LRN(Layer, type="LRN", bottoms=1, tops=1):
+class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
     """top = x / (k + alpha / n * sum(x^2))^beta, the sum over a window of n elements around x, zero outside the blob.
 
     lrn_param { local_size: 5 alpha: 1 beta: 0.75 k: 1 norm_region: ACROSS_CHANNELS }. ACROSS_CHANNELS: the window is

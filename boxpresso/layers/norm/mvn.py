@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class MVN(Layer, type="MVN", bottoms=1, tops=1, in_place=True):
+class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True):
     """top = (x - mean) / (sqrt(variance) + eps), mean and variance of each channel of each image, or with
     across_channels of each image.
 

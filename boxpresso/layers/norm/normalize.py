@@ -13,7 +13,7 @@ from ..core import Layer
 PIECE = 256  # positions that one block does, as in normalize.cu
 
 
-class Normalize(Layer, type="Normalize", bottoms=1, tops=1):
+class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
     """top = scale * bottom / sqrt(sum(bottom^2) + eps), the sum over the channels of each position, or with
     across_spatial over the whole image.
 

@@ -10,7 +10,7 @@ from .affine import Affine, place
 from .affine import kernels as affine_kernels
 
 
-class Scale(Layer, type="Scale", bottoms=(1, 2), tops=1, in_place=True):
+class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in_place=True):
     """top = bottom * scale (+ bias), scale and bias broadcast over the axes that they lack.
 
     scale_param { axis: 1 num_axes: 1 filler {} bias_term: false bias_filler {} }. With one bottom scale is learned, 1

@@ -9,7 +9,7 @@ from ...device import Blob
 from ..core import Layer, softmax
 
 
-class Softmax(Layer, type="Softmax", bottoms=1, tops=1, in_place=True):
+class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, in_place=True):
     """top = exp(bottom) / sum(exp(bottom)) along one axis, computed from differences to the maximum.
 
     softmax_param { axis: 1 }. Source: Caffe.

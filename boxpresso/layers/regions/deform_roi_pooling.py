@@ -5,7 +5,13 @@ from __future__ import annotations
 from .deform_roi_base import DeformPoolingLayer
 
 
-class DeformROIPooling(DeformPoolingLayer, type=("DeformROIPooling", "DeformRoIPool"), bottoms=(2, 3), tops=1):
+class DeformROIPooling(
+    DeformPoolingLayer,
+    type=("DeformROIPooling", "DeformRoIPool"),
+    param="deform_roi_pooling_param",
+    bottoms=(2, 3),
+    tops=1,
+):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image; offsets
     (K, 2, pooled_h, pooled_w), x then y, or as many numbers in other axes.
 

@@ -10,7 +10,13 @@ from ...device import Blob, Kernels
 from .psroi_base import PositionSensitive
 
 
-class DeformablePSROIPooling(PositionSensitive, type="DeformablePSROIPooling", bottoms=(2, 3), tops=(1, 2)):
+class DeformablePSROIPooling(
+    PositionSensitive,
+    type="DeformablePSROIPooling",
+    param="deformable_psroi_pooling_param",
+    bottoms=(2, 3),
+    tops=(1, 2),
+):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
     included, pixels of the image; unless no_trans, trans (K, 2 * classes, part_size, part_size).
 

@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class MaskResize(Layer, type="MaskResize", bottoms=1, tops=1):
+class MaskResize(Layer, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
     """Each plane of (N, C, H, W) to h x w by bilinear interpolation; mask_resize_param { output_height: h output_width: w }.
 
     The first pixels lie on each other: pixel y of the top is at y H / h. The last pixel's value holds for half a pixel

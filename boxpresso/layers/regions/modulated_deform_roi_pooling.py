@@ -7,7 +7,11 @@ from .deform_roi_base import DeformPoolingLayer
 
 
 class ModulatedDeformROIPooling(
-    DeformPoolingLayer, type=("ModulatedDeformROIPooling", "ModulatedDeformRoIPool"), bottoms=4, tops=1
+    DeformPoolingLayer,
+    type=("ModulatedDeformROIPooling", "ModulatedDeformRoIPool"),
+    param=("modulated_deform_roi_pooling_param", "deform_roi_pooling_param"),
+    bottoms=4,
+    tops=1,
 ):
     """DeformROIPooling with a fourth bottom, the mask (K, 1, pooled_h, pooled_w), that multiplies every channel of a bin.
 

@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from .region_base import RegionLayer
 
 
-class PrROIPooling(RegionLayer, type="PrROIPooling", bottoms=2, tops=1):
+class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale, a negative side counts as 0. Each bin is the

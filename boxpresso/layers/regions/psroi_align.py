@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from .psroi_base import PositionSensitive
 
 
-class PSROIAlign(PositionSensitive, type="PSROIAlign", bottoms=2, tops=(1, 2)):
+class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the
     image.
 

@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from .psroi_base import PositionSensitive
 
 
-class PSROIPooling(PositionSensitive, type="PSROIPooling", bottoms=2, tops=(1, 2)):
+class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
     included, pixels of the image.
 

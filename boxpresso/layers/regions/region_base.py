@@ -25,7 +25,7 @@ class RegionLayer(Layer):
     structs have in common. Kernels compute in `real`: float32 where the blobs are float16.
     """
 
-    columns = CORNERS  # what a region's row holds
+    columns: tuple[str, ...] = CORNERS  # what a region's row holds
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""

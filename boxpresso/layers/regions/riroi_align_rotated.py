@@ -8,7 +8,7 @@ from ...device import AnyArray, Blob, Kernels
 from .align_rotated_base import AlignRotated
 
 
-class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", bottoms=2, tops=1):
+class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_align_rotated_param", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W), C = groups * num_orientations with the orientation fastest; regions (K, 6): batch
     index, centre x and y, width, height in pixels of the image, angle in radians.
 

@@ -24,7 +24,7 @@ OTHERS = {
 }
 
 
-class ROIAlign(RegionLayer, type="ROIAlign", bottoms=2, tops=(1, 3)):
+class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top 0 (K, C, pooled_h, pooled_w). roi_align_param: a region is scaled by spatial_scale, its size is at least 1; with

@@ -8,7 +8,7 @@ from ...device import Blob
 from .align_rotated_base import AlignRotated
 
 
-class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", bottoms=2, tops=1):
+class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", param="roi_align_rotated_param", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 6): batch index, centre x and y, width, height in pixels of the image,
     angle in radians.
 

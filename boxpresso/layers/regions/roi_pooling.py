@@ -11,7 +11,7 @@ from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
 
-class ROIPooling(RegionLayer, type="ROIPooling", bottoms=2, tops=(1, 2)):
+class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2)):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends included, pixels of the image.
 
     top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale and rounded to whole pixels, halves away from

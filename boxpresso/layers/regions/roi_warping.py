@@ -10,7 +10,7 @@ from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
 
-class ROIWarping(RegionLayer, type="ROIWarping", bottoms=2, tops=1):
+class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
     """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
 
     top (K, C, pooled_h, pooled_w); roi_warping_param { pooled_h pooled_w spatial_scale: 1 }. The corners of a region are

@@ -10,7 +10,7 @@ from ...device import Blob, Kernels
 from .region_base import RegionLayer
 
 
-class RotateROIPooling(RegionLayer, type="RotateROIPooling", bottoms=3, tops=(1, 2)):
+class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2)):
     """Bottoms: features (B, C, H, W); regions (K, 6): batch index, x and y of the centre, height, width, pixels of the image,
     angle in degrees, counter-clockwise; im_info: (height, width, scale) of the image in pixels, for all or for each.
 

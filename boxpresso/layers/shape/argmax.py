@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class ArgMax(Layer, type="ArgMax", bottoms=1, tops=1):
+class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1):
     """The places of the top_k largest values, largest first; of equal ones the later place first.
 
     argmax_param { out_max_val: false top_k: 1 axis }. With `axis` the places (with out_max_val the values instead) lie

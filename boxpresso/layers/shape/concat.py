@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Concat(Layer, type="Concat", bottoms=(1, None), tops=1):
+class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops=1):
     """The top's axis `axis` is as long as those of all bottoms together; the other axes are the same in all of them.
 
     concat_param { axis: 1 }, where a negative axis counts from the end; `concat_dim` is its old name. One bottom shares

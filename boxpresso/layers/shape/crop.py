@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Crop(Layer, type="Crop", bottoms=2, tops=1):
+class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1):
     """The top is bottom 0 from `offset` on; from `axis` on its axes are as long as bottom 1's, before it as bottom 0's.
 
     crop_param { axis: 2 offset: 0 }: one offset for all cropped axes, or one each; a negative axis counts from the end.

@@ -9,7 +9,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class Flatten(Layer, type="Flatten", bottoms=1, tops=1):
+class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
     """The axes from `axis` to `end_axis`, both included, become one; the memory is the bottom's.
 
     flatten_param { axis: 1 end_axis: -1 }; negative ones count from the end. Source: Caffe.

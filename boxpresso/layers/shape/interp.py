@@ -8,7 +8,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Interp(Layer, type="Interp", bottoms=1, tops=1):
+class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1):
     """Each plane of (N, C, H, W) to another height and width by bilinear interpolation.
 
     interp_param gives the size one way: { height width }; { zoom_factor: Z }, H + (H - 1)(Z - 1); { shrink_factor: S

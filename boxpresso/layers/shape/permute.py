@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Permute(Layer, type="Permute", bottoms=1, tops=1):
+class Permute(Layer, type="Permute", param="permute_param", bottoms=1, tops=1):
     """The top's axis k is the bottom's axis `order[k]`; axes that `order` leaves out follow in their own order.
 
     permute_param { order: 0 order: 2 order: 3 order: 1 } takes (N, C, H, W) to (N, H, W, C). An order that changes

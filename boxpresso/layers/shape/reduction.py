@@ -11,7 +11,7 @@ from ..core import Layer
 OPERATIONS = {"SUM": 0, "MEAN": 0, "ASUM": 1, "SUMSQ": 2}  # as in reduction.cu
 
 
-class Reduction(Layer, type="Reduction", bottoms=1, tops=1):
+class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, tops=1):
     """top = coeff * the sum (SUM), mean (MEAN), sum of absolute values (ASUM) or of squares (SUMSQ) of the axes from
     `axis` on, which the top lacks.
 

@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Reorg(Layer, type="Reorg", bottoms=1, tops=1):
+class Reorg(Layer, type="Reorg", param="reorg_param", bottoms=1, tops=1):
     """(N, C, H, W) to (N, C s^2, H / s, W / s), s = stride: blocks of s x s pixels become channels.
 
     `reverse: true` goes back, (N, C, H, W) to (N, C / s^2, H s, W s).

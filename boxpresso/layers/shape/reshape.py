@@ -9,7 +9,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class Reshape(Layer, type="Reshape", bottoms=1, tops=1):
+class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1):
     """The top is the bottom's memory under another shape.
 
     reshape_param { shape { dim: 0 dim: -1 dim: 4 } axis: 0 num_axes: -1 }: the `num_axes` axes from `axis` on (-1: all

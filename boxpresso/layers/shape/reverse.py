@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Reverse(Layer, type="Reverse", bottoms=1, tops=1):
+class Reverse(Layer, type="Reverse", param="reverse_param", bottoms=1, tops=1):
     """The last entry along an axis becomes the first, and so on. The gradient is turned around likewise.
 
     reverse_param { axis: 0 }, which may be negative, or repeated for several axes; 0 by default. Source: CTPN's Caffe.

@@ -10,7 +10,7 @@ from ..core import Layer
 from . import strided
 
 
-class ShuffleChannel(Layer, type="ShuffleChannel", bottoms=1, tops=1):
+class ShuffleChannel(Layer, type="ShuffleChannel", param="shuffle_channel_param", bottoms=1, tops=1):
     """Channel j * group + i of the top is channel i * (C / group) + j of the bottom (N, C, ...).
 
     shuffle_channel_param { group: 1 }. Backward is the same with C / group groups. Source: farmingyard's Caffe layer;

@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Slice(Layer, type="Slice", bottoms=1, tops=(1, None)):
+class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None)):
     """Top i holds the bottom from one cut to the next along `axis`.
 
     slice_param { axis: 1 slice_point: 2 slice_point: 5 }: the places of the cuts, one fewer than tops; without any all

@@ -9,7 +9,7 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Tile(Layer, type="Tile", bottoms=1, tops=1):
+class Tile(Layer, type="Tile", param="tile_param", bottoms=1, tops=1):
     """The bottom, `tiles` times one after the other along `axis`, which may be negative.
 
     tile_param { axis: 1 tiles: TILES }. The gradient is the sum over the copies. Source: Caffe.

@@ -9,7 +9,7 @@ from ..core import Layer
 from . import strided
 
 
-class Transpose(Layer, type="Transpose", bottoms=1, tops=1):
+class Transpose(Layer, type="Transpose", param="transpose_param", bottoms=1, tops=1):
     """The top's axis k is the bottom's axis dim[k], as numpy.transpose has it.
 
     transpose_param { dim: 3 dim: 2 dim: 0 dim: 1 } names every axis once. Source: CTPN's Caffe.

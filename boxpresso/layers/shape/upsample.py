@@ -11,7 +11,13 @@ from ...device import Blob, Kernels
 from ..core import Layer
 
 
-class Upsample(Layer, type=("Upsample", "UpsampleNearest", "UpsampleDarknet"), bottoms=(1, 2), tops=1):
+class Upsample(
+    Layer,
+    type=("Upsample", "UpsampleNearest", "UpsampleDarknet"),
+    param=("upsample_param", "upsample_nearest_param", "upsample_darknet_param"),
+    bottoms=(1, 2),
+    tops=1,
+):
     """One bottom: nearest neighbours (YOLO). Two bottoms, data and a pooling's mask: the pooling undone (SegNet).
 
     upsample_param { scale: 2 } or { scale_h: 2 scale_w: 2 }, for one bottom by default 1, for two 2; or for two

@@ -1,29 +1,54 @@
-"""The verbs train and plot: a solver prototxt in, log lines, snapshots and curves out."""
+"""The verb train: a solver prototxt in, log lines and snapshots out."""
 
 from __future__ import annotations
 
 import signal
-import sys
 import time
 import warnings
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING
 
-from ..layers.data.batches import BatchLayer
 from ..proto.errors import BoxpressoError
-from ..train import Solver
-from ..train.progress import progress
-from ..train.ranks import open_ranks
-from ..train.solver import glog
+from . import arguments
+
+if TYPE_CHECKING:
+    from ..train import Solver
 
 
-def train(args: Namespace) -> int:
+NAME = "train"
+SHORT = "train a net from a solver prototxt"
+TEXT = """\
+Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
+standard error. Ctrl-C ends training after the iteration with a snapshot; a
+hang-up signal takes one and goes on. `mpirun -n N boxpresso train ..` trains
+with N processes, each on its own share of the data and its own device.
+"""
+EPILOG: str | None = None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    add = parser.add_argument
+    add("--solver", metavar="SOLVER", required=True, help="the solver prototxt")
+    add("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
+    add("--snapshot", metavar="FILE", help="continue from this .solverstate")
+    add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
+    arguments.python_layers(parser)
+    arguments.device(parser)
+
+
+def run(args: Namespace) -> int:
     """Trains to max_iter. SIGINT ends it after the iteration with a snapshot, a second one at once; SIGHUP snapshots.
 
     Under mpirun this process is one rank of several: a signal to any of them counts for all, and the first one writes.
     """
+    from ..train import Solver
+    from ..train.progress import progress
+    from ..train.ranks import open_ranks
+
     if args.weights and args.snapshot:
         raise BoxpressoError("--weights and --snapshot exclude each other: a snapshot names its own weights")
     ranks = open_ranks()
@@ -37,23 +62,24 @@ def train(args: Namespace) -> int:
                 python_layers=args.python_layers, ranks=ranks,
             )  # fmt: skip
         with signals(solver), progress(solver):
-            run(solver, args.snapshot)
+            solve(solver, args.snapshot)
     return 0
 
 
-def run(solver: Solver, snapshot: str | None) -> None:
+def solve(solver: Solver, snapshot: str | None) -> None:
     """Trains, with lines in the log about the device before and about the waiting after."""
-    net, ranks = solver.net, solver.ranks
-    log = glog if ranks.rank == 0 else lambda line: None
+    from ..layers.data.batches import BatchLayer
+
+    net, ranks, log = solver.net, solver.ranks, solver.log
     log(f"Training on {net.device.name}: {net!r}")
     if ranks.size > 1:
         for line in ranks.describe(net.device.name):
             log(line)
     for report in net.copied:
         log(f"Copied {len(report.matched)} layers from {report.path}")
-    begun = time.perf_counter()
+    start = time.perf_counter()
     solver.solve(snapshot)
-    lapse = time.perf_counter() - begun
+    lapse = time.perf_counter() - start
     for layer in net.layers:
         if isinstance(layer, BatchLayer):
             log(
@@ -69,28 +95,20 @@ def signals(solver: Solver) -> Iterator[None]:
     """SIGINT stops with a snapshot where there is a name for one, SIGHUP takes one, as `caffe train` does."""
     named = solver.param.HasField("snapshot_prefix")
 
-    def interrupt(number: int, frame: Any) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         if solver.stopping:
             raise KeyboardInterrupt
         solver.log("Stopping after this iteration; interrupt again to stop at once.")
         solver.stop(snapshot=named)
 
-    def hang_up(number: int, frame: Any) -> None:
+    def hang_up(number: int, frame: FrameType | None) -> None:
         solver.snapshot_wanted = named
 
-    kept = {signal.SIGINT: signal.signal(signal.SIGINT, interrupt)}
+    handlers = {signal.SIGINT: signal.signal(signal.SIGINT, interrupt)}
     if hasattr(signal, "SIGHUP"):
-        kept[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
+        handlers[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     try:
         yield
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def plot(args: Namespace) -> int:
-    """Draws the curves of a log."""
-    from ..train.curves import plot as draw
-
-    print(f"drawn in {draw(args.log, args.out or args.log + '.png')}", file=sys.stdout)
-    return 0

@@ -1,0 +1,105 @@
+"""Arguments that several verbs take, and types of arguments."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+
+def model(parser: argparse.ArgumentParser, weights: bool) -> None:
+    """MODEL and WEIGHTS; `weights`: whether the second is needed."""
+    parser.add_argument("model", metavar="MODEL", help="the net, a .prototxt")
+    needed: dict[str, Any] = {} if weights else {"nargs": "?"}
+    parser.add_argument("weights", metavar="WEIGHTS", help="its weights, a .caffemodel or .h5", **needed)
+    python_layers(parser)
+
+
+def preparation(parser: argparse.ArgumentParser) -> None:
+    """How pictures become the input of the net."""
+    add = parser.add_argument
+    add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
+    add("--scale", metavar="S", type=fraction, default=1.0, help="then multiply by this, such as 0.007843 or 1/255")
+    add(
+        "--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)"
+    )
+    add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
+
+
+def phase(parser: argparse.ArgumentParser) -> None:
+    """Which layers of the prototxt are taken."""
+    add = parser.add_argument
+    text = "take the layers of this phase (default: TEST)"
+    add("--phase", choices=("TRAIN", "TEST"), type=str.upper, default="TEST", help=text)
+    add("--level", metavar="N", type=int, default=0, help="the level that layers' rules ask for")
+    text = "a stage that layers' rules ask for; may be repeated"
+    add("--stage", metavar="NAME", action="append", default=[], help=text)
+
+
+def device(parser: argparse.ArgumentParser) -> None:
+    """Where the net runs."""
+    text = "cpu, cuda or cuda:N (default: $BOXPRESSO_DEVICE, else a GPU if one answers)"
+    parser.add_argument("--device", metavar="D", help=text)
+
+
+def python_layers(parser: argparse.ArgumentParser) -> None:
+    """Which modules layers of type Python may come from."""
+    text = "import this module for layers of type Python, which a prototxt alone may not; may be repeated"
+    parser.add_argument("--python-layers", metavar="MODULE", action="append", default=[], help=text)
+
+
+# Types of arguments: argparse makes their message a usage error
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if value != value or value in (float("inf"), float("-inf")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not finite")
+    return value
+
+
+def fraction(text: str) -> float:
+    """A number, or one divided by another.
+
+    >>> fraction("1/4"), fraction("0.5")
+    (0.25, 0.5)
+    """
+    above, slash, below = text.partition("/")
+    if slash and number(below) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} divides by 0")
+    return number(above) / (number(below) if slash else 1)
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    value = number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not from 0 to 1")
+    return value
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def width_height(text: str) -> tuple[int, int]:
+    """Width and height: "300x200", or "300" for both."""
+    width, _, height = text.lower().partition("x")
+    return positive(width), positive(height or width)
+
+
+def mean(text: str) -> list[float] | str:
+    """Numbers as a list, or else the name of a file, which must exist."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        if not os.path.exists(text):
+            raise argparse.ArgumentTypeError(f"{text!r} is neither numbers such as 104,117,123 nor a file") from None
+        return text

@@ -1,0 +1,62 @@
+"""The verb convert: a folder of pictures and annotations into an LMDB."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from . import arguments
+from .output import progress, warn
+
+NAME = "convert"
+SHORT = "write a folder of pictures as an LMDB"
+TEXT = """\
+Write pictures and annotations as an LMDB, for the layers AnnotatedData (voc,
+coco, yolo) and Data (images).
+
+  voc     FOLDER/JPEGImages, Annotations, ImageSets/Main/SPLIT.txt
+  coco    FOLDER/annotations/instances_SPLIT.json, and FOLDER/SPLIT or images
+  yolo    FOLDER/images and FOLDER/labels, with classes.txt
+  images  a folder in FOLDER for each class, labels from 0 by name
+
+Labels of objects count from 1. What cannot be read is named and left out.
+"""
+EPILOG: str | None = None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    add = parser.add_argument
+    add("kind", metavar="KIND", choices=("voc", "coco", "images", "yolo"), help="voc, coco, images or yolo")
+    add("folder", metavar="FOLDER", help="what holds the pictures")
+    add("lmdb", metavar="LMDB", help="the LMDB to write; it must not exist yet")
+    add("--split", metavar="NAME", default="", help="such as trainval or val2017 (default: everything)")
+    add("--classes", metavar="FILE", help="classes of VOC: one per line or a labelmap.prototxt (default: VOC's twenty)")
+    add("--size", metavar="WxH", type=arguments.width_height, help="resize all pictures to this")
+    add("--gray", action="store_true", help="store one channel")
+    add("--raw", action="store_true", help="store plain bytes, not JPEG and PNG files: larger, faster to read")
+    add("--shuffle", metavar="SEED", type=int, nargs="?", const=0, help="store them in a random order")
+    add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
+
+
+def run(args: Namespace) -> int:
+    """Writes an LMDB and names, on stderr, what was left out."""
+    from ..data.convert import Options, convert
+    from ..data.folders import VOC_CLASSES
+    from ..labels import BACKGROUND, read_labels
+
+    classes: Sequence[str] = VOC_CLASSES
+    if args.classes:
+        classes = [name for _, name in sorted(read_labels(args.classes).items()) if name.lower() not in BACKGROUND]
+    options = Options(args.size, not args.gray, not args.raw, args.shuffle, args.strict)
+    report = convert(
+        args.kind, args.folder, args.lmdb, split=args.split, classes=classes, options=options, tell=progress("convert")
+    )
+    for line in report.skipped:
+        warn(f"skipped: {line}")
+    what = f"{report.boxes} boxes" if args.kind != "images" else f"{len(report.labels)} classes"
+    skipped = f"; {len(report.skipped)} skipped" if report.skipped else ""
+    print(f"{args.lmdb}: {report.pictures} pictures, {what}{skipped}")
+    if report.labels:
+        print(f"{args.lmdb}_labelmap.prototxt: the names of {len(report.labels)} labels")
+    return 0

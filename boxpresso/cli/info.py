@@ -1,0 +1,90 @@
+"""The verb info: the layers of a net, their shapes, parameters and costs."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from ..tables import table
+from . import arguments
+from .output import size
+
+if TYPE_CHECKING:
+    from ..net import Net
+    from ..net.summary import Summary
+    from ..net.weights import CopyReport
+
+
+NAME = "info"
+SHORT = "list layers, shapes, parameters and multiply-adds"
+TEXT = """\
+Show what a net is made of: its layers, the shapes of their tops, how many
+numbers they learn and how many multiply-adds a forward pass takes. With WEIGHTS
+also which layers the file fits.
+"""
+EPILOG: str | None = None
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    arguments.model(parser, weights=False)
+    arguments.phase(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
+
+
+def run(args: Namespace) -> int:
+    """Prints the layers of a net, their shapes, parameters and costs."""
+    from ..net import Net
+    from ..net.summary import summarise
+
+    net = Net(
+        args.model,
+        phase=args.phase,
+        level=args.level,
+        stages=args.stage,
+        device="cpu",
+        python_layers=args.python_layers,
+    )
+    report = net.copy_from(args.weights) if args.weights else None
+    summary = summarise(net)
+    if args.json:
+        print_json(summary, report)
+    else:
+        print_table(summary, report, net, args.model)
+    return 0
+
+
+def print_json(summary: Summary, report: CopyReport | None) -> None:
+    """The summary, and what WEIGHTS fits, as JSON."""
+    whole = asdict(summary)
+    if report:
+        whole["weights"] = asdict(report)
+    print(json.dumps(whole, indent=2))
+
+
+def print_table(summary: Summary, report: CopyReport | None, net: Net, model: str) -> None:
+    """The summary as a table, and what WEIGHTS fits."""
+    cells = [
+        (
+            row.type,
+            row.name,
+            ", ".join(" x ".join(map(str, shape)) or "one number" for shape in row.tops.values()),
+            f"{row.parameters:,}" if row.parameters else "",
+            f"{row.macs:,}" if row.macs else "",
+            size(row.bytes) if row.bytes else "",
+        )
+        for row in summary.layers
+    ]
+    print(f"{summary.name or model}: {len(summary.layers)} layers, phase {summary.phase}")
+    print(f"inputs: {', '.join(net.inputs) or 'none'}; outputs: {', '.join(net.outputs) or 'none'}\n")
+    total = ("total", "", "", f"{summary.parameters:,}", f"{summary.macs:,}", size(summary.bytes))
+    lines = table(("type", "name", "top", "parameters", "multiply-adds", "memory"), [*cells, total], "<<<>>>")
+    print("\n".join([*lines[:-1], "-" * max(map(len, lines)), lines[-1]]))
+    print("\nmemory: of the tops' data; layers that work in place or share a bottom's memory add none")
+    if report:
+        print(f"\n{report.path}")
+        print(f"  copied to {len(report.matched)} layers")
+        print(f"  missing in the file: {', '.join(report.missing) or 'none'}")
+        print(f"  unused from the file: {', '.join(report.unused) or 'none'}")

@@ -1,0 +1,146 @@
+"""Builds the parser of `boxpresso VERB ..` from the verbs, runs one, and turns errors and warnings into lines."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol, TextIO
+
+from .. import __version__
+from ..proto.errors import BoxpressoError
+from . import convert, detect, device_query, info, layers, mean, plot, test, time, train, upgrade
+from .output import complain, warn
+
+ABOUT = """\
+Run, time and look into Caffe detection models.
+
+A model is two files: MODEL, a .prototxt that says which layers there are, and
+WEIGHTS, a .caffemodel (or .h5) with what they learned.
+"""
+ENVIRONMENT = """\
+`boxpresso VERB --help` explains a verb.
+
+environment: BOXPRESSO_DEVICE, the device where --device is not given;
+BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of errors
+"""
+
+
+class Verb(Protocol):
+    """What the module of a verb has."""
+
+    @property
+    def NAME(self) -> str:
+        """The word on the command line."""
+
+    @property
+    def SHORT(self) -> str:
+        """Its line in `boxpresso --help`."""
+
+    @property
+    def TEXT(self) -> str:
+        """The start of its own help."""
+
+    @property
+    def EPILOG(self) -> str | None:
+        """The end of its own help."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the arguments of the verb."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Does the work and returns the exit status."""
+
+
+VERBS: Sequence[Verb] = (  # in the order of --help
+    detect, info, time, train, test, plot, convert, mean, device_query, layers, upgrade,
+)  # fmt: skip
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Text as it is written in the verbs, and room for the names of verbs and options."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+        self._action_max_length = 16  # argparse forgets that verbs are indented
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(prog="boxpresso", description=ABOUT, epilog=ENVIRONMENT, formatter_class=Help)
+    parser.add_argument("--version", action="version", version=f"boxpresso {__version__}")
+    parsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for verb in VERBS:
+        own = parsers.add_parser(
+            verb.NAME, help=verb.SHORT, description=verb.TEXT, epilog=verb.EPILOG, formatter_class=Help
+        )
+        verb.add_arguments(own)
+        own.set_defaults(module=verb)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Errors and warnings are single lines on stderr; BOXPRESSO_DEBUG=1 lets errors through, with their tracebacks.
+
+    Parameters
+    ----------
+    argv
+        The words of the command, without the program; None takes those of this process.
+
+    Returns
+    -------
+    int
+        The exit status: 0, 1 for an error, 2 for a wrong use, 130 when interrupted, 141 when the reader of a pipe left.
+    """
+    parser = make_parser()
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as stop:  # --help, --version, wrong usage
+        return int(stop.code or 0)
+    if args.verb is None:
+        parser.print_help(sys.stderr)
+        return 2
+    debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a label or file name that the terminal cannot show
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = show_warning
+            status: int = args.module.run(args)
+            sys.stdout.flush()
+            return status
+    except BrokenPipeError:  # the reader, such as `head`, has left
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except BoxpressoError as error:
+        if debug:
+            raise
+        complain(error)
+    except Exception as error:
+        if debug:
+            raise
+        advice = "this is a fault of Boxpresso, please report it with what BOXPRESSO_DEBUG=1 prints"
+        complain(f"{type(error).__name__}: {error}; {advice}")
+    return 1
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as one line, without the place in the source."""
+    warn(message)

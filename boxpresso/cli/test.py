@@ -1,0 +1,223 @@
+"""The verb test: the outputs of a net on its own data, or its average precision on a folder with annotations."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..proto.errors import BoxpressoError, ModelError
+from . import arguments
+from .model import load
+from .output import complain, progress, warn
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..data.folders import Scene
+    from ..evaluation import Evaluation
+    from ..net import Net
+
+
+NAME = "test"
+SHORT = "say how good a net is: average precision, or its outputs' means"
+TEXT = """\
+Say how good a net is.
+
+With --voc or --coco: finds objects in every picture of a folder, compares them
+with its annotations, and prints a table by class with the average precision
+(AP) and its mean. Boxes are compared as VOC's development kit does it; with
+--coco the table also has COCO's own numbers, by pycocotools. Pictures are
+prepared as by `boxpresso detect`; what cannot be read is named and left out.
+
+Without: runs the TEST net over some batches of its own data and prints what it
+gives, as `caffe test` does; for a net that ends in DetectionEvaluate the table.
+
+The precision-recall curves are drawn to WEIGHTS.curves.png, or with the name of
+the output before .curves.
+"""
+EPILOG = """\
+examples:
+  boxpresso test deploy.prototxt ssd300.caffemodel --mean 104,117,123 \\
+      --voc VOCdevkit/VOC2007 --set test --method 11point
+  boxpresso test deploy.prototxt ssd.caffemodel --labels labelmap_coco.prototxt \\
+      --coco coco/val2017 coco/annotations/instances_val2017.json --json
+  boxpresso test --model test.prototxt --weights ssd300.caffemodel --iterations 619
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    for name, what in (("model", "the net, a .prototxt"), ("weights", "its weights, a .caffemodel or .h5")):
+        parser.add_argument(name, metavar=name.upper(), nargs="?", help=what)
+        parser.add_argument(
+            f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words"
+        )
+    arguments.python_layers(parser)
+    add, share = parser.add_argument, arguments.share
+    text = "how many batches (default: 50)"
+    add("--iterations", "-iterations", metavar="N", type=arguments.positive, default=50, help=text)
+    add("--voc", metavar="DIR", help="test on this folder, with JPEGImages, Annotations and ImageSets")
+    add("--set", metavar="NAME", default="", help="the pictures in ImageSets/Main/NAME.txt (default: all)")
+    add("--coco", metavar=("IMAGES", "JSON"), nargs=2, help="test on these pictures and annotations")
+    add("--labels", metavar="FILE", help="names of the net's classes, as for detect (default: VOC's, or those of JSON)")
+    arguments.preparation(parser)
+    add("--threshold", metavar="T", type=share, default=0.01, help="leave out what scores less (default: 0.01)")
+    text = "the overlap from which on an object counts as detected (default: 0.5)"
+    add("--overlap", metavar="T", type=share, default=0.5, help=text)
+    text = "how AP is computed (default: MaxIntegral, VOC's since 2010; 11point is that of VOC2007)"
+    add("--method", choices=("MaxIntegral", "11point", "101point", "Integral"), default="MaxIntegral", help=text)
+    add("--strict", action="store_true", help="end at the first picture or annotation that cannot be used")
+    add("--curves", metavar="FILE", help="draw the precision-recall curves there")
+    add("--no-curves", action="store_true", help="draw no curves")
+    add("--json", action="store_true", help="print JSON in place of the table")
+    arguments.phase(parser)
+    arguments.device(parser)
+
+
+def run(args: Namespace) -> int:
+    """Tests a net on a folder of VOC or COCO, or on its own data. 1 when the curves cannot be written."""
+    for name in ("model", "weights"):
+        given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
+        if len(given) != 1:
+            raise BoxpressoError(
+                f"test: {'give' if not given else 'name only once'} the {name}, see `boxpresso test --help`"
+            )
+        setattr(args, name, given[0])
+    if args.voc and args.coco:
+        raise BoxpressoError("--voc and --coco exclude each other")
+    return on_folder(args) if args.voc or args.coco else on_own_data(args)
+
+
+def on_own_data(args: Namespace) -> int:
+    """Prints each output of some batches and their means, as `caffe test` does; a table of what DetectionEvaluate says."""
+    import numpy as np
+
+    from ..data.evaluation import curves_of_rows
+    from ..evaluation import Evaluation
+    from ..labels import read_labels
+    from ..net import Net
+
+    net = Net(
+        args.model, args.weights, phase=args.phase, level=args.level, stages=args.stage, device=args.device,
+        python_layers=args.python_layers,
+    )  # fmt: skip
+    if not net.outputs:
+        raise ModelError(f"net {net.name!r} has no outputs to report")
+    judges = {tops[0]: layer for layer, (_, tops) in zip(net.layers, net.names) if layer.type == "DetectionEvaluate"}
+    count = len(judges.keys() & set(net.outputs))
+    if (args.json or args.curves) and count != 1:
+        message = (
+            f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
+        )
+        raise ModelError(message)
+    rows: dict[str, list[np.ndarray[Any, Any]]] = {}
+    means: dict[str, Any] = {}
+    for batch in range(args.iterations):
+        for name, value in net.forward().items():
+            if name in judges:
+                rows.setdefault(name, []).append(value.reshape(-1, 5).astype(np.float64))
+                continue
+            means[name] = means.get(name, 0) + value.astype(np.float64) / args.iterations
+            if not args.json:
+                print("\n".join(f"Batch {batch}, {name} = {one:.6g}" for one in value.ravel()[:20]))
+    if not args.json:
+        print_means(net, means)
+    status = 0
+    for name, parts in rows.items():
+        param = judges[name].param.detection_evaluate_param
+        names = read_labels(args.labels, param.num_classes) if args.labels else {}
+        curves = curves_of_rows(np.concatenate(parts))
+        evaluation = Evaluation(curves, names, round(param.overlap_threshold, 6), args.method)
+        status |= report(args, evaluation, {"output": name})
+    return status
+
+
+def print_means(net: Net, means: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """The means of the outputs, with their part in the loss; of a large output the first 20 numbers."""
+    weights = net.blob_loss_weights
+    for name, value in means.items():
+        for one in value.ravel()[:20]:
+            loss = f" (* {weights[name]:.6g} = {weights[name] * one:.6g} loss)" if weights[name] else ""
+            print(f"{name} = {one:.6g}{loss}")
+        if value.size > 20:
+            print(f"{name}: {value.size - 20} more values")
+
+
+def on_folder(args: Namespace) -> int:
+    """Detects in every picture and compares with the annotations."""
+    from ..data.coco import read_dataset
+    from ..detection import classes, no_detections, recognise
+    from ..evaluation import evaluate, find
+    from ..labels import read_labels
+
+    net = load(args.model, args.weights, device=args.device, python_layers=args.python_layers)
+    if recognise(net) is None:
+        raise ModelError(f"{no_detections(net)}; for a net that reads its own data leave out --voc and --coco")
+    count = classes(net)
+    names = read_labels(args.labels, count) if args.labels else {}
+    scenes, names, labels = read_scenes(args, names)
+    if not args.labels and count != len(names) + 1:
+        raise ModelError(
+            f"the net has {count} classes with the background, the annotations are of {len(names)} without; name them with "
+            "--labels, in the order that the net was trained with"
+        )
+    inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
+    detections, skipped = find(
+        net, scenes, threshold=args.threshold, strict=args.strict, tell=progress("test"), **inputs
+    )
+    for line in skipped:
+        warn(f"skipped: {line}")
+    used = [i for i, each in enumerate(detections) if each is not None]
+    if not used:
+        raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
+    evaluation = evaluate(
+        [detections[i] or [] for i in used], [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
+        coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
+    )  # fmt: skip
+    return report(args, evaluation, {"pictures": len(used), "skipped": skipped})
+
+
+def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
+    """The scenes of --voc or --coco with the net's labels, the names of these, and for COCO {its label: the net's}."""
+    from ..data.folders import VOC_CLASSES, read_coco, read_voc
+
+    if args.voc:
+        names = names or dict(enumerate(VOC_CLASSES, 1))
+        classes = [names.get(label, f"label {label}") for label in range(1, max(names) + 1)]
+        return read_voc(args.voc, args.set, classes), names, {}
+    scenes, categories = read_coco(args.coco[1], pictures_in=args.coco[0])
+    names = names or categories
+    to_label = {name: label for label, name in names.items()}
+    unknown = [name for name in categories.values() if name not in to_label]
+    if unknown:
+        raise ModelError(f"{args.labels} does not name the classes {', '.join(unknown[:4])} of {args.coco[1]}")
+    labels = {old: to_label[name] for old, name in categories.items()}
+    for scene in scenes:
+        scene.labels = [labels[old] for old in scene.labels]
+    return scenes, names, labels
+
+
+def report(args: Namespace, evaluation: Evaluation, about: dict[str, Any]) -> int:
+    """Prints an evaluation and draws its curves, beside the weights where --curves names no place."""
+    status = 0
+    drawn: dict[str, str] = {}
+    if not args.no_curves and evaluation.mean == evaluation.mean:  # it is NaN without an object
+        try:
+            part = f".{about['output']}" if "output" in about else ""
+            drawn = {"curves": str(evaluation.draw(args.curves or f"{args.weights}{part}.curves.png"))}
+        except BoxpressoError as error:
+            complain(error)
+            status = 1
+    if args.json:
+        whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **drawn}
+        print(json.dumps(whole, indent=2))
+        return status
+    print("\n".join(evaluation.table()))
+    skipped = about.get("skipped")
+    if "pictures" in about:
+        print(f"\n{about['pictures']} pictures{f'; {len(skipped)} skipped' if skipped else ''}")
+    if drawn:
+        print(f"curves in {drawn['curves']}")
+    return status

@@ -1,0 +1,102 @@
+"""A test net of a solver: its outputs over some batches, their means, or the average precision of its detections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.evaluation import METHODS, average_precision, curves_of_rows
+from ..net.net import Net
+from ..proto import SolverParameter
+from ..proto.errors import ModelError
+from .log import Log, output_lines
+
+Doubles = NDArray[np.float64]
+
+
+def check_evaluation(param: SolverParameter) -> None:
+    """Raises ModelError for an eval_type or ap_version that does not exist."""
+    if param.eval_type not in ("classification", "detection"):
+        raise ModelError(f'solver: eval_type must be "classification" or "detection", got {param.eval_type!r}')
+    if param.eval_type == "detection" and param.ap_version not in METHODS:
+        raise ModelError(f"solver: ap_version must be one of {', '.join(METHODS)}, got {param.ap_version!r}")
+
+
+def evaluate_net(
+    net: Net,
+    batches: int,
+    param: SolverParameter,
+    *,
+    forward: Callable[[Net], None],
+    log: Log,
+    interrupted: Callable[[], bool],
+) -> dict[str, Doubles] | None:
+    """Runs a test net over some batches, logs and returns the value of each output; None where it was interrupted.
+
+    forward: runs one batch. interrupted: asked before each batch.
+    """
+    outputs: dict[str, list[Doubles]] = {name: [] for name in net.outputs}
+    loss = 0.0
+    for _ in range(batches):
+        if interrupted():
+            log("Test interrupted.")
+            return None
+        forward(net)
+        for name, parts in outputs.items():
+            value = np.array(net.blobs[name].data, np.float64)
+            if param.eval_type == "detection":
+                parts.append(detection_rows(name, value))
+            else:
+                parts[:] = [add(name, value, parts)]
+        if param.test_compute_loss:
+            loss += net.loss()
+    if param.test_compute_loss:
+        log(f"Test loss: {loss / batches:.6g}")
+    if param.eval_type == "detection":
+        values = [mean_precision(np.concatenate(parts), param, log) for parts in outputs.values()]
+    else:
+        values = [parts[0] / batches for parts in outputs.values()]
+    for line in output_lines("Test", net, values):
+        log(line)
+    return dict(zip(outputs, values))
+
+
+def detection_rows(name: str, value: Doubles) -> Doubles:
+    """The rows of DetectionEvaluate. Raises ModelError for an output of another form."""
+    if not value.ndim or value.shape[-1] != 5:
+        raise ModelError(
+            f'solver: eval_type "detection" needs outputs of DetectionEvaluate, rows of 5; {name!r} is {value.shape}'
+        )
+    return value.reshape(-1, 5)
+
+
+def add(name: str, value: Doubles, before: list[Doubles]) -> Doubles:
+    """The sum of an output and what earlier batches gave. Raises ModelError where the shapes differ."""
+    if not before:
+        return value
+    if value.shape != before[0].shape:
+        raise ModelError(
+            f"solver: output {name!r} of a test net was {before[0].shape} and is {value.shape}: there is no mean of it; "
+            'for the rows of DetectionEvaluate say eval_type: "detection"'
+        )
+    total: Doubles = before[0] + value
+    return total
+
+
+def mean_precision(rows: Doubles, param: SolverParameter, log: Log) -> Doubles:
+    """The mean average precision, of shape (), of DetectionEvaluate's rows.
+
+    As in Caffe a class without objects, or without detections, counts 0, and recalls are compared in float32. With
+    show_per_class_result the average precision of each class is logged.
+    """
+    precisions = []
+    for label, curve in curves_of_rows(rows).items():
+        if not len(curve.scores):
+            log(f"Missing true_pos for label: {label}")
+        single = curve.precision.astype(np.float32), curve.recall.astype(np.float32)
+        precisions.append(average_precision(*single, param.ap_version) if curve.truths else 0.0)
+        if param.show_per_class_result and len(curve.scores):
+            log(f"class{label}: {precisions[-1]:.6g}")
+    return np.array(np.mean(precisions) if precisions else 0.0)

@@ -1,0 +1,55 @@
+"""The nets that a solver prototxt names: which files or messages they are, and for which phase, level and stages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..net.net import Net, Source
+from ..proto import NetParameter, NetState, SolverParameter, read_net
+from ..proto.errors import ModelError
+
+
+def find_file(path: str, folder: Path) -> Path:
+    """A path of a solver prototxt: from the working directory, or else beside the prototxt, which lies in `folder`."""
+    beside = folder / path
+    return beside if not Path(path).exists() and beside.exists() else Path(path)
+
+
+def train_model(param: SolverParameter, folder: Path) -> NetParameter:
+    """The net to train. Raises ModelError unless it is named exactly once."""
+    given = [name for name in ("net", "net_param", "train_net", "train_net_param") if param.HasField(name)]
+    if len(given) != 1:
+        raise ModelError(
+            "solver: the train net must be named once, by one of net, net_param, train_net and train_net_param; "
+            f"given: {', '.join(given) or 'none'}"
+        )
+    value = getattr(param, given[0])
+    return value if isinstance(value, NetParameter) else read_net(find_file(value, folder))
+
+
+def test_models(param: SolverParameter, folder: Path) -> list[tuple[NetParameter, NetState]]:
+    """The test nets with their states: those that are named, then `net` for each test_iter that is left.
+
+    Raises ModelError where test_iter, test_state and the nets differ in number, or test_interval is missing.
+    """
+    models = [*param.test_net_param, *(read_net(find_file(path, folder)) for path in param.test_net)]
+    missing = len(param.test_iter) - len(models)
+    if missing < 0 or (missing and not (param.HasField("net") or param.HasField("net_param"))):
+        raise ModelError(f"solver: {len(param.test_iter)} test_iter values for {len(models)} test nets; give one each")
+    if missing:
+        models += [train_model(param, folder)] * missing
+    if models and param.test_interval < 1:
+        raise ModelError("solver: test nets are given, but test_interval is not")
+    if len(param.test_state) not in (0, len(models)):
+        raise ModelError(f"solver: {len(param.test_state)} test_state values for {len(models)} test nets")
+    states = list(param.test_state) or [NetState()] * len(models)
+    return list(zip(models, states))
+
+
+def build(
+    model: NetParameter, phase: str, state: NetState, options: Mapping[str, Any], weights: Sequence[Source] = ()
+) -> Net:
+    """The Net of a model in the state that the solver prototxt asks for; `options` are the further arguments of Net."""
+    return Net(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **options)
