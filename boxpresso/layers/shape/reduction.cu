@@ -1,7 +1,7 @@
 // reduction.cu: each row of `length` elements becomes one number.
 #include "sum.h"
 
-enum Operation { SUM, ASUM, SUMSQ };  // as in reduction.py
+constexpr int SUM = 0, ASUM = 1, SUMSQ = 2;  // `operation`: of the elements, their absolute values or their squares
 
 KERNEL reduction_forward(int n, const Real* bottom, Real* top, int length, int operation, Real coeff) {
   SHARED double part[PARTS];

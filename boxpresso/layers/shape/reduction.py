@@ -8,7 +8,7 @@ from math import prod
 from ...device import Blob, Kernels
 from ..core import Layer
 
-OPERATIONS = {"SUM": 0, "MEAN": 0, "ASUM": 1, "SUMSQ": 2}  # as in reduction.cu
+OPERATIONS = {"SUM": "SUM", "MEAN": "SUM", "ASUM": "ASUM", "SUMSQ": "SUMSQ"}  # the kernels' constant for each
 
 
 class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, tops=1):
@@ -32,7 +32,7 @@ class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, top
         self.rows, self.length = prod(shape[:axis]), prod(shape[axis:])
         mean = self.name_of == "MEAN"
         self.need(self.length or not mean, f"there is no MEAN of no elements: shape {shape} from axis {axis} on")
-        self.how = OPERATIONS[self.name_of], p.coeff / (self.length if mean else 1)
+        self.how = self.kernels.constants[OPERATIONS[self.name_of]], p.coeff / (self.length if mean else 1)
         top[0].reshape(*shape[:axis])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

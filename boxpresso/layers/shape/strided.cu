@@ -1,7 +1,7 @@
 // strided.cu: to[to_at + sum(i * to_step)] = from[from_at + sum(i * from_step)] for every index i of a shape of any rank.
-// A block decodes its place once; what it then copies are loops without divisions. strided.py chooses the axes.
+// A block decodes its place once; what it then copies are loops without divisions. strided.py chooses the axes. The outer
+// ones, of which there may be any number, come as three tables: their sizes and their steps on both sides.
 #include "columns.h"
-#include "tile.h"
 
 struct Place { int from, to; };
 
@@ -17,44 +17,54 @@ DEVICE Place place(int i, int axes, const int* size, const int* from_step, const
   return at;
 }
 
-// Runs that are contiguous on both sides: a block copies at most `tile_rows` rows of `tile_run` elements.
-KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, int rows, int run, int from_row, int to_row,
-                 int tile_rows, int tile_run, int axes, const int* size, const int* from_step, const int* to_step) {
-  const int across = (run + tile_run - 1) / tile_run, tiles = (rows + tile_rows - 1) / tile_rows * across;
+// `rows` runs of `run` elements that are contiguous on both sides; a block copies a tile of them.
+struct Runs {
+  int rows, run, from_row, to_row;  // the last two: from one row to the next
+  int tile_rows, tile_run, axes;    // axes: how many outer ones
+};
+
+KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, Runs r, const int* size, const int* from_step,
+                 const int* to_step) {
+  const int across = (r.run + r.tile_run - 1) / r.tile_run, tiles = (r.rows + r.tile_rows - 1) / r.tile_rows * across;
   BLOCK_LOOP(b, n) {
     const int outer = b / tiles, tile = b % tiles;
-    const int row = tile / across * tile_rows, first = tile % across * tile_run;
-    const Place at = place(outer, axes, size, from_step, to_step);
-    const Store* source = from + from_at + at.from + row * from_row + first;
-    Store* target = to + to_at + at.to + row * to_row + first;
-    const int height = min(tile_rows, rows - row), width = min(tile_run, run - first);
-    TILE_LOOP(y, x, height, width) target[y * to_row + x] = source[y * from_row + x];
+    const int row = tile / across * r.tile_rows, first = tile % across * r.tile_run;
+    const Place at = place(outer, r.axes, size, from_step, to_step);
+    const Store* source = from + from_at + at.from + row * r.from_row + first;
+    Store* target = to + to_at + at.to + row * r.to_row + first;
+    const int height = min(r.tile_rows, r.rows - row), width = min(r.tile_run, r.run - first);
+    TILE_LOOP(y, x, height, width) target[y * r.to_row + x] = source[y * r.from_row + x];
   }
 }
 
-// Two axes change places: a block brings one tile through shared memory, so that both sides are walked along their own
-// fast axis. Axis p has the small step in `to`, axis q in `from`. `past`: results so large that no cache keeps them.
+// Two axes change places: axis p has the small step in `to`, axis q in `from`; a block copies a tile of both.
+struct Turn {
+  int p_size, p_from, p_to, p_tile;
+  int q_size, q_from, q_to, q_tile;
+  int past, axes;  // past: whether the result is so large that no cache keeps it
+};
+
+// A tile goes through shared memory, so that both sides are walked along their own fast axis.
 constexpr int SIDE = 32;
 
-KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, int p_size, int p_from, int p_to, int q_size,
-                   int q_from, int q_to, int p_tile, int q_tile, int past, int axes, const int* size, const int* from_step,
-                   const int* to_step) {
-  const int across = (p_size + p_tile - 1) / p_tile, tiles = (q_size + q_tile - 1) / q_tile * across;
+KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, Turn t, const int* size,
+                   const int* from_step, const int* to_step) {
+  const int across = (t.p_size + t.p_tile - 1) / t.p_tile, tiles = (t.q_size + t.q_tile - 1) / t.q_tile * across;
   BLOCK_LOOP(b, n) {
     const int outer = b / tiles, tile = b % tiles;
-    const int p = tile % across * p_tile, q = tile / across * q_tile;
-    const Place at = place(outer, axes, size, from_step, to_step);
-    const Store* source = from + from_at + at.from + p * p_from + q * q_from;
-    Store* target = to + to_at + at.to + p * p_to + q * q_to;
-    const int width = min(p_tile, p_size - p), height = min(q_tile, q_size - q);
-    if (p_to == 1 && q_from == 1 && turn_squares(source, p_from, target, q_to, width, height, past)) continue;
+    const int p = tile % across * t.p_tile, q = tile / across * t.q_tile;
+    const Place at = place(outer, t.axes, size, from_step, to_step);
+    const Store* source = from + from_at + at.from + p * t.p_from + q * t.q_from;
+    Store* target = to + to_at + at.to + p * t.p_to + q * t.q_to;
+    const int width = min(t.p_tile, t.p_size - p), height = min(t.q_tile, t.q_size - q);
+    if (t.p_to == 1 && t.q_from == 1 && turn_squares(source, t.p_from, target, t.q_to, width, height, t.past)) continue;
     SHARED Store cell[SIDE][SIDE + 1];  // one wider: a column then lies in 32 different banks
     for (int left = 0; left < width; left += SIDE)
       for (int top = 0; top < height; top += SIDE) {
         const int columns = min(SIDE, width - left), rows = min(SIDE, height - top);
-        TILE_LOOP(x, y, columns, rows) cell[x][y] = source[(left + x) * p_from + (top + y) * q_from];
+        TILE_LOOP(x, y, columns, rows) cell[x][y] = source[(left + x) * t.p_from + (top + y) * t.q_from];
         BARRIER();
-        TILE_LOOP(y, x, rows, columns) target[(left + x) * p_to + (top + y) * q_to] = cell[x][y];
+        TILE_LOOP(y, x, rows, columns) target[(left + x) * t.p_to + (top + y) * t.q_to] = cell[x][y];
         BARRIER();
       }
   }

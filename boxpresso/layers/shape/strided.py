@@ -12,10 +12,7 @@ from ...device.kernel import Kernel
 
 kernels = Kernels(Path(__file__).with_name("strided.cu"))
 PIECE = 4096  # elements that one block copies where they are contiguous
-TILE = {
-    "cpu": (512, 16),
-    "cuda": (32, 32),
-}  # what one block turns at a time: along the target's fast axis, the source's
+TILE = 512, 16  # what one block of the CPU turns at a time: along the target's fast axis, along the source's
 PAST = 2**24  # bytes of a result that no cache is left with
 
 
@@ -71,14 +68,20 @@ def _plan(
     fast = min(range(len(axes)), key=lambda a: axes[a][1], default=0)  # the axis that is fastest in the source
     if axes and fast != len(axes) - 1:
         q, p = axes.pop(fast), axes.pop()
-        p_tile, q_tile = TILE[device.kind]
+        p_tile, q_tile = TILE if device.kind == "cpu" else (kernels.constants["SIDE"],) * 2
         blocks = -(-p[0] // p_tile) * -(-q[0] // q_tile)
-        kernel, inner = kernels.copy_turned, [*p, *q, p_tile, q_tile, int(past)]
+        sides = dict(zip(("p_size", "p_from", "p_to", "q_size", "q_from", "q_to"), (*p, *q)))
+        geometry = kernels.struct("Turn", p_tile=p_tile, q_tile=q_tile, past=int(past), axes=len(axes), **sides)
+        kernel = kernels.copy_turned
     else:
         run = axes.pop()[0] if axes and axes[-1][1:] == (1, 1) else 1
-        rows, source_row, target_row = axes.pop() if axes else (1, 0, 0)
+        rows, from_row, to_row = axes.pop() if axes else (1, 0, 0)
         tile_run, tile_rows = min(run, PIECE), max(1, PIECE // run)
         blocks = -(-rows // tile_rows) * -(-run // tile_run)
-        kernel, inner = kernels.copy_runs, [rows, run, source_row, target_row, tile_rows, tile_run]
+        geometry = kernels.struct(
+            "Runs", rows=rows, run=run, from_row=from_row, to_row=to_row, tile_rows=tile_rows, tile_run=tile_run,
+            axes=len(axes),
+        )  # fmt: skip
+        kernel = kernels.copy_runs
     outer = [device.table(column) for column in zip(*axes, strict=True)] or [device.table([0])] * 3
-    return kernel, prod(a[0] for a in axes) * blocks, (*inner, len(axes), *outer)
+    return kernel, prod(a[0] for a in axes) * blocks, (geometry, *outer)
