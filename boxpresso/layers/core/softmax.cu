@@ -1,7 +1,7 @@
 // softmax.cu: exp(x) / sum(exp(x)) along the middle axis of (outer, channels, inner), and its gradient. y may be x.
 #include "sum.h"
 
-constexpr int PIECE = 256;  // positions of inner that one block does, as in softmax.py
+constexpr int PIECE = 256;  // positions of inner that one block does
 
 // inner = 1, few channels: a thread does a row
 KERNEL softmax_rows(int n, const Real* x, Real* y, int channels) {

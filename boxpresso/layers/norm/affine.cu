@@ -2,7 +2,7 @@
 // A row is one (outer, dim) pair of `inner` elements, or with inner = 1 one outer index of `dim` elements.
 #include "sum.h"
 
-constexpr int PIECE = 4096;  // elements of a row that one block does, as in affine.py
+constexpr int PIECE = 4096;  // elements of a row that one block does
 
 // copy: keeps x, which in place is overwritten. Null pointers: scale 1, bias 0, no copy.
 template <class Scale, class Bias>

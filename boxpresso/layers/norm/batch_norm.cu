@@ -26,20 +26,32 @@ KERNEL batch_sums(int n, const Real* x, double* partial, int channels, int size)
   }
 }
 
-// The statistics of BN: the batch's mean and variance and, where these are wanted, running averages of them,
-// average = keep * average + (1 - keep) * value, with the variance that normalises. A null pointer: nobody asks for it.
-KERNEL batch_moments(int n, const Real* x, const double* partial, int images, int size, Real eps, Real keep, Real* mean,
-                     Real* inverse, Real* mean_average, Real* variance_average, Real* mean_top, Real* variance_top) {
-  const double count = double(images) * size;
+struct Batch {
+  int images, size;    // size: of a plane
+  Real eps, fraction;  // fraction: of a running average that a batch leaves of it
+};
+
+// What batch_sums left of channel c of n: its mean and 1 / sqrt(variance + eps); returns the variance.
+DEVICE double moments(int c, int n, const Real* x, const double* partial, const Batch& b, Real* mean, Real* inverse) {
+  double sum = 0, squares = 0;
+  for (int plane = c; plane < b.images * n; plane += n) {
+    sum += partial[2 * plane];
+    squares += partial[2 * plane + 1];
+  }
+  const double count = double(b.images) * b.size, off = sum / count;
+  const double variance = max(squares / count - off * off, 0.0);
+  mean[c] = Real(x[c * b.size] + off);
+  inverse[c] = Real(1 / sqrt(variance + double(b.eps)));
+  return variance;
+}
+
+// The statistics of BN: the batch's mean and variance and, where these are wanted, running averages of them, average =
+// fraction * average + (1 - fraction) * value, with the variance that normalises. A null pointer: it is not asked for.
+KERNEL batch_moments(int n, const Real* x, const double* partial, Batch b, Real* mean, Real* inverse, Real* mean_average,
+                     Real* variance_average, Real* mean_top, Real* variance_top) {
+  const Real keep = b.fraction;
   GRID_LOOP(c, n) {
-    double sum = 0, squares = 0;
-    for (int plane = c; plane < images * n; plane += n) {
-      sum += partial[2 * plane];
-      squares += partial[2 * plane + 1];
-    }
-    const double off = sum / count, variance = max(squares / count - off * off, 0.0);
-    mean[c] = Real(x[c * size] + off);
-    inverse[c] = Real(1 / sqrt(variance + double(eps)));
+    const double variance = moments(c, n, x, partial, b, mean, inverse);
     if (mean_average) mean_average[c] = keep * mean_average[c] + (1 - keep) * mean[c];
     if (variance_average) variance_average[c] = keep * variance_average[c] + (1 - keep) * Real(variance);
     if (mean_top) mean_top[c] = mean[c];
@@ -47,8 +59,9 @@ KERNEL batch_moments(int n, const Real* x, const double* partial, int images, in
   }
 }
 
-KERNEL kept_moments(int n, const Real* mean_average, const Real* variance_average, Real eps, Real* mean,
-                    Real* inverse) {
+// BN with its running averages.
+KERNEL average_moments(int n, const Real* mean_average, const Real* variance_average, Real eps, Real* mean,
+                       Real* inverse) {
   GRID_LOOP(c, n) {
     mean[c] = mean_average[c];
     inverse[c] = 1 / sqrt(variance_average[c] + eps);
@@ -57,20 +70,13 @@ KERNEL kept_moments(int n, const Real* mean_average, const Real* variance_averag
 
 // The batch's mean and variance, and the running sums: sum = keep * sum + gain * value, with the unbiased variance.
 // `average` says that the sums are plain running averages (NVCaffe), which begin with the first batch itself.
-KERNEL batch_stats(int n, const Real* x, const double* partial, int images, int size, Real eps, Real fraction,
-                   int average, const Real* factor, Real* mean, Real* inverse, Real* mean_sum, Real* variance_sum) {
-  const double count = double(images) * size, unbiased = count > 1 ? count / (count - 1) : 1;
+KERNEL batch_stats(int n, const Real* x, const double* partial, Batch b, int average, const Real* factor, Real* mean,
+                   Real* inverse, Real* mean_sum, Real* variance_sum) {
+  const double count = double(b.images) * b.size, unbiased = count > 1 ? count / (count - 1) : 1;
   GRID_LOOP(c, n) {
-    double sum = 0, squares = 0;
-    for (int plane = c; plane < images * n; plane += n) {
-      sum += partial[2 * plane];
-      squares += partial[2 * plane + 1];
-    }
-    const double off = sum / count, variance = max(squares / count - off * off, 0.0);
-    mean[c] = Real(x[c * size] + off);
-    inverse[c] = Real(1 / sqrt(variance + double(eps)));
-    const Real keep = average && factor[0] == 0 ? Real(0) : fraction;
-    const Real gain = !average ? Real(1) : factor[0] == 0 ? Real(1) : (1 - fraction) * factor[0];
+    const double variance = moments(c, n, x, partial, b, mean, inverse);
+    const Real keep = average && factor[0] == 0 ? Real(0) : b.fraction;
+    const Real gain = !average ? Real(1) : factor[0] == 0 ? Real(1) : (1 - b.fraction) * factor[0];
     mean_sum[c] = keep * mean_sum[c] + gain * mean[c];
     variance_sum[c] = keep * variance_sum[c] + gain * Real(unbiased * variance);
   }

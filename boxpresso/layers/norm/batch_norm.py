@@ -51,7 +51,7 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
             self.param_propagate_down[i] = False
 
     @staticmethod
-    def channels(blob) -> int:
+    def channels(blob: Blob) -> int:
         return blob.shape[1] if len(blob.shape) > 1 else 1
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -63,6 +63,8 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
         self.planes = self.images * channels if self.size else 0
         self.stats = [self.device.empty((channels,), self.dtype) for _ in range(4)]
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
+        fraction = self.param.batch_norm_param.moving_average_fraction
+        self.batch = self.kernels.struct("Batch", images=self.images, size=self.size, eps=self.eps, fraction=fraction)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.planes:
@@ -75,10 +77,7 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
         else:
             fraction, average = self.param.batch_norm_param.moving_average_fraction, int(self.five)
             kernels.batch_sums(self.planes, x, self.partial, channels, self.size)
-            kernels.batch_stats(
-                channels, x, self.partial, self.images, self.size, self.eps, fraction, average, factor, mean, inverse,
-                sums, squares,
-            )  # fmt: skip
+            kernels.batch_stats(channels, x, self.partial, self.batch, average, factor, mean, inverse, sums, squares)
             kernels.count_batch(1, factor, fraction, average)
         normal = None
         if bottom[0] is top[0] and (self.five or not self.running):

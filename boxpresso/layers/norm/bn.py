@@ -49,7 +49,7 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
             self.need(len(top) == 1 or not self.plain, "bn_mode: INFERENCE has no statistics for a second top")
         else:
             self.plain, self.running, self.eps = False, p.frozen or self.phase == "TEST", p.eps
-        self.kept = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
+        self.normal = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
         self.make_parameters(bottom)
         while len(self.param.param) < len(self.blobs):
             self.param.param.add()
@@ -83,40 +83,41 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
             self.mean.fill(0)
             self.inverse.fill(1)
         self.partial = self.device.empty((2 * max(1, self.planes),), np.float64)
+        momentum = self.param.bn_param.momentum
+        self.batch = self.kernels.struct("Batch", images=self.images, size=self.size, eps=self.eps, fraction=momentum)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.planes:
             return
         x, mean, inverse = bottom[0].data, self.mean, self.inverse
         if not self.running:
-            p, averages = self.param.bn_param, [blob.data for blob in self.blobs[2:]] or (None, None)
+            averages = [blob.data for blob in self.blobs[2:]] or (None, None)
             tops = [blob.data for blob in top[1:]] + [None] * (3 - len(top))
             self.kernels.batch_sums(self.planes, x, self.partial, self.channels, self.size)
-            self.kernels.batch_moments(
-                self.channels, x, self.partial, self.images, self.size, self.eps, p.momentum, mean, inverse, *averages,
-                *tops,
-            )  # fmt: skip
+            self.kernels.batch_moments(self.channels, x, self.partial, self.batch, mean, inverse, *averages, *tops)
         elif not self.plain:
-            self.kernels.kept_moments(self.channels, *(b.data for b in self.blobs[2:]), self.eps, mean, inverse)
-        kept = None
+            self.kernels.average_moments(self.channels, *(b.data for b in self.blobs[2:]), self.eps, mean, inverse)
+        normal = None
         if bottom[0] is top[0]:
-            self.kept.reshape(*bottom[0].shape)
-            kept = self.kept.data
+            self.normal.reshape(*bottom[0].shape)
+            normal = self.normal.data
         scale, shift = (blob.data for blob in self.blobs[:2])
-        self.kernels.normalise(self.planes, x, mean, inverse, scale, shift, top[0].data, kept, self.channels, self.size)
+        self.kernels.normalise(
+            self.planes, x, mean, inverse, scale, shift, top[0].data, normal, self.channels, self.size
+        )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not self.planes:
             return
         diff, x, sizes = top[0].diff, bottom[0].data, (self.channels, self.size)
-        kept, scale = self.kept.data if bottom[0] is top[0] else None, self.blobs[0].data
+        normal, scale = self.normal.data if bottom[0] is top[0] else None, self.blobs[0].data
         if any(self.param_propagate_down) or not self.running:
-            self.kernels.diff_sums(self.planes, diff, x, kept, self.mean, self.inverse, self.partial, *sizes)
+            self.kernels.diff_sums(self.planes, diff, x, normal, self.mean, self.inverse, self.partial, *sizes)
             wanted = [b.diff if down else None for b, down in zip(self.blobs[:2], self.param_propagate_down)]
             self.kernels.join_diff_sums(self.channels, self.partial, self.images, self.size, *self.means, *wanted)
         if propagate_down[0] and self.running:
             self.kernels.running_diff(self.planes, diff, self.inverse, scale, bottom[0].diff, *sizes)
         elif propagate_down[0]:
             self.kernels.batch_diff(
-                self.planes, diff, x, kept, self.mean, self.inverse, scale, *self.means, bottom[0].diff, *sizes
+                self.planes, diff, x, normal, self.mean, self.inverse, scale, *self.means, bottom[0].diff, *sizes
             )

@@ -2,7 +2,7 @@
 // positions (`within`). The gradient is a sum over the same windows, of ratio = top_diff * x * scale^(-beta - 1).
 #include "kernel.h"
 
-constexpr int PIECE = 256;  // positions that one block does, as in lrn.py
+constexpr int PIECE = 256;  // positions that one block does
 
 // save(i, sum) for each element i, with the sum of value(j) over the channels of its window
 template <class Value, class Save>

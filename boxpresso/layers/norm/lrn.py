@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from ...device import Blob, Kernels
 from ..core import Layer
 
-PIECE = 256  # positions that one block does, as in lrn.cu
-
 
 class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
     """top = x / (k + alpha / n * sum(x^2))^beta, the sum over a window of n elements around x, zero outside the blob.
@@ -35,7 +33,7 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
         self.scale.reshape(*bottom[0].shape)
         self.ratio.reshape(*bottom[0].shape)
         if self.across:
-            pieces = -(-height * width // PIECE)
+            pieces = -(-height * width // self.kernels.constants["PIECE"])
             self.blocks = images * pieces
             self.shape: tuple[int, ...] = (channels, height * width, pieces, self.half)
         else:

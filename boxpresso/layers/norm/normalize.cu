@@ -2,7 +2,7 @@
 // each position. A dot product below is the same sum, of bottom * top_diff.
 #include "sum.h"
 
-constexpr int PIECE = 256;  // positions that one block does, as in normalize.py
+constexpr int PIECE = 256;  // positions that one block does
 
 // Sums over whole images: a block sums one plane, and joins come after it.
 KERNEL plane_sums(int n, const Real* a, const Real* b, double* partial, int size) {

@@ -10,8 +10,6 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 
-PIECE = 256  # positions that one block does, as in normalize.cu
-
 
 class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
     """top = scale * bottom / sqrt(sum(bottom^2) + eps), the sum over the channels of each position, or with
@@ -39,7 +37,7 @@ class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
         self.norm = Blob((), self.dtype, self.device)
         self.dot = Blob((), self.dtype, self.device)
 
-    def scale_shape(self, blob) -> tuple[int, ...]:
+    def scale_shape(self, blob: Blob) -> tuple[int, ...]:
         return () if self.shared else (blob.shape[1],)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -49,7 +47,7 @@ class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
         top[0].reshape(*shape)
         self.images, self.channels, self.size = shape[0], shape[1], prod(shape[2:])
         self.planes = self.images * self.channels if self.size else 0
-        self.pieces = -(-self.size // PIECE)
+        self.pieces = -(-self.size // self.kernels.constants["PIECE"])
         self.norm.reshape(self.images if self.across else self.images * self.size)
         self.dot.reshape(self.images)
         self.partial = self.device.empty((max(1, self.planes),), np.float64)

@@ -26,7 +26,7 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
         for fork in ("dis_mode", "gen_mode", "min_value", "max_value"):
             self.need(not p.HasField(fork), f"scale_param: {fork} of a fork is not supported; remove it")
         self.learned = len(bottom) == 1
-        self.kept = Blob((), self.dtype, self.device)  # bottom 0 as it was before a forward in place
+        self.copy = Blob((), self.dtype, self.device)  # bottom 0 as it was before a forward in place
         _, shape = place(self, p, bottom)
         if self.learned:
             filler = p.filler if p.HasField("filler") else None
@@ -45,11 +45,11 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scale = self.blobs[0] if self.learned else bottom[1]
-        kept = None
+        copy = None
         if bottom[0] is top[0]:
-            self.kept.reshape(*bottom[0].shape)
-            kept = self.kept.data
-        self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, kept)
+            self.copy.reshape(*bottom[0].shape)
+            copy = self.copy.data
+        self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, copy)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff = top[0].diff
@@ -57,7 +57,7 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
             self.affine.reduce(diff, None, self.bias.diff, keep=True)
         scale = self.blobs[0] if self.learned else bottom[1]
         if self.param_propagate_down[0] if self.learned else propagate_down[1]:
-            x = self.kept if bottom[0] is top[0] else bottom[0]
+            x = self.copy if bottom[0] is top[0] else bottom[0]
             self.affine.reduce(diff, x.data, scale.diff, keep=self.learned)
         if propagate_down[0]:
             self.affine.apply(diff, scale.data, None, bottom[0].diff)

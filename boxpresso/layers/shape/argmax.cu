@@ -7,7 +7,7 @@ KERNEL argmax(int n, const Real* bottom, Real* top, int length, int inner, int k
     const int outer = row / inner, at = row - outer * inner;
     const Real* x = bottom + outer * length * inner + at;
     Real* y = top + outer * (has_places + has_values) * k * inner + at;
-    int last = length;  // the place found before; those found are the larger ones, or later ones of the same value
+    int last = length;  // the place of the rank before; those before it are larger, or later and of the same value
     for (int rank = 0; rank < k; ++rank) {
       int best = -1;
       for (int i = 0; i < length; ++i) {

@@ -34,8 +34,8 @@ class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1):
         else:
             self.need(shape, "needs a bottom with at least one axis, or an axis of its own")
             self.sizes = prod(shape[1:]), 1
-            made = [shape[0], 2 if p.out_max_val else 1, p.top_k] + [1] * (len(shape) - 3)
-            top[0].reshape(*made)
+            wanted = [shape[0], 2 if p.out_max_val else 1, p.top_k] + [1] * (len(shape) - 3)
+            top[0].reshape(*wanted)
             self.outputs = 1, int(p.out_max_val)
         self.need(p.top_k <= self.sizes[0], f"top_k {p.top_k} is more than the {self.sizes[0]} elements, shape {shape}")
         self.rows = bottom[0].count // self.sizes[0]

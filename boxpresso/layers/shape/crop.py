@@ -44,13 +44,15 @@ class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1):
         self.start = sum(offset * step for offset, step in zip(offsets, self.steps, strict=True))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        made, steps = top[0], strides(top[0].shape)
-        strided.copy(self.device, made.shape, bottom[0].data, self.steps, made.data, steps, source_at=self.start)
+        window, steps = top[0], strides(top[0].shape)
+        strided.copy(self.device, window.shape, bottom[0].data, self.steps, window.data, steps, source_at=self.start)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        made, steps = top[0], strides(top[0].shape)
+        window, steps = top[0], strides(top[0].shape)
         for blob, down in zip(bottom, propagate_down, strict=True):
             if down:
                 blob.diff.fill(0)
         if propagate_down[0]:
-            strided.copy(self.device, made.shape, made.diff, steps, bottom[0].diff, self.steps, target_at=self.start)
+            strided.copy(
+                self.device, window.shape, window.diff, steps, bottom[0].diff, self.steps, target_at=self.start
+            )

@@ -34,8 +34,8 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
         for i, blob in enumerate(blobs):
             fits = blob.shape[:1] == shape[:1]
             self.need(fits, f"bottom {i} of shape {blob.shape} must have the selector's {shape[0]} entries")
-        for blob, made in zip(blobs, top, strict=True):
-            made.reshape(*blob.shape)
+        for blob, output in zip(blobs, top, strict=True):
+            output.reshape(*blob.shape)
         self.place = self.device.table(range(shape[0])) if shape[0] else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -44,16 +44,18 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
         chosen = np.flatnonzero(keep)
         if keep.size:
             self.place = self.device.table(np.where(keep, np.cumsum(keep) - 1, -1))
-        for blob, made in zip(blobs, top, strict=True):
-            made.reshape(len(chosen), *blob.shape[1:])
+        for blob, output in zip(blobs, top, strict=True):
+            output.reshape(len(chosen), *blob.shape[1:])
             if len(chosen):
-                self.kernels.choose(len(chosen), blob.data, self.device.table(chosen), made.data, prod(blob.shape[1:]))
+                self.kernels.choose(
+                    len(chosen), blob.data, self.device.table(chosen), output.data, prod(blob.shape[1:])
+                )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[-1], "the selector has no gradient; set propagate_down: false for it")
-        for down, blob, made in zip(propagate_down, bottom, top):
+        for down, blob, output in zip(propagate_down, bottom, top):
             if down and blob.count:
-                self.kernels.put_back(blob.shape[0], made.diff, self.place, blob.diff, prod(blob.shape[1:]))
+                self.kernels.put_back(blob.shape[0], output.diff, self.place, blob.diff, prod(blob.shape[1:]))
 
     def allow_force_backward(self, index: int) -> bool:
         return index < len(self.param.bottom) - 1

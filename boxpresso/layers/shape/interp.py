@@ -49,14 +49,14 @@ class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1):
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, *size = self.axes(bottom[0], 4)
         p = self.param.interp_param
-        kept = [length + p.pad_beg + p.pad_end for length in size]
-        self.need(min(kept) > 0, f"pad_beg {p.pad_beg} and pad_end {p.pad_end} leave nothing of {size}")
-        out = [self.size(*axis) for axis in zip(kept, (p.height, p.width), strict=True)]
+        inner = [length + p.pad_beg + p.pad_end for length in size]
+        self.need(min(inner) > 0, f"pad_beg {p.pad_beg} and pad_end {p.pad_end} leave nothing of {size}")
+        out = [self.size(*axis) for axis in zip(inner, (p.height, p.width), strict=True)]
         self.need(min(out) > 0, f"the height and width of the top must be at least 1, got {out}")
         top[0].reshape(images, channels, *out)
         self.rows = images * channels * out[0]
         self.planes = images * channels
-        self.sizes = *size, *kept, -p.pad_beg, *out
+        self.sizes = *size, *inner, -p.pad_beg, *out
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.interp_forward(self.rows, bottom[0].data, top[0].data, *self.sizes)

@@ -42,19 +42,19 @@ class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1):
             if dim == 0:
                 self.need(start + k < len(shape), f"dim {k} is 0, but there is no axis {start + k} in shape {shape}")
                 dims[k] = shape[start + k]
-        made = [*shape[:start], *dims, *shape[end:]]
-        if -1 in made:
-            place, others = made.index(-1), prod(dim for dim in made if dim != -1)
+        wanted = [*shape[:start], *dims, *shape[end:]]
+        if -1 in wanted:
+            place, others = wanted.index(-1), prod(dim for dim in wanted if dim != -1)
             if others:
-                made[place] = bottom[0].count // others
+                wanted[place] = bottom[0].count // others
             else:  # an empty batch: what one image would leave, so that later layers see their usual length
-                made[place] = prod(filter(None, shape)) // prod(dim for dim in made if dim > 0)
+                wanted[place] = prod(filter(None, shape)) // prod(dim for dim in wanted if dim > 0)
         self.need(
-            prod(made) == bottom[0].count,
-            f"dims {self.dims} make {tuple(made)} of a bottom of shape {shape}, which has {bottom[0].count} elements",
+            prod(wanted) == bottom[0].count,
+            f"dims {self.dims} make {tuple(wanted)} of a bottom of shape {shape}, which has {bottom[0].count} elements",
         )
         top[0].share(bottom[0])
-        top[0].reshape(*made)
+        top[0].reshape(*wanted)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""

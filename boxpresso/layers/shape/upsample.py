@@ -56,11 +56,11 @@ class Upsample(
     def one_scale(self) -> int:
         """The scale of both axes, from whichever message holds it."""
         if self.param.HasField("upsample_nearest_param"):
-            return self.param.upsample_nearest_param.scale
+            return int(self.param.upsample_nearest_param.scale)
         if self.param.HasField("upsample_darknet_param"):
-            return self.param.upsample_darknet_param.stride
+            return int(self.param.upsample_darknet_param.stride)
         param = self.param.upsample_param
-        return param.scale if param.HasField("scale") or not self.unpools else 2
+        return int(param.scale) if param.HasField("scale") or not self.unpools else 2
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *outer, height, width = self.axes(bottom[0], 4)
