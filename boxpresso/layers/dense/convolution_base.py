@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...device import blas
-from ...device.blob import Blob
-from ...device.kernel import Kernels
-from ..core.layer import Layer
+from ...device import AnyArray, Blob, Device, Kernels, blas
+from ..core import Layer
 
 DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
@@ -26,14 +24,14 @@ Axes = Sequence[int]
 local = threading.local()
 
 
-def scratch(device: Any, count: int, dtype: np.dtype) -> Any:
-    """`count` elements that hold nothing yet, shared by all layers of a lane; on the CPU, of the calling thread."""
-    kept = local.__dict__ if device.kind == "cpu" else device.memo
+def scratch(device: Device, count: int, dtype: np.dtype[Any]) -> AnyArray:
+    """`count` elements of any value, shared by all layers of a stream; on the CPU, of the calling thread."""
+    cache = local.__dict__ if device.kind == "cpu" else device.memo
     key = f"convolution {dtype}"
-    array = kept.get(key)
+    array: AnyArray | None = cache.get(key)
     if array is None or array.size < count:
-        kept.pop(key, None)  # gives the old one's memory back before more is taken
-        array = kept[key] = device.empty((count,), dtype)
+        cache.pop(key, None)  # gives the old one's memory back before more is taken
+        array = cache[key] = device.empty((count,), dtype)
     return device.part(array, 0, (count,))
 
 
@@ -52,13 +50,40 @@ class Sizes:
     pad: tuple[int, ...]
     dilation: tuple[int, ...]
 
-    pixels = property(lambda self: prod(self.image))
-    places = property(lambda self: prod(self.map))
-    taps = property(lambda self: prod(self.kernel))
-    inner = property(lambda self: self.channels // self.group)
-    filters = property(lambda self: self.maps // self.group)
-    depth = property(lambda self: self.inner * self.taps)
-    depthwise = property(lambda self: self.inner == 1 and (self.group > 1 or self.maps <= 4))
+    @property
+    def pixels(self) -> int:
+        """Elements of a plane of the image."""
+        return prod(self.image)
+
+    @property
+    def places(self) -> int:
+        """Elements of a plane of the map."""
+        return prod(self.map)
+
+    @property
+    def taps(self) -> int:
+        """Elements of a filter's plane."""
+        return prod(self.kernel)
+
+    @property
+    def inner(self) -> int:
+        """Channels of a group."""
+        return self.channels // self.group
+
+    @property
+    def filters(self) -> int:
+        """Maps of a group."""
+        return self.maps // self.group
+
+    @property
+    def depth(self) -> int:
+        """Terms of a sum."""
+        return self.inner * self.taps
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether each map is made from one channel, by kernels without a matrix product."""
+        return self.inner == 1 and (self.group > 1 or self.maps <= 4)
 
     @property
     def winograd(self) -> bool:
@@ -78,54 +103,57 @@ class Sizes:
         return self.taps == 1 and max(self.stride, default=1) == 1 and max(self.pad, default=0) == 0
 
 
+GEOMETRY = (
+    "height", "width", "out_height", "out_width", "kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w",
+    "dilation_h", "dilation_w",
+)  # of window.h's struct, in the order of Sizes.padded  # fmt: skip
+
+
 class HostConvolution:
     """One and two spatial axes on the CPU: the kernels of convolution.cpp."""
 
-    def __init__(self, sizes: Sizes, device: Any) -> None:
-        self.sizes, self.device = sizes, device
+    def __init__(self, sizes: Sizes, device: Device) -> None:
+        self.sizes, self.device, self.kernels = sizes, device, HOST.on(device)
         s = sizes
-        self.geometry = device.table([s.channels, s.maps, s.group, *s.padded(2)])
-        # Channels of a block where columns are made: enough rows for the tiles, enough blocks for the workers.
+        axes = dict(zip(GEOMETRY, s.padded(2), strict=True))
+        self.geometry = self.kernels.struct("Geometry", channels=s.channels, maps=s.maps, group=s.group, **axes)
+        # Channels of a block where columns are written out: enough rows for the tiles, enough blocks for the workers.
         fair = s.images * s.channels // (4 * device.workers)
         self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
 
-    def correlate(self, image: Any, weights: Any, bias: Any, map: Any, relu: bool) -> None:
+    def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
         """map = weights * image + bias (None: no bias), and its ReLU where asked."""
         s = self.sizes
         if s.depthwise:
-            HOST.on(self.device).depthwise_correlate(
-                s.images * s.channels, image, weights, bias, map, self.geometry, relu
-            )
+            self.kernels.depthwise_correlate(s.images * s.channels, image, weights, bias, map, self.geometry, relu)
             return
         if s.winograd and image.dtype == np.float32:
             points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
-            HOST.on(self.device).winograd_weights(s.maps, weights, points, s.inner)
+            self.kernels.winograd_weights(s.maps, weights, points, s.inner)
             across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
             rows = max(1, round(96 / across))  # enough tiles for two panels
             blocks = s.images * s.group * -(-down // rows)
-            HOST.on(self.device).winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
+            self.kernels.winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
             return
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
-        HOST.on(self.device).correlate(
-            s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide
-        )
+        self.kernels.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
 
-    def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
+    def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image: image = weights^T * map + bias of the channel."""
         s = self.sizes
         if s.depthwise:
-            HOST.on(self.device).depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
+            self.kernels.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
         else:
             blocks = s.images * s.group * -(-s.inner // self.each)
-            HOST.on(self.device).spread(blocks, map, weights, bias, image, self.geometry, self.each)
+            self.kernels.spread(blocks, map, weights, bias, image, self.geometry, self.each)
 
-    def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
+    def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """The adjoint in the weights: weights_diff += map * image^T."""
         s = self.sizes
         if s.depthwise:
-            HOST.on(self.device).depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
+            self.kernels.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
             return
-        cut = HOST.constants["CUT"]
+        cut = self.kernels.constants["CUT"]
         cuts = -(-s.filters // cut)
         room = cuts * cut * s.places
         each = max(1, min(-(-144 // s.taps), -(-s.channels // (4 * self.device.workers))))
@@ -135,39 +163,39 @@ class HostConvolution:
             x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
             y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
             packed = scratch(self.device, count * s.group * room, image.dtype)
-            HOST.on(self.device).pack_map(count * s.group * cuts, y, packed, self.geometry, room)
+            self.kernels.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
             blocks = s.group * -(-s.inner // each)
-            HOST.on(self.device).weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
+            self.kernels.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
 
 
 class ColumnConvolution:
     """Any number of spatial axes on any device: im2col and gemm, image by image; depthwise directly."""
 
-    def __init__(self, sizes: Sizes, device: Any) -> None:
-        self.sizes, self.device = sizes, device
+    def __init__(self, sizes: Sizes, device: Device) -> None:
+        self.sizes, self.device, self.kernels = sizes, device, DEVICE.on(device)
         self.axes = max(len(sizes.image), 1)
         self.window = device.table(sizes.padded(1))
         self.plane = sizes.pixels, sizes.taps, sizes.places
 
-    def parts(self, array: Any, *shape: int) -> list[Any]:
+    def parts(self, array: AnyArray, *shape: int) -> list[AnyArray]:
         """The array, of (len, *shape) elements, cut along its first axis."""
         size = prod(shape)
         return [self.device.part(array, i * size, (size,)) for i in range(array.size // size)] if size else []
 
-    def im2col(self, image: Any) -> Any:
+    def im2col(self, image: AnyArray) -> AnyArray:
         if self.sizes.identity:
             return image
         columns = scratch(self.device, self.sizes.channels * self.sizes.taps * self.sizes.places, image.dtype)
         if self.axes == 2:
-            DEVICE.on(self.device).im2col_2(columns.size, image, columns, *self.plane, self.window)
+            self.kernels.im2col_2(columns.size, image, columns, *self.plane, self.window)
         else:
-            DEVICE.on(self.device).im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
+            self.kernels.im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
         return columns
 
-    def correlate(self, image: Any, weights: Any, bias: Any, map: Any, relu: bool) -> None:
+    def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
         s = self.sizes
         if s.depthwise:
-            DEVICE.on(self.device).depthwise_correlate(
+            self.kernels.depthwise_correlate(
                 map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.window
             )
         else:
@@ -178,12 +206,12 @@ class ColumnConvolution:
                     blas.gemm(self.device, False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
         if bias is not None or relu:
             has, values = bias is not None, weights if bias is None else bias
-            DEVICE.on(self.device).add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
+            self.kernels.add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
 
-    def spread(self, map: Any, weights: Any, bias: Any, image: Any) -> None:
+    def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         s = self.sizes
         if s.depthwise:
-            DEVICE.on(self.device).depthwise_spread(
+            self.kernels.depthwise_spread(
                 image.size, map, weights, image, s.maps, s.filters, *self.plane, self.axes, self.window
             )
         else:
@@ -191,9 +219,9 @@ class ColumnConvolution:
             for source, target in zip(self.parts(map, s.maps, s.places), self.parts(image, s.channels, s.pixels)):
                 self.spread_one(source, filters, target)
         if bias is not None:
-            DEVICE.on(self.device).add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
+            self.kernels.add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
 
-    def spread_one(self, source: Any, filters: list[Any], target: Any) -> None:
+    def spread_one(self, source: AnyArray, filters: list[AnyArray], target: AnyArray) -> None:
         s = self.sizes
         columns = target
         if not s.identity:
@@ -204,15 +232,15 @@ class ColumnConvolution:
         if s.identity:
             return
         if self.axes == 2:
-            DEVICE.on(self.device).col2im_2(target.size, columns, target, *self.plane, self.window)
+            self.kernels.col2im_2(target.size, columns, target, *self.plane, self.window)
         else:
-            DEVICE.on(self.device).col2im(target.size, columns, target, *self.plane, self.axes, self.window)
+            self.kernels.col2im(target.size, columns, target, *self.plane, self.axes, self.window)
 
-    def gradient(self, image: Any, map: Any, weights_diff: Any) -> None:
+    def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         s = self.sizes
         if s.depthwise:
             sizes = s.images, s.maps, s.filters, *self.plane, self.axes
-            DEVICE.on(self.device).depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
+            self.kernels.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
             return
         filters = self.parts(weights_diff, s.filters, s.depth)
         for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
@@ -242,14 +270,7 @@ class WindowLayer(Layer):
             "pad_type, pad_l, pad_r, pad_t and pad_b, of Synopsys' Caffe, are not known here; write pad_h and pad_w",
         )
         axes = len(bottom[0].shape) - self.channel_axis - 1
-        self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
-        self.stride = self.per_axis("stride", "stride", axes, 1)
-        self.pad = self.per_axis("pad", "pad", axes, 0)
-        self.dilation = self.per_axis("dilation", None, axes, 1)
-        for name in ("kernel", "stride", "dilation"):
-            values = getattr(self, name)
-            self.need(min(values, default=1) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
-        self.extent = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation))
+        self.read_window(axes)
         self.channels = bottom[0].shape[self.channel_axis]
         self.group = self.groups()
         self.need(self.group > 0, f"group must be at least 1, got {self.group}")
@@ -260,8 +281,20 @@ class WindowLayer(Layer):
             self.parameter(1, (self.outputs,), p.bias_filler)
         self.sizes: Sizes | None = None
 
+    def read_window(self, axes: int) -> None:
+        """Reads and checks kernel, stride, pad and dilation along each spatial axis."""
+        self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
+        self.stride = self.per_axis("stride", "stride", axes, 1)
+        self.pad = self.per_axis("pad", "pad", axes, 0)
+        self.dilation = self.per_axis("dilation", None, axes, 1)
+        for name in ("kernel", "stride", "dilation"):
+            values = getattr(self, name)
+            self.need(min(values, default=1) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
+        self.extent = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation))
+
     def groups(self) -> int:
-        return self.param.convolution_param.group
+        """Into how many groups channels and maps are divided."""
+        return int(self.param.convolution_param.group)
 
     def weights_shape(self) -> tuple[int, ...]:
         raise NotImplementedError(f"{self} has no weights_shape")
@@ -307,14 +340,14 @@ class WindowLayer(Layer):
         return before
 
     @property
-    def bias(self) -> Any:
+    def bias(self) -> AnyArray | None:
         return self.blobs[1].data if self.bias_term else None
 
     def bias_backward(self, top: Blob) -> None:
         if self.bias_term and self.param_propagate_down[1] and top.count:
             places = prod(top.shape[self.channel_axis + 1 :])
             images = prod(top.shape[: self.channel_axis])
-            DEVICE.on(self.device).bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
+            self.kernels.bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
 
 
 class ConvolutionLayer(WindowLayer):

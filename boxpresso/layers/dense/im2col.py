@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from .convolution_base import DEVICE as KERNELS
 from .convolution_base import Sizes, WindowLayer
 
 
@@ -17,27 +16,19 @@ class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, t
     windows are Convolution's, their padding is 0. Backward adds each pixel's columns up. Source: Caffe.
     """
 
-    kernels = KERNELS
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.channel_axis = self.axis(bottom[0], self.param.convolution_param.axis)
         axes = len(bottom[0].shape) - self.channel_axis - 1
         self.need(axes > 0, f"the bottom of shape {bottom[0].shape} has no spatial axes behind its channels")
-        self.kernel = self.per_axis("kernel_size", "kernel", axes, None)
-        self.stride = self.per_axis("stride", "stride", axes, 1)
-        self.pad = self.per_axis("pad", "pad", axes, 0)
-        self.dilation = self.per_axis("dilation", None, axes, 1)
-        for name in ("kernel", "stride", "dilation"):
-            values = getattr(self, name)
-            self.need(min(values) > 0, f"{name} must be at least 1 along each axis, got {list(values)}")
+        self.read_window(axes)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = self.axes(bottom[0], self.channel_axis + 1 + len(self.kernel)), self.channel_axis
-        image, extent = shape[axis + 1 :], [d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation)]
+        image, extent = shape[axis + 1 :], self.extent
         room = [i + 2 * p - e for i, p, e in zip(image, self.pad, extent)]
         self.need(
             min(room) >= 0,
-            f"the kernel reaches over {extent} pixels, the bottom has {list(image)} and pad {list(self.pad)}",
+            f"the kernel reaches over {list(extent)} pixels, the bottom has {list(image)} and pad {list(self.pad)}",
         )
         places = tuple(r // s + 1 for r, s in zip(room, self.stride))
         window = self.kernel, self.stride, self.pad, self.dilation
@@ -46,8 +37,8 @@ class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, t
         top[0].reshape(*shape[:axis], shape[axis] * sizes.taps, *places)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        KERNELS.on(self.device).im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
+        self.kernels.im2col(top[0].count, bottom[0].data, top[0].data, *self.window)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            KERNELS.on(self.device).col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)
+            self.kernels.col2im(bottom[0].count, top[0].diff, bottom[0].diff, *self.window)
