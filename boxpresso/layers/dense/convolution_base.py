@@ -32,7 +32,8 @@ def scratch(device: Device, count: int, dtype: np.dtype[Any]) -> AnyArray:
     if array is None or array.size < count:
         cache.pop(key, None)  # gives the old one's memory back before more is taken
         array = cache[key] = device.empty((count,), dtype)
-    return device.part(array, 0, (count,))
+    part: AnyArray = device.part(array, 0, (count,))
+    return part
 
 
 @dataclass(frozen=True)
@@ -328,6 +329,16 @@ class WindowLayer(Layer):
         self.need(channels == wanted, f"the weights are for {wanted} channels, the bottom now has {channels}")
         return shape[self.channel_axis + 1 :]
 
+    def map_of(self, image: Axes) -> tuple[int, ...]:
+        """How many windows there are along each axis of an image."""
+        for size, pad, extent in zip(image, self.pad, self.extent):
+            self.need(
+                size + 2 * pad >= extent,
+                f"the kernel reaches over {list(self.extent)} pixels (kernel {list(self.kernel)}, dilation "
+                f"{list(self.dilation)}), the bottom has {list(image)} and pad {list(self.pad)}: it does not fit",
+            )
+        return tuple((i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride))
+
     def plan(self, bottom: list[Blob], channels: int, image: Axes, maps: int, map: Axes) -> tuple[int, ...]:
         """Chooses how to compute for these sizes; returns the bottoms' axes before the channels."""
         before = bottom[0].shape[: self.channel_axis]
@@ -360,13 +371,7 @@ class ConvolutionLayer(WindowLayer):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         image = self.spatial(bottom, top)
-        for size, pad, extent in zip(image, self.pad, self.extent):
-            self.need(
-                size + 2 * pad >= extent,
-                f"the kernel reaches over {list(self.extent)} pixels (kernel {list(self.kernel)}, dilation "
-                f"{list(self.dilation)}), the bottom has {list(image)} and pad {list(self.pad)}: it does not fit",
-            )
-        map = [(i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride)]
+        map = self.map_of(image)
         before = self.plan(bottom, self.channels, image, self.outputs, map)
         for blob in top:
             blob.reshape(*before, self.outputs, *map)

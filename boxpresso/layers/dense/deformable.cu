@@ -19,18 +19,21 @@ DEVICE void corners(Real y, Real x, int height, int width, int* at, Real* weight
 
 DEVICE Real pixel(const Real* map, int at) { return at < 0 ? Real(0) : map[at]; }
 
+struct Window {
+  int height, width, out_height, out_width, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+};
+
 // n: deformable groups * taps blocks. offset: (deformable groups, taps, 2: y and x, places). parts: (columns, 2), at: (columns,
-// 4). window: map height, width, kernel height, width, stride, pad and dilation as y and x, and the places' height, width.
-KERNEL deformable_places(int n, const Real* offset, int* at, Real* parts, const int* window) {
+// 4).
+KERNEL deformable_places(int n, const Real* offset, int* at, Real* parts, Window w) {
   BLOCK_LOOP(b, n) {
-    const int height = window[0], width = window[1], kernel_width = window[3], columns = window[11];
-    const int places = window[10] * columns, tap = b % (window[2] * kernel_width);
-    const int y = tap / kernel_width * window[8] - window[6], x = tap % kernel_width * window[9] - window[7];
+    const int places = w.out_height * w.out_width, tap = b % (w.kernel_h * w.kernel_w);
+    const int y = tap / w.kernel_w * w.dilation_h - w.pad_h, x = tap % w.kernel_w * w.dilation_w - w.pad_w;
     THREAD_LOOP(p, places) {
-      const int i = b * places + p, row = p / columns, column = p - row * columns;
-      const Real down = row * window[4] + y + offset[2 * b * places + p];
-      const Real across = column * window[5] + x + offset[(2 * b + 1) * places + p];
-      corners(down, across, height, width, at + 4 * i, parts + 2 * i);
+      const int i = b * places + p, row = p / w.out_width, column = p - row * w.out_width;
+      const Real down = row * w.stride_h + y + offset[2 * b * places + p];
+      const Real across = column * w.stride_w + x + offset[(2 * b + 1) * places + p];
+      corners(down, across, w.height, w.width, at + 4 * i, parts + 2 * i);
     }
   }
 }

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...device import blas
-from ...device.blob import Blob
-from ...device.kernel import Kernels
-from .convolution_base import DEVICE, WindowLayer, scratch
+from ...device import AnyArray, Blob, Kernels, blas
+from .convolution_base import GEOMETRY, WindowLayer, scratch
+
+
+@dataclass
+class Image:
+    """One image's part of the blobs. None: there is no mask; a gradient is not asked for."""
+
+    features: AnyArray
+    offset: AnyArray
+    mask: AnyArray | None
+    top: AnyArray  # data in forward, diff in backward
+    features_diff: AnyArray | None
+    offset_diff: AnyArray | None
+    mask_diff: AnyArray | None
 
 
 class DeformableLayer(WindowLayer):
@@ -47,13 +58,7 @@ class DeformableLayer(WindowLayer):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         image = self.spatial(bottom[:1], top)
-        for size, pad, extent in zip(image, self.pad, self.extent):
-            self.need(
-                size + 2 * pad >= extent,
-                f"the kernel reaches over {list(self.extent)} pixels, the bottom has {list(image)} and pad "
-                f"{list(self.pad)}: it does not fit",
-            )
-        self.map = [(i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride)]
+        self.map = self.map_of(image)
         self.taps, self.places = self.kernel[0] * self.kernel[1], self.map[0] * self.map[1]
         rows = self.parts * self.taps
         for blob, each, what in zip(bottom[1:], (2 * rows, rows), ("offsets, (y, x) of each tap,", "mask")):
@@ -62,34 +67,39 @@ class DeformableLayer(WindowLayer):
         largest = max(4 * rows, self.channels * self.taps) * self.places
         self.need(largest < 2**31, f"an image's columns would have {largest} elements; they can have 2^31 - 1 at most")
         top[0].reshape(bottom[0].shape[0], self.outputs, *self.map)
-        window = [*image, *self.kernel, *self.stride, *self.pad, *self.dilation, *self.map]
-        self.window = self.device.table(window)
+        window = (*image, *self.map, *self.kernel, *self.stride, *self.pad, *self.dilation)
+        self.window = self.moved.struct("Window", **dict(zip(GEOMETRY, window, strict=True)))
         self.area, self.rows = image[0] * image[1], rows
         self.at = self.device.empty((rows * self.places * 4,), np.int32)
         self.fractions = self.device.empty((rows * self.places * 2,), self.dtype)
 
-    def images(self, bottom: list[Blob], top: Blob, diff: Sequence[bool] = ()) -> Iterator[list[Any]]:
-        """For each image its part of the features, offsets, mask (None: there is none), the top, and their diffs (None:
-        not asked for)."""
+    def images(self, bottom: list[Blob], top: Blob, diff: Sequence[bool] = ()) -> Iterator[Image]:
+        """The images one by one; with `diff`, which says what bottoms ask for a gradient, the top is its diff."""
         sizes = self.channels * self.area, 2 * self.rows * self.places, self.rows * self.places
-        wanted = [*diff, *[False] * (3 - len(diff))]
-        arrays = [b.data for b in bottom] + [None] * (3 - len(bottom)) + [top.diff if diff else top.data]
-        arrays += [b.diff if ask else None for b, ask in zip(bottom, wanted)] + [None] * (3 - len(bottom))
-        each = (*sizes, self.outputs * self.places, *sizes)
-        for i in range(bottom[0].shape[0]):
-            yield [a if a is None else self.device.part(a, i * size, (size,)) for a, size in zip(arrays, each)]
 
-    def columns(self, image: Any, offset: Any, mask: Any, columns: Any) -> None:
+        def part(array: AnyArray, i: int, size: int) -> AnyArray:
+            array_of_image: AnyArray = self.device.part(array, i * size, (size,))
+            return array_of_image
+
+        for i in range(bottom[0].shape[0]):
+            features, offset, *mask = (part(b.data, i, size) for b, size in zip(bottom, sizes))
+            diffs = [part(b.diff, i, size) if ask else None for b, ask, size in zip(bottom, diff, sizes)]
+            output = part(top.diff if diff else top.data, i, self.outputs * self.places)
+            yield Image(features, offset, mask[0] if mask else None, output, *diffs, *[None] * (3 - len(diffs)))
+
+    def columns(self, image: Image, columns: AnyArray) -> None:
         """Fills in where this image's taps sample, and its columns."""
-        self.moved.deformable_places(self.rows, offset, self.at, self.fractions, self.window)
+        self.moved.deformable_places(self.rows, image.offset, self.at, self.fractions, self.window)
         self.moved.deformable_columns(
-            self.channels * self.taps, image, self.at, self.fractions, mask, columns, *self.sizes_of_columns()
-        )
+            self.channels * self.taps, image.features, self.at, self.fractions, image.mask, columns,
+            *self.sizes_of_columns(),
+        )  # fmt: skip
 
     def sizes_of_columns(self) -> tuple[int, int, int, int]:
+        """The last arguments of the kernels: taps, places, a plane's elements, channels of a deformable group."""
         return self.taps, self.places, self.area, self.channels // self.parts
 
-    def groups_of(self, weights: Any, columns: Any, top: Any) -> Iterator[list[Any]]:
+    def groups_of(self, weights: AnyArray, columns: AnyArray, top: AnyArray) -> Iterator[list[AnyArray]]:
         """Each group's part of the weights, the columns and the top."""
         for g in range(self.group):
             parts = []
@@ -101,13 +111,13 @@ class DeformableLayer(WindowLayer):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
         columns = scratch(self.device, self.channels * self.taps * self.places, self.dtype)
-        for image, offset, mask, target, *_ in self.images(bottom, top[0]):
-            self.columns(image, offset, mask, columns)
-            for w, x, y in self.groups_of(self.blobs[0].data, columns, target):
+        for image in self.images(bottom, top[0]):
+            self.columns(image, columns)
+            for w, x, y in self.groups_of(self.blobs[0].data, columns, image.top):
                 blas.gemm(self.device, False, False, filters, self.places, depth, 1, w, x, 0, y)
         if self.bias_term:
             planes = bottom[0].shape[0] * self.outputs
-            DEVICE.on(self.device).add_bias(planes, top[0].data, self.bias, True, self.outputs, self.places, False)
+            self.kernels.add_bias(planes, top[0].data, self.bias, True, self.outputs, self.places, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
@@ -116,18 +126,21 @@ class DeformableLayer(WindowLayer):
         self.bias_backward(top[0])
         if propagate_down[0]:
             bottom[0].diff.fill(0)
-        for image, offset, mask, given, *diffs in self.images(bottom, top[0], propagate_down):
-            self.columns(image, offset, mask, columns)
+        for image in self.images(bottom, top[0], propagate_down):
+            self.columns(image, columns)
             if self.param_propagate_down[0]:
-                for w, x, y in self.groups_of(weights.diff, columns, given):
+                for w, x, y in self.groups_of(weights.diff, columns, image.top):
                     blas.gemm(self.device, False, True, filters, depth, self.places, 1, y, x, 1, w)
             if not any(propagate_down):
                 continue
-            for w, x, y in self.groups_of(weights.data, columns, given):
+            for w, x, y in self.groups_of(weights.data, columns, image.top):
                 blas.gemm(self.device, True, False, depth, self.places, filters, 1, w, y, 0, x)
-            if diffs[0] is not None:
-                self.spread.deformable_spread(self.channels, columns, self.at, self.fractions, mask, diffs[0], *sizes)
+            if image.features_diff is not None:
+                self.spread.deformable_spread(
+                    self.channels, columns, self.at, self.fractions, image.mask, image.features_diff, *sizes
+                )
             if any(propagate_down[1:]):
                 self.moved.deformable_moves(
-                    self.rows * self.places, columns, image, self.at, self.fractions, mask, *diffs[1:], *sizes
-                )
+                    self.rows * self.places, columns, image.features, self.at, self.fractions, image.mask,
+                    image.offset_diff, image.mask_diff, *sizes,
+                )  # fmt: skip

@@ -2,7 +2,7 @@
 // one row are added in their order.
 #include "kernel.h"
 
-constexpr int PIECE = 64;  // columns that one block does, as in embed.py
+constexpr int PIECE = 64;  // columns that one block does
 
 KERNEL look_up(int n, const Real* number, const Real* table, const Real* bias, Real* top, int width) {
   BLOCK_LOOP(m, n) {

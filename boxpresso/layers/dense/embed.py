@@ -9,8 +9,6 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 
-PIECE = 64  # columns that one block does in backward, as in embed.cu
-
 
 class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
     """top[..., :] = W[bottom[...]] (+ bias): the bottom holds whole numbers from 0 to input_dim - 1.
@@ -46,7 +44,7 @@ class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[0], "whole numbers have no gradient; set propagate_down: false for the bottom")
-        count, blocks = bottom[0].count, -(-self.width // PIECE)
+        count, blocks = bottom[0].count, -(-self.width // self.kernels.constants["PIECE"])
         if not count:
             return
         if self.param_propagate_down[0]:

@@ -24,13 +24,8 @@ class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, t
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = self.axes(bottom[0], self.channel_axis + 1 + len(self.kernel)), self.channel_axis
-        image, extent = shape[axis + 1 :], self.extent
-        room = [i + 2 * p - e for i, p, e in zip(image, self.pad, extent)]
-        self.need(
-            min(room) >= 0,
-            f"the kernel reaches over {list(extent)} pixels, the bottom has {list(image)} and pad {list(self.pad)}",
-        )
-        places = tuple(r // s + 1 for r, s in zip(room, self.stride))
+        image = shape[axis + 1 :]
+        places = self.map_of(image)
         window = self.kernel, self.stride, self.pad, self.dilation
         sizes = Sizes(prod(shape[:axis]), shape[axis], 1, 1, image, places, *window)
         self.window = sizes.pixels, sizes.taps, sizes.places, len(image), self.device.table(sizes.padded(1))

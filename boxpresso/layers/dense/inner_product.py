@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -22,7 +23,7 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
     kernels, products = Kernels("inner_product.cu"), blas.HOST
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.inner_product_param
+        p, self.gemm = self.param.inner_product_param, partial(blas.gemm, self.device)
         self.outputs, self.bias_term, self.transpose = p.num_output, p.bias_term, p.transpose
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
         depth = prod(bottom[0].shape[self.axis(bottom[0], p.axis) :])
@@ -49,7 +50,8 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.bias_term:
             self.kernels.bias_forward(self.rows, self.blobs[1].data, top[0].data, self.outputs)
-        blas.gemm(self.device, False, not self.transpose, self.rows, self.outputs, self.depth,
+        self.gemm(
+            False, not self.transpose, self.rows, self.outputs, self.depth,
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
 
@@ -57,36 +59,13 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
         diff, weights = top[0].diff, self.blobs[0]
         if self.param_propagate_down[0]:
             if self.transpose:
-                blas.gemm(
-                    self.device,
-                    True,
-                    False,
-                    self.depth,
-                    self.outputs,
-                    self.rows,
-                    1,
-                    bottom[0].data,
-                    diff,
-                    1,
-                    weights.diff,
-                )
+                self.gemm(True, False, self.depth, self.outputs, self.rows, 1, bottom[0].data, diff, 1, weights.diff)
             else:
-                blas.gemm(
-                    self.device,
-                    True,
-                    False,
-                    self.outputs,
-                    self.depth,
-                    self.rows,
-                    1,
-                    diff,
-                    bottom[0].data,
-                    1,
-                    weights.diff,
-                )
+                self.gemm(True, False, self.outputs, self.depth, self.rows, 1, diff, bottom[0].data, 1, weights.diff)
         if self.bias_term and self.param_propagate_down[1]:
-            blas.gemm(self.device, False, False, 1, self.outputs, self.rows, 1, self.ones, diff, 1, self.blobs[1].diff)
+            self.gemm(False, False, 1, self.outputs, self.rows, 1, self.ones, diff, 1, self.blobs[1].diff)
         if propagate_down[0]:
-            blas.gemm(self.device, False, self.transpose, self.rows, self.depth, self.outputs,
+            self.gemm(
+                False, self.transpose, self.rows, self.depth, self.outputs,
                 1, diff, weights.data, 0, bottom[0].diff,
             )  # fmt: skip

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from .recurrent_base import Recurrent
 
 
@@ -44,7 +44,7 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
         self.cont = Blob((), self.dtype, self.device)
         super().setup(self.with_cont(bottom), top)
 
-    def with_cont(self, bottom: list[Blob]):
+    def with_cont(self, bottom: list[Blob]) -> list[Blob]:
         """The bottoms, with a cont for the form that may lack it."""
         return [bottom[0], self.cont] if self.older and len(bottom) == 1 else bottom
 
@@ -71,11 +71,19 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
         whole = self.with_cont(bottom)
         super().backward(top, [*propagate_down, *[False] * (len(whole) - len(bottom))], whole)
 
-    def step(self, t, pre, cont) -> None:
+    def step(self, t: int, pre: AnyArray, cont: AnyArray) -> None:
         hidden, cell = self.series
         after = self.at(cell, t + 1), self.at(hidden, t + 1)
         self.kernels.lstm_forward(after[0].size, self.at(cell, t), pre, cont, *after, self.size)
 
-    def step_backward(self, t, pre, cont, diffs, carried, pre_diff) -> None:
+    def step_backward(
+        self,
+        t: int,
+        pre: AnyArray,
+        cont: AnyArray,
+        diffs: AnyArray,
+        carried: list[AnyArray],
+        pre_diff: AnyArray,
+    ) -> None:
         before = self.at(self.series[1], t)
         self.kernels.lstm_backward(before.size, before, pre, cont, diffs, *carried, pre_diff, self.size, self.threshold)

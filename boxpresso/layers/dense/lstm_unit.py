@@ -16,7 +16,7 @@ class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
     Donahue et al. 2015.
     """
 
-    kernels = Kernels("lstm_unit.cu")
+    kernels = Kernels("lstm.cu")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         steps, images, self.size = self.axes(bottom[0], 3, "bottom 0, the state before,")
@@ -28,7 +28,7 @@ class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
             blob.reshape(1, images, self.size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.unit_forward(top[0].count, *(blob.data for blob in (*bottom, *top)), self.size)
+        self.kernels.lstm_forward(top[0].count, *(blob.data for blob in (*bottom, *top)), self.size)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "cont has no gradient; set propagate_down: false for bottom 2")

@@ -3,14 +3,13 @@
 #include <cfloat>
 #include "random.h"
 
-constexpr int SPAN = 512;  // columns that a block of `narrow` keeps, as in pooling.py
+constexpr int SPAN = 512;  // columns that a block of `narrow` keeps in shared memory
 constexpr int PARTS = 256;
 
 struct Pool {
   int height, width, out_height, out_width, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
   int inside;  // AVE divides by the pixels inside the image, not by those inside image + pad
 };
-DEVICE Pool pool_of(const int* p) { return {p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10]}; }
 
 struct Span { int from, to; };
 
@@ -127,17 +126,17 @@ DEVICE void wide(int n, const Real* bottom, Real* top, const Pool& p) {
   }
 }
 
-KERNEL max_narrow(int n, const Real* bottom, Real* top, const int* shape, int chunks, int per_chunk) {
-  narrow<Max>(n, bottom, top, pool_of(shape), chunks, per_chunk);
+KERNEL max_narrow(int n, const Real* bottom, Real* top, Pool p, int chunks, int per_chunk) {
+  narrow<Max>(n, bottom, top, p, chunks, per_chunk);
 }
 
-KERNEL mean_narrow(int n, const Real* bottom, Real* top, const int* shape, int chunks, int per_chunk) {
-  narrow<Mean>(n, bottom, top, pool_of(shape), chunks, per_chunk);
+KERNEL mean_narrow(int n, const Real* bottom, Real* top, Pool p, int chunks, int per_chunk) {
+  narrow<Mean>(n, bottom, top, p, chunks, per_chunk);
 }
 
-KERNEL max_wide(int n, const Real* bottom, Real* top, const int* shape) { wide<Max>(n, bottom, top, pool_of(shape)); }
+KERNEL max_wide(int n, const Real* bottom, Real* top, Pool p) { wide<Max>(n, bottom, top, p); }
 
-KERNEL mean_wide(int n, const Real* bottom, Real* top, const int* shape) { wide<Mean>(n, bottom, top, pool_of(shape)); }
+KERNEL mean_wide(int n, const Real* bottom, Real* top, Pool p) { wide<Mean>(n, bottom, top, p); }
 
 // Where the windows' first maxima are, as y * width + x of the image; -1 for none.
 template <int STRIDE>
@@ -171,8 +170,7 @@ DEVICE void find_maxima(int n, const Real* bottom, int* mask, const Pool& p) {
   }
 }
 
-KERNEL max_mask(int n, const Real* bottom, int* mask, const int* shape) {
-  const Pool p = pool_of(shape);
+KERNEL max_mask(int n, const Real* bottom, int* mask, Pool p) {
   if (p.stride_w == 1) find_maxima<1>(n, bottom, mask, p);
   else if (p.stride_w == 2) find_maxima<2>(n, bottom, mask, p);
   else find_maxima<0>(n, bottom, mask, p);
@@ -184,9 +182,8 @@ KERNEL mask_as_top(int n, const int* mask, Real* top) {
 
 // TRAIN: a pixel at random, each with the probability that its share of the window's sum is. TEST: the mean with these
 // weights. Values are not negative, as after ReLU.
-KERNEL stochastic(int n, const Real* bottom, Real* top, int* mask, const int* shape, int train, unsigned key,
+KERNEL stochastic(int n, const Real* bottom, Real* top, int* mask, Pool p, int train, unsigned key,
                   unsigned iteration) {
-  const Pool p = pool_of(shape);
   BLOCK_LOOP(row, n) {
     const Span rows = window(row % p.out_height, p.kernel_h, p.stride_h, p.pad_h, p.height);
     const Real* plane = bottom + row / p.out_height * (p.height * p.width);
@@ -247,12 +244,11 @@ DEVICE void gather(int n, Real* bottom_diff, const Pool& p, Share share) {
   else gather<0>(n, bottom_diff, p, share);
 }
 
-KERNEL mask_backward(int n, const Real* top_diff, const int* mask, Real* bottom_diff, const int* shape) {
-  gather(n, bottom_diff, pool_of(shape),
+KERNEL mask_backward(int n, const Real* top_diff, const int* mask, Real* bottom_diff, Pool p) {
+  gather(n, bottom_diff, p,
          [=](int out, int pixel, int, int) { return mask[out] == pixel ? top_diff[out] : Real(0); });
 }
 
-KERNEL mean_backward(int n, const Real* top_diff, Real* bottom_diff, const int* shape) {
-  const Pool p = pool_of(shape);
+KERNEL mean_backward(int n, const Real* top_diff, Real* bottom_diff, Pool p) {
   gather(n, bottom_diff, p, [=](int out, int, int i, int j) { return top_diff[out] / area(p, i, j); });
 }

@@ -9,7 +9,6 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
 
-SPAN = 512  # columns that a block of narrow windows keeps, as in pooling.cu
 WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
 
@@ -87,11 +86,14 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         )
         for blob in top:
             blob.reshape(images, channels, *out)
-        shape = (*size, *out, *self.kernel, *self.stride, *self.pad, self.inside)
-        self.shape = self.device.table(shape)
+        pairs = {"kernel": self.kernel, "stride": self.stride, "pad": self.pad}
+        window = {f"{name}_{axis}": n for name, pair in pairs.items() for axis, n in zip("hw", pair)}
+        self.pool = self.kernels.struct(
+            "Pool", height=size[0], width=size[1], out_height=out[0], out_width=out[1], inside=self.inside, **window
+        )
         self.rows, self.out_rows = images * channels * size[0], images * channels * out[0]
         self.wide = self.kernel[1] > WIDE or out == [1, 1]
-        self.per_chunk = min(out[1], max(1, (SPAN - self.kernel[1]) // self.stride[1] + 1))
+        self.per_chunk = min(out[1], max(1, (self.kernels.constants["SPAN"] - self.kernel[1]) // self.stride[1] + 1))
         self.chunks = -(-out[1] // self.per_chunk)
         self.mask: AnyArray | None = None
 
@@ -106,17 +108,17 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         if self.method == "STOCHASTIC":
             self.pass_number = (self.pass_number + 1) % 2**32
             train = int(self.phase == "TRAIN")
-            kernels.stochastic(self.out_rows, x, y, self.places(top), self.shape, train, self.key, self.pass_number)
+            kernels.stochastic(self.out_rows, x, y, self.places(top), self.pool, train, self.key, self.pass_number)
         elif self.wide:
-            (kernels.max_wide if self.method == "MAX" else kernels.mean_wide)(top[0].count, x, y, self.shape)
+            (kernels.max_wide if self.method == "MAX" else kernels.mean_wide)(top[0].count, x, y, self.pool)
         else:
             run = kernels.max_narrow if self.method == "MAX" else kernels.mean_narrow
-            run(self.out_rows * self.chunks, x, y, self.shape, self.chunks, self.per_chunk)
+            run(self.out_rows * self.chunks, x, y, self.pool, self.chunks, self.per_chunk)
         if len(top) > 1:
-            kernels.max_mask(self.out_rows, x, self.places(top), self.shape)
+            kernels.max_mask(self.out_rows, x, self.places(top), self.pool)
             kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
 
-    def places(self, top: list[Blob]):
+    def places(self, top: list[Blob]) -> AnyArray:
         """Room for the place of each window's pick."""
         if self.mask is None:
             self.mask = self.device.empty(top[0].shape, np.int32)
@@ -127,10 +129,10 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             return
         diff, bottom_diff = top[0].diff, bottom[0].diff
         if self.method == "AVE":
-            self.kernels.mean_backward(self.rows, diff, bottom_diff, self.shape)
+            self.kernels.mean_backward(self.rows, diff, bottom_diff, self.pool)
             return
-        if self.method == "MAX":  # found again, so that a net which only runs forward does not store it
-            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.shape)
+        if self.method == "MAX":  # sought again, so that a net which only runs forward does not store it
+            self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.pool)
         else:
             self.need(self.phase == "TRAIN", "STOCHASTIC has a gradient in phase TRAIN only")
-        self.kernels.mask_backward(self.rows, diff, self.places(top), bottom_diff, self.shape)
+        self.kernels.mask_backward(self.rows, diff, self.places(top), bottom_diff, self.pool)

@@ -14,11 +14,11 @@ KERNEL begin(int n, const Real* bias, const Real* fixed, Real* pre, int width, i
   }
 }
 
-// kept = x * cont of its sequence, 0 where that is 0 whatever x is; kept may be x.
-KERNEL keep(int n, const Real* x, const Real* cont, Real* kept, int size) {
+// result = x * cont of its sequence, 0 where that is 0 whatever x is; it may be x.
+KERNEL continued(int n, const Real* x, const Real* cont, Real* result, int size) {
   GRID_LOOP(i, n) {
-    const Real keeps = cont[i / size];
-    kept[i] = keeps == 0 ? Real(0) : x[i] * keeps;
+    const Real by = cont[i / size];
+    result[i] = by == 0 ? Real(0) : x[i] * by;
   }
 }
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ...device import blas
-from ...device.blob import Blob
-from ...device.kernel import Kernels
-from ..core.layer import Layer
+from ...device import AnyArray, Blob, Kernels, blas
+from ..core import Layer
 
-KERNELS = Kernels(Path(__file__).with_name("recurrent.cu"))
 FORKS = ("default_initial", "continue_recur", "tf_rnn", "linear_before_reset", "activations", "sparse_mode")
 
 
@@ -29,17 +26,19 @@ class Recurrent(Layer):
     static inputs) where there is such a bottom, W_h (G D, D), with G = `gates`, then what the layer itself adds.
     """
 
-    shared_kernels, products = KERNELS, blas.HOST
+    shared_kernels, products = Kernels("recurrent.cu"), blas.HOST
     gates: ClassVar[int]
     states: ClassVar[int]  # how many states a sequence has; the first is what the next step multiplies by W_h
 
     # What a layer adds
 
-    def step(self, t: int, pre: Any, cont: Any) -> None:
+    def step(self, t: int, pre: AnyArray, cont: AnyArray) -> None:
         """Makes the states after step `t`, of shape (N, D), from its pre-activations (N, G D) and the states before."""
         raise NotImplementedError(f"{self} has no step")
 
-    def step_backward(self, t: int, pre: Any, cont: Any, diffs: Any, carried: list[Any], pre_diff: Any) -> None:
+    def step_backward(
+        self, t: int, pre: AnyArray, cont: AnyArray, diffs: AnyArray, carried: list[AnyArray], pre_diff: AnyArray
+    ) -> None:
         """From the gradients of the states after step `t` makes that of the pre-activations; what it writes to
         `carried` beyond the first is the gradient of the states before. diffs: the first state's, from its own top."""
         raise NotImplementedError(f"{self} has no step_backward")
@@ -48,14 +47,14 @@ class Recurrent(Layer):
         """Gives the top its data; the first state, if the layer does not say otherwise."""
         top.data[...] = self.device.part(self.series[0], self.sequences * self.size, top.shape)
 
-    def output_diffs(self, top: Blob) -> Any:
+    def output_diffs(self, top: Blob) -> AnyArray:
         """The gradient of the first state of every step, from the top's diff; adds to what parameters it has."""
         return top.diff
 
     # The four verbs
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.recurrent_param
+        p, self.gemm = self.param.recurrent_param, partial(blas.gemm, self.device)
         for fork in FORKS:
             self.need(not getattr(p, fork), f"recurrent_param: {fork} of a fork is not supported; remove it")
         self.need(p.direction == "forward", f"recurrent_param: direction {p.direction!r} of a fork is not supported")
@@ -73,7 +72,7 @@ class Recurrent(Layer):
             f"makes {1 + self.exposed} tops{exposing}; the prototxt gives {len(top)}",
         )
         self.static = len(bottom) > least
-        self.last: list[Any] = []
+        self.last: list[AnyArray] = []
         self.make_parameters(bottom)
 
     def make_parameters(self, bottom: list[Blob]) -> None:
@@ -106,15 +105,16 @@ class Recurrent(Layer):
             self.last = [self.device.empty(state, self.dtype) for _ in range(self.states)]
             for array in self.last:
                 array.fill(0)
-        new = lambda *shape: self.device.empty(shape, self.dtype)  # noqa: E731
-        self.pre, self.kept = new(steps, count, self.gates * self.size), new(steps, count, self.size)
-        self.series = [new(steps + 1, count, self.size) for _ in range(self.states)]
+        self.pre = self.device.empty((steps, count, self.gates * self.size), self.dtype)
+        self.previous = self.device.empty((steps, count, self.size), self.dtype)  # first states that steps go on from
+        self.series = [self.device.empty((steps + 1, count, self.size), self.dtype) for _ in range(self.states)]
         self.ones = self.device.table(np.ones(max(1, self.rows)), self.dtype)
 
-    def at(self, array: Any, t: int) -> Any:
+    def at(self, array: AnyArray, t: int) -> AnyArray:
         """Step `t` of an array (T, N, width)."""
         width = array.shape[-1]
-        return self.device.part(array, t * self.sequences * width, (self.sequences, width))
+        part: AnyArray = self.device.part(array, t * self.sequences * width, (self.sequences, width))
+        return part
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, cont, wide = bottom[0].data, bottom[1].data, self.gates * self.size
@@ -124,20 +124,14 @@ class Recurrent(Layer):
         static = None
         if self.static:
             static, inputs = self.device.empty((self.sequences, wide), self.dtype), self.blobs[2].shape[1]
-            blas.gemm(
-                self.device, False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static
-            )
-        KERNELS.on(self.device).begin(
-            self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences
-        )
-        blas.gemm(
-            self.device, False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre
-        )
+            self.gemm(False, True, self.sequences, wide, inputs, 1, bottom[2].data, self.blobs[2].data, 0, static)
+        self.shared_kernels.begin(self.rows, self.blobs[self.bias_index].data, static, self.pre, wide, self.sequences)
+        self.gemm(False, True, self.rows, wide, self.blobs[0].shape[1], 1, x, self.blobs[0].data, 1, self.pre)
         hidden = self.blobs[self.hidden_index].data
         for t in range(self.steps):
-            kept, pre, going_on = self.at(self.kept, t), self.at(self.pre, t), self.at_cont(cont, t)
-            KERNELS.on(self.device).keep(kept.size, self.at(self.series[0], t), going_on, kept, self.size)
-            blas.gemm(self.device, False, True, self.sequences, wide, self.size, 1, kept, hidden, 1, pre)
+            previous, pre, going_on = self.at(self.previous, t), self.at(self.pre, t), self.at_cont(cont, t)
+            self.shared_kernels.continued(previous.size, self.at(self.series[0], t), going_on, previous, self.size)
+            self.gemm(False, True, self.sequences, wide, self.size, 1, previous, hidden, 1, pre)
             self.step(t, pre, going_on)
         for i, (series, last) in enumerate(zip(self.series, self.last)):
             end = self.device.part(series, self.rows * self.size, last.shape)
@@ -147,8 +141,10 @@ class Recurrent(Layer):
         if self.rows:
             self.outputs(top[0])
 
-    def at_cont(self, cont: Any, t: int) -> Any:
-        return self.device.part(cont, t * self.sequences, (self.sequences,))
+    def at_cont(self, cont: AnyArray, t: int) -> AnyArray:
+        """Step `t` of cont (T, N)."""
+        part: AnyArray = self.device.part(cont, t * self.sequences, (self.sequences,))
+        return part
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "cont has no gradient; set propagate_down: false for bottom 1")
@@ -163,47 +159,47 @@ class Recurrent(Layer):
         for t in reversed(range(self.steps)):
             now, going_on = self.at(pre_diff, t), self.at_cont(cont, t)
             self.step_backward(t, self.at(self.pre, t), going_on, self.at(diffs, t), carried, now)
-            blas.gemm(self.device, False, False, self.sequences, self.size, wide, 1, now, hidden.data, 0, carried[0])
-            KERNELS.on(self.device).keep(carried[0].size, carried[0], going_on, carried[0], self.size)
+            self.gemm(False, False, self.sequences, self.size, wide, 1, now, hidden.data, 0, carried[0])
+            self.shared_kernels.continued(carried[0].size, carried[0], going_on, carried[0], self.size)
         for i in range(self.exposed):
             blob, down = list(zip(bottom, propagate_down))[len(bottom) - self.exposed + i]
             if down:
                 blob.diff[...] = carried[i]
         self.input_diffs(pre_diff, propagate_down, bottom)
 
-    def input_diffs(self, pre_diff: Any, propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+    def input_diffs(self, pre_diff: AnyArray, propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """The gradients of the parameters and inputs of all steps, from that of the pre-activations."""
         if self.rows:
             self.weight_diff(0, pre_diff, bottom[0].data, self.rows)
             self.bias_diff(self.bias_index, pre_diff)
-            self.weight_diff(self.hidden_index, pre_diff, self.kept, self.rows)
+            self.weight_diff(self.hidden_index, pre_diff, self.previous, self.rows)
         if propagate_down[0]:
             self.from_weights(0, pre_diff, bottom[0].diff, self.rows)
         if self.static and (propagate_down[2] or self.param_propagate_down[2]):
             together = self.device.empty((self.sequences, pre_diff.shape[-1]), self.dtype)
-            KERNELS.on(self.device).over_time(together.size, pre_diff, together, self.steps)
+            self.shared_kernels.over_time(together.size, pre_diff, together, self.steps)
             if self.sequences:
                 self.weight_diff(2, together, bottom[2].data, self.sequences)
             if propagate_down[2]:
                 self.from_weights(2, together, bottom[2].diff, self.sequences)
 
-    def weight_diff(self, index: int, diff: Any, x: Any, rows: int) -> None:
+    def weight_diff(self, index: int, diff: AnyArray, x: AnyArray, rows: int) -> None:
         """Adds diff^T x to the gradient of parameter `index`."""
         if self.param_propagate_down[index]:
             weights = self.blobs[index]
             wide, inputs = weights.shape
-            blas.gemm(self.device, True, False, wide, inputs, rows, 1, diff, x, 1, weights.diff)
+            self.gemm(True, False, wide, inputs, rows, 1, diff, x, 1, weights.diff)
 
-    def bias_diff(self, index: int, diff: Any) -> None:
+    def bias_diff(self, index: int, diff: AnyArray) -> None:
         """Adds the sum of diff's rows to the gradient of parameter `index`."""
         if self.param_propagate_down[index]:
             bias = self.blobs[index]
-            blas.gemm(self.device, False, False, 1, bias.count, self.rows, 1, self.ones, diff, 1, bias.diff)
+            self.gemm(False, False, 1, bias.count, self.rows, 1, self.ones, diff, 1, bias.diff)
 
-    def from_weights(self, index: int, diff: Any, bottom_diff: Any, rows: int) -> None:
+    def from_weights(self, index: int, diff: AnyArray, bottom_diff: AnyArray, rows: int) -> None:
         """bottom_diff = diff W, W being parameter `index`."""
         wide, inputs = self.blobs[index].shape
-        blas.gemm(self.device, False, False, rows, inputs, wide, 1, diff, self.blobs[index].data, 0, bottom_diff)
+        self.gemm(False, False, rows, inputs, wide, 1, diff, self.blobs[index].data, 0, bottom_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return index != 1

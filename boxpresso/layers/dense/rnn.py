@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...device import Blob, Kernels, blas
-from .recurrent_base import KERNELS, Recurrent
+from ...device import AnyArray, Blob, Kernels
+from .recurrent_base import Recurrent
 
 
 class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(1, 2)):
@@ -29,32 +29,41 @@ class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, top)
-        self.made = self.device.empty(top[0].shape, self.dtype)  # the outputs: a layer in place may change the top
+        self.values = self.device.empty(top[0].shape, self.dtype)  # the outputs: a layer in place may change the top
 
-    def step(self, t, pre, cont) -> None:
+    def step(self, t: int, pre: AnyArray, cont: AnyArray) -> None:
         self.kernels.rnn_forward(pre.size, pre, self.at(self.series[0], t + 1))
 
-    def states_after(self):
-        return self.device.part(self.series[0], self.sequences * self.size, self.made.shape)
+    def states_after(self) -> AnyArray:
+        """The states after every step."""
+        part: AnyArray = self.device.part(self.series[0], self.sequences * self.size, self.values.shape)
+        return part
 
     def outputs(self, top: Blob) -> None:
         weights, bias = (self.blobs[self.out_index + i].data for i in (0, 1))
-        KERNELS.on(self.device).begin(self.rows, bias, None, self.made, self.size, self.sequences)
-        blas.gemm(
-            self.device, False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.made
-        )
-        self.kernels.rnn_forward(top.count, self.made, self.made)
-        top.data[...] = self.made
+        self.shared_kernels.begin(self.rows, bias, None, self.values, self.size, self.sequences)
+        self.gemm(False, True, self.rows, self.size, self.size, 1, self.states_after(), weights, 1, self.values)
+        self.kernels.rnn_forward(top.count, self.values, self.values)
+        top.data[...] = self.values
 
-    def output_diffs(self, top: Blob):
-        diff, given = (self.device.empty(top.shape, self.dtype) for _ in range(2))
-        self.kernels.rnn_backward(top.count, self.made, top.diff, None, given)
+    def output_diffs(self, top: Blob) -> AnyArray:
+        diff: AnyArray = self.device.empty(top.shape, self.dtype)
+        given = self.device.empty(top.shape, self.dtype)
+        self.kernels.rnn_backward(top.count, self.values, top.diff, None, given)
         if self.rows:
             self.weight_diff(self.out_index, given, self.states_after(), self.rows)
             self.bias_diff(self.out_index + 1, given)
         self.from_weights(self.out_index, given, diff, self.rows)
         return diff
 
-    def step_backward(self, t, pre, cont, diffs, carried, pre_diff) -> None:
+    def step_backward(
+        self,
+        t: int,
+        pre: AnyArray,
+        cont: AnyArray,
+        diffs: AnyArray,
+        carried: list[AnyArray],
+        pre_diff: AnyArray,
+    ) -> None:
         after = self.at(self.series[0], t + 1)
         self.kernels.rnn_backward(after.size, after, diffs, carried[0], pre_diff)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any
 
 from ...device import AnyArray, Device, Kernels
-from ...device.kernel import Kernel
+from ...device.kernel import Kernel, StructValue
 
 kernels = Kernels(Path(__file__).with_name("strided.cu"))
 PIECE = 4096  # elements that one block copies where they are contiguous
@@ -62,7 +61,7 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
 
 def _plan(
     device: Device, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
-) -> tuple[Kernel, int, tuple[Any, ...]]:
+) -> tuple[Kernel, int, tuple[StructValue | AnyArray, ...]]:
     """Which kernel copies that shape, on how many blocks, and its arguments after the two starts."""
     axes = merged(list(zip(shape, source_steps, target_steps, strict=True)))
     fast = min(range(len(axes)), key=lambda a: axes[a][1], default=0)  # the axis that is fastest in the source
