@@ -157,7 +157,7 @@ def test_hard_examples_take_matches_away():
     text = BASE + "mining_type: HARD_EXAMPLE sample_size: "
     r = rig(text + "2", gt, conf=conf)
     assert taken(r).tolist() == [[1, -1, 0, -1, -1]]
-    assert r.layer.matches == 1
+    assert r.layer.match_count == 1
     loc = np.zeros((5, 4))
     loc[3] = 50  # its location is far off: it counts too
     assert taken(rig(text + "2", gt, loc, conf)).tolist() == [[-1, -1, 0, 2, -1]]

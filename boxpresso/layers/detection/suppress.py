@@ -48,7 +48,9 @@ def suppress_boxes(
     bounds = device.table(np.array([0, count]) if starts is None else starts)
     kept = device.empty((count,), np.int32)
     rows = device.table(boxes, real_type(boxes))
-    kernels.on(device).suppress_rotated(bounds.shape[0] - 1, rows, bounds, kept, count if limit < 0 else limit, threshold)
+    kernels.on(device).suppress_rotated(
+        bounds.shape[0] - 1, rows, bounds, kept, count if limit < 0 else limit, threshold
+    )
     return chosen(kept)
 
 
@@ -77,9 +79,11 @@ def suppress_upright(
         return np.zeros(0, np.intp)
     bounds = device.table(np.array([0, count]) if starts is None else starts)
     kept = device.empty((count,), np.int32)
-    room = device.empty((5 * count,), boxes.dtype)
+    room = device.empty((kernels.constants["ROOM"] * count,), boxes.dtype)
     limit = count if limit < 0 else limit
-    kernels.on(device).suppress_upright(bounds.shape[0] - 1, boxes, bounds, room, kept, limit, last, threshold, eta, int(above))
+    kernels.on(device).suppress_upright(
+        bounds.shape[0] - 1, boxes, bounds, room, kept, limit, last, threshold, eta, int(above)
+    )
     return chosen(kept)
 
 
@@ -98,5 +102,7 @@ def overlaps_of_rotated(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndar
     """Intersection over union (A, B) of rotated boxes a (A, 5) and b (B, 5), angles in radians; in a's dtype."""
     real = real_type(a)
     overlap = device.empty((len(a), len(b)), real)
-    kernels.on(device).rotated_overlaps(len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b)))
+    kernels.on(device).rotated_overlaps(
+        len(a) * len(b), device.table(a, real), device.table(b, real), overlap, max(1, len(b))
+    )
     return np.asarray(overlap)
