@@ -7,8 +7,6 @@ import pytest
 from harness import Rig, check_gradient
 
 from boxpresso.data.boxes import iou, match
-from boxpresso.device import open_device
-from boxpresso.layers.detection.suppress import suppress_upright
 from boxpresso.proto.errors import LayerError
 
 DOWN = [True, True, False, False]
@@ -157,7 +155,7 @@ def test_hard_examples_take_matches_away():
     text = BASE + "mining_type: HARD_EXAMPLE sample_size: "
     r = rig(text + "2", gt, conf=conf)
     assert taken(r).tolist() == [[1, -1, 0, -1, -1]]
-    assert r.layer.matches == 1
+    assert r.layer.match_count == 1
     loc = np.zeros((5, 4))
     loc[3] = 50  # its location is far off: it counts too
     assert taken(rig(text + "2", gt, loc, conf)).tolist() == [[-1, -1, 0, 2, -1]]
@@ -175,24 +173,6 @@ def test_mining_with_suppression():
     assert taken(rig(text % ("top_k: 9", "false"), gt, loc, conf)).tolist() == [[1, 0, -1, -1, 0]]
     assert taken(rig(text % ("top_k: 2", "true"), gt, conf=conf)).tolist() == [[1, 0, -1, -1, -1]]
     assert taken(rig(text % ("", "true"), gt, conf=conf)).tolist() == [[1, -1, -1, -1, -1]]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_suppression_by_the_rule_of_ssd(dtype, device):
-    """Only an overlap above the threshold suppresses; boxes without area never do, infinite ones do each other."""
-    device = open_device(device)
-
-    def stay(boxes: list, threshold: float, **rule: float) -> list[int]:
-        rows = np.array(boxes, dtype).reshape(-1, 4)
-        return suppress_upright(device, device.table(rows, dtype), threshold, above=True, **rule).tolist()
-
-    boxes = [[0, 0, 2, 1], [0, 0, 1, 1], [1, 0, 2, 1], [3, 3, 4, 4]]
-    assert stay(boxes, 0.5) == [0, 1, 2, 3]
-    assert stay(boxes, 0.49) == [0, 3]
-    assert stay(boxes, 0.75, eta=0.65) == [0, 3]  # 0.4875 once the first has stayed, and no less then
-    assert stay([], 0.5) == []
-    assert stay([[1, 1, 1, 2]] * 2 + [[2, 2, 1, 1]] * 2, 0) == [0, 1, 2, 3]
-    assert stay([[-np.inf, -np.inf, np.inf, np.inf]] * 2 + [[0, 0, 1, 1]], 0.5) == [0, 2]
 
 
 def test_matching_by_predictions():

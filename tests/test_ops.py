@@ -15,7 +15,7 @@ import boxpresso
 from boxpresso import ops
 from boxpresso.device import Array, open_device
 from boxpresso.ops import arrays, memory
-from boxpresso.ops.operator import KEPT, Call, local
+from boxpresso.ops.operator import LAYERS, Call, local
 from boxpresso.proto.errors import BoxpressoError
 
 RNG = np.random.default_rng(0)
@@ -238,9 +238,9 @@ def test_layers_are_kept_but_not_too_many():
     other = ops.roi_pool(X[::-1], ROIS, 2)  # the kept layer has seen another call now
     assert not np.array_equal(first, other)
     assert np.array_equal(call.backward(first, [True, False])[0], ops.roi_pool_backward(first, X, ROIS, 2)["x"])
-    for size in range(1, 2 * KEPT):
+    for size in range(1, 2 * LAYERS):
         ops.roi_align(X, ROIS, size)
-    assert len(local.layers) == KEPT
+    assert len(local.layers) == LAYERS
     assert np.array_equal(ops.roi_pool(X, ROIS, 2), first)
     ops.forget()
     assert not hasattr(local, "layers")

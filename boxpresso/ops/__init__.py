@@ -558,4 +558,4 @@ modulated_deform_roi_pool_backward = modulated_deform_roi_pool.backward
 deform_conv2d_backward = deform_conv2d.backward
 permute_backward = permute.backward
 
-OPERATORS: dict[str, Operator] = {name: value for name, value in globals().items() if isinstance(value, Operator)}
+OPERATORS: dict[str, Operator[...]] = {name: value for name, value in globals().items() if isinstance(value, Operator)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from ..device import Array, Buffer, open_device
-from ..device.cuda import driver
+from ..device import AnyArray, Array, Buffer, Device, open_device
+from ..device.cuda import Cuda, driver
 from ..proto.errors import BoxpressoError
 from . import memory
 
@@ -28,8 +28,8 @@ def place(x: Any) -> tuple[int, int]:
     return (CUDA if hasattr(x, "__cuda_array_interface__") else CPU), 0
 
 
-def device_of(x: Any) -> Any:
-    """The device that works on an array of the caller's. Raises BoxpressoError for one that we do not have."""
+def device_of(x: Any) -> Device:
+    """The device of the caller's array. Raises BoxpressoError for one that is neither a CPU nor a CUDA GPU."""
     if type(x) is np.ndarray:
         return open_device("cpu")
     kind, index = place(x)
@@ -39,11 +39,12 @@ def device_of(x: Any) -> Any:
 
 
 def deterministic(x: Any) -> bool:
-    """Whether torch, where the array is torch's, was asked for the same bits on every run."""
+    """Whether torch, where the array is torch's, was asked for deterministic algorithms."""
     return package(x) == "torch" and bool(import_module("torch").are_deterministic_algorithms_enabled())
 
 
 def package(x: Any) -> str:
+    """The name of the package that an array's type comes from."""
     return type(x).__module__.partition(".")[0]
 
 
@@ -59,7 +60,7 @@ def turned(x: Any, order: Sequence[int]) -> Any:
     return x.permute(*order) if package(x) == "torch" else np.asarray(x).transpose(order)
 
 
-def take(x: Any, device: Any, dtype: Any = None) -> Any:
+def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
     if type(x) is np.ndarray and device.kind == "cpu":
         return np.ascontiguousarray(x, dtype)
@@ -72,12 +73,13 @@ def take(x: Any, device: Any, dtype: Any = None) -> Any:
     if isinstance(x, Array):
         taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
     else:
-        taken = from_dlpack(x, device) if hasattr(x, "__dlpack__") else from_interface(x, device)
+        gpu = cast(Cuda, device)
+        taken = from_dlpack(x, gpu) if hasattr(x, "__dlpack__") else from_interface(x, gpu)
     if dtype is None or taken.dtype == dtype:
         return taken
-    made = device.empty(taken.shape, dtype)
-    made[...] = np.asarray(taken)
-    return made
+    copy: AnyArray = device.empty(taken.shape, dtype)
+    copy[...] = np.asarray(taken)
+    return copy
 
 
 def on_host(x: Any) -> np.ndarray:
@@ -91,7 +93,7 @@ def on_host(x: Any) -> np.ndarray:
 
 
 def borrowed(
-    device: Any, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any
+    device: Device, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any
 ) -> Array:
     """An Array over a GPU's memory that `owner` keeps; `steps` are in elements, None for contiguous ones."""
     wanted = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
@@ -111,8 +113,8 @@ class Borrowed:
         return self.address
 
 
-def from_interface(x: Any, device: Any) -> Array:
-    """An Array over what has `__cuda_array_interface__`, once the stream that it names has come to it."""
+def from_interface(x: Any, device: Cuda) -> Array:
+    """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names."""
     said = x.__cuda_array_interface__
     dtype = np.dtype(said["typestr"])
     steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
@@ -132,8 +134,8 @@ class Tensor(ctypes.Structure):
     ]  # fmt: skip
 
 
-def from_dlpack(x: Any, device: Any) -> Array:
-    """An Array over a GPU array of any library, which makes our stream wait for what it has yet to do."""
+def from_dlpack(x: Any, device: Cuda) -> Array:
+    """An Array over a GPU array of any library, which makes our stream wait for its own work."""
     capsule = x.__dlpack__(stream=device.stream.handle)
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -147,16 +149,16 @@ def from_dlpack(x: Any, device: Any) -> Array:
 
 
 class Results:
-    """Makes results of the caller's kind, and hands them over."""
+    """Allocates results of the caller's kind of array, and hands them over."""
 
-    def __init__(self, like: Any, device: Any) -> None:
+    def __init__(self, like: Any, device: Device) -> None:
         self.like, self.device = like, device
 
     def empty(self, shape: Sequence[int], dtype: Any) -> tuple[Any, Any]:
         """A new array of the caller's, and the same memory as ours."""
         if self.device.kind == "cpu":
-            made = memory.empty(shape, dtype)
-            return self.outwards(made), made
+            array = memory.empty(shape, dtype)
+            return self.outwards(array), array
         library = package(self.like)
         if library == "torch":
             theirs = self.like.detach().new_empty(
@@ -169,12 +171,12 @@ class Results:
             return ours, ours
         return theirs, take(theirs, self.device)
 
-    def outwards(self, made: np.ndarray) -> Any:
+    def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU under the caller's type; numpy's for what is no array of a library that takes DLPack."""
         x = self.like
         if isinstance(x, np.ndarray):
-            return made
+            return array
         if package(x) == "torch":
-            return import_module("torch").from_numpy(made)
+            return import_module("torch").from_numpy(array)
         space = getattr(x, "__array_namespace__", None)
-        return space().from_dlpack(made) if space is not None else made
+        return space().from_dlpack(array) if space is not None else array

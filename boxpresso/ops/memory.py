@@ -1,6 +1,6 @@
-"""Memory of the CPU's large results, used again once nobody holds them.
+"""Memory of large results on the CPU, used again once nobody holds them.
 
-Memory that is new to a process costs a page fault for each page of it: as much time as to turn an image's axes in it.
+Memory that is new to a process costs a page fault for each page: as much time as to permute an image's axes into it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from ..device.host import zeros
 
-LARGE = 2**20  # bytes: smaller ones the C library keeps itself
-MOST = 2**28  # bytes that are kept for later
+LARGE = 2**20  # bytes: the C library reuses smaller ones itself
+MOST = 2**28  # bytes at most that are held for later
 free: dict[int, list[np.ndarray]] = {}  # by size
 
 
@@ -29,7 +29,7 @@ class Loan:
         self.__array_interface__ = self.raw.__array_interface__
 
     def __del__(self, free: dict[int, list[np.ndarray]] = free) -> None:  # also when the interpreter ends
-        if sum(size * len(kept) for size, kept in free.copy().items()) + self.raw.size <= MOST:
+        if sum(size * len(blocks) for size, blocks in free.copy().items()) + self.raw.size <= MOST:
             free.setdefault(self.raw.size, []).append(self.raw)
 
 
@@ -39,4 +39,5 @@ def empty(shape: Sequence[int], dtype: Any) -> np.ndarray:
     if size < LARGE:
         return np.empty(shape, dtype)
     step = 1 << (size.bit_length() - 4)  # sizes that differ by an eighth share memory
-    return np.asarray(Loan(-(-size // step) * step))[:size].view(dtype).reshape(shape)
+    array: np.ndarray = np.asarray(Loan(-(-size // step) * step))[:size].view(dtype).reshape(shape)
+    return array

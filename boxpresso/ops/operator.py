@@ -22,8 +22,8 @@ from ..proto.errors import BoxpressoError
 from . import arrays, memory
 
 P = ParamSpec("P")
-KEPT = 8  # layers that a thread keeps, with their scratch memory
-KNOWN = 512  # calls that a thread knows the layer's parameter of
+LAYERS = 8  # layers in the cache of a thread, with their scratch memory
+PLANS = 512  # plans in the cache of a thread
 TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 local = threading.local()
 
@@ -36,23 +36,23 @@ class Plan:
     parameter: dict[str, dict[str, Any]]
     attributes: dict[str, Any] = field(default_factory=dict)
     blobs: tuple[int, ...] = ()  # which of the inputs are learned blobs of the layer; the others are its bottoms
-    remembers: bool = True  # whether its backward needs what its forward left
+    remembers: bool = True  # whether its backward needs the state that its forward left
     keeps: bool = (
-        False  # whether its forward can keep what backward would else find again, told by its attribute `keep`
+        False  # whether its forward stores what backward would else compute again if its attribute `keep` is set
     )
     half: bool = False  # whether the layer takes float16 images itself, with regions in float32
-    last: bool = False  # whether it takes images with the channels last, once its attribute `last` is set
+    last: bool = False  # whether it takes images with the channels last, when its attribute `last` is set
 
 
 @dataclass
 class Shaped:
-    """What a description sees of an array: its shape, an image's as (B, C, H, W)."""
+    """An array as `describe` sees it: its shape, an image's as (B, C, H, W)."""
 
     shape: tuple[int, ...]
 
 
 @dataclass
-class Kept:
+class CachedLayer:
     """A layer between its calls: which of them it is shaped for, and whether it has run forward for that one."""
 
     layer: Layer
@@ -94,7 +94,7 @@ class Operator(Generic[P]):
                 return result
         call.release()
         calls[key] = call  # the latest is the last
-        while len(calls) > KEPT:
+        while len(calls) > LAYERS:
             calls.popitem(last=False)
         return result
 
@@ -123,8 +123,8 @@ class Operator(Generic[P]):
         if unknown := set(names) - set(self.inputs):
             raise BoxpressoError(f"wanted names {sorted(unknown)}; the inputs are {list(self.inputs)}")
         asked = [value is not None and name in names for name, value in zip(self.inputs, inputs)]
-        made = Call(self, inputs, options).backward(grad, asked)
-        return {name: array for name, array in zip(self.inputs, made) if array is not None}
+        gradients = Call(self, inputs, options).backward(grad, asked)
+        return {name: array for name, array in zip(self.inputs, gradients) if array is not None}
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
@@ -158,11 +158,13 @@ def operator(*inputs: str, constant: Sequence[str] = ("rois",)) -> Callable[[Cal
 class Call:
     """One operator over one set of arrays: forward and backward.
 
-    The layer is one that this thread has kept from an earlier call of the same parameters, so `backward` shapes it, and
-    runs forward, again when another call has used it in between.
+    The layer comes from this thread's cache, where calls of the same parameters share it: `backward` shapes it, and runs
+    forward, again when another call has used it in between.
     """
 
-    def __init__(self, op: Operator, inputs: Sequence[Any], options: dict[str, Any], *, halves: bool = True) -> None:
+    def __init__(
+        self, op: Operator[...], inputs: Sequence[Any], options: dict[str, Any], *, halves: bool = True
+    ) -> None:
         """halves: whether a layer that takes float16 images is given them."""
         self.op, layout = op, options.get("layout", "NCHW")
         if layout not in ("NCHW", "NHWC"):
@@ -193,18 +195,18 @@ class Call:
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
         self.top = [Blob((), self.inner, self.device)]
         self.token = object()
-        self.kept = self.find()
-        self.layer = self.kept.layer
+        self.cached = self.find()
+        self.layer = self.cached.layer
         self.bind()
 
     @property
     def reusable(self) -> bool:
         """Whether the layer works on plain arrays of the caller as they are, so that this can serve others of their kind."""
-        as_given = all(made is given for made, given in zip(self.arrays, self.inputs, strict=True))
+        as_given = all(array is given for array, given in zip(self.arrays, self.inputs, strict=True))
         return as_given and not self.plan.blobs and all(map(plain, self.inputs))
 
     def take(self, inputs: Sequence[Any]) -> None:
-        """Other arrays of the same kind, shapes and dtypes."""
+        """Takes other arrays of the same kind, shapes and dtypes."""
         self.inputs = self.arrays = list(inputs)
         self.results.like = inputs[0]
         for blob, array in zip(self.bottoms, (a for a in inputs if a is not None)):
@@ -217,11 +219,11 @@ class Call:
             blob.release()
 
     def describe(self) -> tuple[Plan, Any]:
-        """The operator's Plan for these shapes and options, and what tells its layer from others."""
-        known: dict[Any, Any] = local.__dict__.setdefault("known", {})
+        """The operator's Plan for these shapes and options, and the key of its layer in the cache."""
+        plans: dict[Any, tuple[Plan, Any]] = local.__dict__.setdefault("plans", {})
         options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in self.options.items())
         try:
-            return known[self.op, options, self.last, self.shapes]
+            return plans[self.op, options, self.last, self.shapes]
         except (KeyError, TypeError):  # TypeError: an option that cannot be part of a key
             pass
         seen = [None if shape is None else Shaped(tuple(shape)) for shape in self.shapes]
@@ -231,49 +233,49 @@ class Call:
         param = LayerParameter(name=self.op.__name__, type=plan.type, **plan.parameter)  # type: ignore[attr-defined]
         channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
         key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
-        if len(known) >= KNOWN:
-            known.clear()
+        if len(plans) >= PLANS:
+            plans.clear()
         with suppress(TypeError):
-            known[self.op, options, self.last, self.shapes] = plan, key
+            plans[self.op, options, self.last, self.shapes] = plan, key
         return plan, key
 
     def permuted(self, array: Any, order: Sequence[int], to: Any = None) -> Any:
         """Axis k of the result is axis order[k] of the array."""
         shape = [array.shape[axis] for axis in order]
         steps = strides(array.shape)
-        made = self.device.empty(shape, array.dtype) if to is None else to
-        strided.copy(self.device, shape, array, [steps[axis] for axis in order], made, strides(shape))
-        return made
+        output = self.device.empty(shape, array.dtype) if to is None else to
+        strided.copy(self.device, shape, array, [steps[axis] for axis in order], output, strides(shape))
+        return output
 
-    def find(self) -> Kept:
-        """The layer of these parameters, from an earlier call or made now."""
+    def find(self) -> CachedLayer:
+        """The layer of these parameters, from the cache or new."""
         plan, last = self.plan, self.last and not self.turns
         key = self.key, self.device, self.inner, last, len(self.bottoms)
-        all_kept: OrderedDict[Any, Kept] = local.__dict__.setdefault("layers", OrderedDict())
-        kept = all_kept.pop(key, None)
-        if kept is None:
+        layers: OrderedDict[Any, CachedLayer] = local.__dict__.setdefault("layers", OrderedDict())
+        cached = layers.pop(key, None)
+        if cached is None:
             layer = make_layer(LayerParameter.FromString(self.key[0]), device=self.device, dtype=self.inner)
             vars(layer).update(plan.attributes, **({"last": last} if plan.last else {}))
             check_arity(layer, len(self.bottoms), 1)
             layer.setup(self.bottoms, self.top)
-            kept = Kept(layer)
-        all_kept[key] = kept  # the latest is the last
-        while len(all_kept) > KEPT:
-            all_kept.popitem(last=False)
-        return kept
+            cached = CachedLayer(layer)
+        layers[key] = cached  # the latest is the last
+        while len(layers) > LAYERS:
+            layers.popitem(last=False)
+        return cached
 
     def bind(self) -> None:
         """Shapes the layer for this call, and gives it the learned blobs."""
-        kept = self.kept
-        with kept.lock:
-            kept.user, kept.ran = self.token, False
+        cached = self.cached
+        with cached.lock:
+            cached.user, cached.ran = self.token, False
             vars(self.layer).update(self.plan.attributes)
-            if kept.shapes == self.shapes:
-                self.top[0].reshape(*kept.top)
+            if cached.shapes == self.shapes:
+                self.top[0].reshape(*cached.top)
             else:
-                kept.shapes = None  # until it is done
+                cached.shapes = None  # until it is done
                 self.layer.reshape(self.bottoms, self.top)
-                kept.shapes, kept.top = self.shapes, self.top[0].shape
+                cached.shapes, cached.top = self.shapes, self.top[0].shape
             learned: list[Any] = [self.arrays[i] for i in self.plan.blobs if self.arrays[i] is not None]
             for blob, array in zip(self.layer.blobs, learned, strict=True):
                 if blob.shape != tuple(array.shape):
@@ -284,26 +286,27 @@ class Call:
 
     def run(self, keep: bool = False) -> None:
         """Forward, in the layer shaped for this call."""
-        if self.kept.user is not self.token:
+        if self.cached.user is not self.token:
             self.bind()
         if self.plan.keeps:
             self.layer.keep = keep  # type: ignore[attr-defined]
         self.layer.forward(self.bottoms, self.top)
-        self.kept.ran = True
+        self.cached.ran = True
 
     def blob(self, array: Any) -> Blob:
-        made = Blob((), array.dtype, self.device)
-        made.borrow(array)
-        return made
+        """A Blob over the memory of an array."""
+        blob = Blob((), array.dtype, self.device)
+        blob.borrow(array)
+        return blob
 
     def forward(self, keep: bool = False) -> Any:
-        """The result. keep: whether a backward comes, for layers that then keep more."""
+        """The result. keep: whether a backward comes, for layers that store more for it."""
         top = self.top[0]
         image = len(top.shape) == 4
         result, ours, direct = self.room(top.shape, self.turns and image)
         if direct and top.count:
             top.borrow(ours)
-        with self.kept.lock:
+        with self.cached.lock:
             self.run(keep)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
@@ -330,46 +333,47 @@ class Call:
         shape = [shape[axis] for axis in TO_NHWC] if turn else shape
         return *self.results.empty(shape, self.outer), not turn and self.outer == self.inner
 
-    def hand_over(self, made: Any, ours: Any, turn: bool) -> None:
-        """Writes what the layer made into the result, in its layout and dtype."""
+    def hand_over(self, output: Any, ours: Any, turn: bool) -> None:
+        """Writes the layer's output into the result, in its layout and dtype."""
         if turn:
-            made = self.permuted(made, TO_NHWC, ours if self.outer == self.inner else None)
-        if made is not ours:
-            ours[...] = np.asarray(made)
+            output = self.permuted(output, TO_NHWC, ours if self.outer == self.inner else None)
+        if output is not ours:
+            ours[...] = np.asarray(output)
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
         if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
         given = self.inwards(grad, self.inner, "grad")
-        with self.kept.lock:
-            if self.kept.user is not self.token:
+        with self.cached.lock:
+            if self.cached.user is not self.token:
                 self.bind()
-            if self.plan.remembers and not self.kept.ran:
+            if self.plan.remembers and not self.cached.ran:
                 self.run()
             return self.run_back(given, wanted)
 
     def run_back(self, given: Any, wanted: Sequence[bool]) -> list[Any]:
+        """The gradients from the result's, by the layer's backward."""
         top, plan = self.top[0], self.plan
         top.borrow(given, diff=True)
         bottoms, blobs = iter(self.bottoms), iter(self.layer.blobs)
-        made: list[Any] = []
+        gradients: list[Any] = []
         down: list[bool] = []
         learn: list[bool] = []
         after: list[tuple[Blob, Any, bool]] = []  # results that are not the layer's own memory
         for i, array in enumerate(self.arrays):
             if array is None:
-                made.append(None)
+                gradients.append(None)
                 continue
             learned = i in plan.blobs
             blob = next(blobs if learned else bottoms)
             (learn if learned else down).append(bool(wanted[i]))
             if not wanted[i]:
-                made.append(None)
+                gradients.append(None)
                 continue
             turn = self.turns and i == 0
             result, ours, direct = self.room(array.shape, turn)
-            made.append(arrays.turned(result, TO_NCHW) if self.turned and i == 0 else result)
+            gradients.append(arrays.turned(result, TO_NCHW) if self.turned and i == 0 else result)
             if not direct:
                 after.append((blob, ours, turn))
             elif blob.count:
@@ -382,12 +386,18 @@ class Call:
             if blob.count:
                 self.hand_over(blob.diff, ours, turn)
         self.device.synchronize()
-        return made
+        return gradients
 
 
 def forget() -> None:
-    """Gives back the memory of the layers that this thread has kept, and of results that nobody holds."""
+    """Gives back the memory of this thread's cache of layers, and of results that nobody holds.
+
+    Examples
+    --------
+    >>> from boxpresso import ops
+    >>> ops.forget()
+    """
     memory.free.clear()
     local.__dict__.pop("layers", None)
-    local.__dict__.pop("known", None)
+    local.__dict__.pop("plans", None)
     local.__dict__.pop("calls", None)

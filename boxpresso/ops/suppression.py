@@ -117,11 +117,11 @@ def suppressed(
     first = best(values)
     order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
     starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
-    kept = order[suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
+    stay = order[suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
     rank = np.empty(len(order), np.int64)
     rank[first] = np.arange(len(order))
-    kept = kept[np.argsort(rank[kept])]
-    result, ours = arrays.Results(boxes, device).empty(kept.shape, np.int64)
-    ours[...] = kept
+    stay = stay[np.argsort(rank[stay])]
+    result, ours = arrays.Results(boxes, device).empty(stay.shape, np.int64)
+    ours[...] = stay
     device.synchronize()
     return result

@@ -17,10 +17,10 @@ from .operator import Call, Operator
 
 
 class Differentiable(torch.autograd.Function):
-    """Any operator; a second derivative is not there, and torch says so."""
+    """Any operator, differentiable once; torch raises for a second derivative."""
 
     @staticmethod
-    def forward(ctx: Any, op: Operator, options: dict[str, Any], *inputs: Any) -> Any:
+    def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
         ctx.save_for_backward(*(value for value in inputs if value is not None))
         ctx.call = Call(op, detached(inputs), options)
@@ -34,10 +34,11 @@ class Differentiable(torch.autograd.Function):
 
 
 def detached(inputs: Any) -> list[Any]:
+    """The inputs without their history."""
     return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
 
 
-def differentiable(op: Operator) -> Callable[..., Any]:
+def differentiable(op: Operator[...]) -> Callable[..., Any]:
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
         inputs, options = op.bind(*args, **kwargs)

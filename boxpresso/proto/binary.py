@@ -1,8 +1,8 @@
 """Caffe's binary files: the weights in a .caffemodel and the mean image in a .binaryproto, of any age and any fork.
 
 Protobuf's wire format is read by hand here. What is needed is tiny (a layer's name, type and blobs; their numbers agree
-in all forks, most others do not), values stay where they lie in the file's bytes instead of passing through Python
-lists (100 MB: 1.8 s with protobuf 4.25, 0.05 s here), and a broken file can be told by layer and byte.
+in all forks, most others do not), values stay in the file's bytes instead of passing through Python
+lists (100 MB: 1.8 s with protobuf 4.25, 0.05 s here), and an error can name the layer and the byte of a broken file.
 
     https://protobuf.dev/programming-guides/encoding/
 """
@@ -118,18 +118,18 @@ def parse_weights(data: bytes) -> tuple[str, list[LayerWeights]]:
     If there are V1 layers they count and today's do not, as in Caffe.
     """
     name = ""
-    found: dict[Era, list[LayerWeights]] = {TODAY: [], V1: []}
+    layers: dict[Era, list[LayerWeights]] = {TODAY: [], V1: []}
     for number, wire, at, end in _whole_layers(data):
         era = ERAS.get(number)
         if number == 1 and wire == BYTES:
             name = _text(data, at, end)
         elif era is not None and wire == BYTES:
             try:
-                found[era].append(_layer(data, at, end, era))
+                layers[era].append(_layer(data, at, end, era))
             except Broken as broken:
-                where = f"layer {len(found[era])} {_label(data, at, end, era)}"
+                where = f"layer {len(layers[era])} {_label(data, at, end, era)}"
                 raise Broken(f"{where} at byte {at}: {broken}") from None
-    return name, found[V1] or found[TODAY]
+    return name, layers[V1] or layers[TODAY]
 
 
 def _whole_layers(data: bytes) -> Iterator[tuple[int, int, int, int]]:
@@ -250,7 +250,7 @@ def _array(data: bytes, spans: Sequence[tuple[int, int]], dtype: str) -> np.ndar
     at, end = spans[0]
     count, rest = divmod(end - at, np.dtype(dtype).itemsize)
     if rest:
-        raise Broken(f"its values take {end - at} bytes, which is no whole number of {np.dtype(dtype).name}")
+        raise Broken(f"its values take {end - at} bytes, which is not a multiple of the size of {np.dtype(dtype).name}")
     return np.frombuffer(data, dtype, count, at)
 
 
@@ -300,24 +300,49 @@ def encode_layer(
 def read_blob(path: Source) -> np.ndarray:
     """The array in a .binaryproto (one BlobProto) or a .npy file, in the shape in which it is stored.
 
-    Raises ModelError for a file that cannot be read or is something else.
+    Raises
+    ------
+    ModelError: the file cannot be read or is something else; the message says what.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/mean.npy", np.zeros((3, 2, 2)))
+    ...     read_blob(f"{folder}/mean.npy").shape
+    (3, 2, 2)
     """
     data = read_bytes(path)
     try:
         if data.startswith(b"\x93NUMPY"):
-            return np.load(io.BytesIO(data), allow_pickle=False)
+            return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
         kind = what_is(data)
         if kind and not kind.startswith("a mean image"):
             raise Broken(f"this is {kind}")
         return parse_blob(data)
     except (Broken, ValueError, EOFError, OSError) as error:
-        raise ModelError(f"{os.fspath(path)} is no .binaryproto or .npy that can be read: {error}") from None
+        raise ModelError(f"{os.fspath(path)} is not a .binaryproto or .npy that can be read: {error}") from None
 
 
 def read_mean(path: Source) -> np.ndarray:
-    """The mean image for `mean_file`, float32 of shape (C, H, W), or (C,) from a .npy with a mean per channel.
+    """The mean image for `mean_file`.
 
-    Caffe's compute_image_mean writes it as (1, C, H, W); the first axis is dropped. Raises ModelError.
+    Returns
+    -------
+    (C, H, W), float32, or (C,) from a .npy with a mean per channel. Caffe's compute_image_mean writes (1, C, H, W); the first
+    axis is dropped.
+
+    Raises
+    ------
+    ModelError: the file cannot be read, or holds no array of such a shape.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/mean.npy", [104, 117, 123])
+    ...     read_mean(f"{folder}/mean.npy").tolist()
+    [104.0, 117.0, 123.0]
     """
     mean = read_blob(path)
     shape = mean.shape
@@ -325,13 +350,13 @@ def read_mean(path: Source) -> np.ndarray:
         mean = mean[0]
     if mean.ndim not in (1, 3) or mean.dtype.kind not in "fiu":
         raise ModelError(
-            f"{os.fspath(path)} is no mean image: it should be (C, H, W) numbers or (C,), it is {mean.dtype} {shape}"
+            f"{os.fspath(path)} is not a mean image: it should be (C, H, W) numbers or (C,), it is {mean.dtype} {shape}"
         )
     return np.array(mean, np.float32)
 
 
 def read_bytes(path: Source) -> bytes:
-    """All of a file; ModelError when there is none."""
+    """All of a file. Raises ModelError for one that cannot be read or is empty."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:

@@ -40,7 +40,13 @@ class DeviceError(BoxpressoError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint such as "; did you mean 'Permute'?", or nothing when no known word is close."""
+    """A hint for an error, or "" when no known word is close.
+
+    Examples
+    --------
+    >>> nearest("Premute", ["Permute", "Pooling"])
+    "; did you mean 'Permute'?"
+    """
     folded = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[close[0]]!r}?" if close else ""

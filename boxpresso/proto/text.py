@@ -78,11 +78,26 @@ _FILES = {"NetParameter": "a net", "SolverParameter": "a solver", "LabelMap": "a
 
 
 def parse_text(text: str | bytes, message: Message, *, strict: bool = False, source: str = "<string>") -> Message:
-    """Fill `message` with what `text` says, and return it. Nothing is upgraded.
+    """Fills a message from a text, and returns it. Nothing is upgraded.
 
     Unknown fields are skipped and singular fields given twice take the last value, with one BoxpressoWarning for the
-    whole text that names field, layer and line; with `strict` each is a ModelError instead. Anything else that is wrong
-    is a ModelError with file:line:column, what was seen and the nearest known name.
+    whole text that names field, layer and line.
+
+    Parameters
+    ----------
+    message : of any type of the schema, such as NetParameter().
+    strict : whether an unknown field, or one given twice, is an error.
+    source : the name of the text in errors.
+
+    Raises
+    ------
+    ModelError: with file:line:column, what was seen and the nearest known name.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import LayerParameter
+    >>> parse_text('name: "pool" pooling_param { kernel_size: 2.0 }', LayerParameter()).pooling_param.kernel_size
+    2
     """
     decoded, encoding = _decode(text, source)
     parser = _Parser(decoded, encoding, source, strict)
@@ -94,12 +109,21 @@ def parse_text(text: str | bytes, message: Message, *, strict: bool = False, sou
 
 
 def to_text(message: Message) -> str:
-    """`message` as Caffe prints it: `layer {`, two spaces of indent, the shortest floats that read back the same."""
+    """A message as Caffe prints it: `layer {`, two spaces of indent, the shortest floats that read back the same.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import FillerParameter
+    >>> print(to_text(FillerParameter(type="constant", value=0.1)))
+    type: "constant"
+    value: 0.1
+    <BLANKLINE>
+    """
     return _WHOLE.sub(r"\1", text_format.MessageToString(message))
 
 
 class _Oddity(NamedTuple):
-    """Something skipped or overruled, to be warned of when the whole text is read."""
+    """A field that was skipped or overruled, for the warning about the whole text."""
 
     verb: str
     name: str
@@ -365,10 +389,10 @@ class _Parser:
         """One paragraph for all oddities of the text. Layer names are known only now, when their messages are read."""
         parts = []
         for verb, consequence in ("unknown", "skipped"), ("given twice", "the last one counts"):
-            found = [oddity for oddity in self.oddities if oddity.verb == verb]
-            if found:
-                listed = ", ".join(self.describe(oddity) for oddity in found[:_MOST_LISTED])
-                more = f" and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+            of_verb = [oddity for oddity in self.oddities if oddity.verb == verb]
+            if of_verb:
+                listed = ", ".join(self.describe(oddity) for oddity in of_verb[:_MOST_LISTED])
+                more = f" and {len(of_verb) - _MOST_LISTED} more" if len(of_verb) > _MOST_LISTED else ""
                 parts.append(f"{verb}, {consequence}: {listed}{more}")
         return f"{self.source}: {'; '.join(parts)}. strict=True refuses them."
 
@@ -445,7 +469,7 @@ def _decode(text: str | bytes, source: str) -> tuple[str, str]:
 
 
 def _binary_kind(data: bytes) -> str:
-    """What a file that is no text is, in words; empty for text."""
+    """What a binary file is, in words; empty for a text."""
     if known := signature_of(data):
         return known[0]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):

@@ -124,11 +124,29 @@ _SOLVER_TYPES = {
 
 
 def upgrade_net(net: NetParameter, *, source: str = "the net") -> NetParameter:
-    """Today's form of a net of any age; a net of today comes back as an equal copy.
+    """Today's form of a net of any age, as a new message; a net of today gives an equal copy.
 
+    A V0 parameter that its layer type does not have is dropped, as in Caffe, with a BoxpressoWarning.
+
+    Parameters
+    ----------
+    source : the name of the net in errors.
+
+    Raises
+    ------
     ModelError: both `layer` and `layers`, an unknown V0 type, a padding layer that feeds something else than one
-    convolution or pooling, input sizes that do not fit the inputs. BoxpressoWarning: a V0 parameter that its layer type
-    does not have (dropped, as in Caffe).
+    convolution or pooling, input sizes that do not fit the inputs.
+
+    Source
+    ------
+    BVLC Caffe's upgrade tools.
+
+    Examples
+    --------
+    >>> old = NetParameter(input=["data"], input_dim=[1, 3, 8, 8])
+    >>> layer = upgrade_net(old).layer[0]
+    >>> layer.type, list(layer.input_param.shape[0].dim)
+    ('Input', [1, 3, 8, 8])
     """
     net = _copy(net)
     if net.layers and net.layer:
@@ -148,7 +166,21 @@ def upgrade_net(net: NetParameter, *, source: str = "the net") -> NetParameter:
 
 
 def upgrade_solver(solver: SolverParameter, *, source: str = "the solver") -> SolverParameter:
-    """Today's form of a solver: the old `solver_type` becomes `type`, and nets given inside are upgraded."""
+    """Today's form of a solver: the old `solver_type` becomes `type`, and nets given inside are upgraded.
+
+    Parameters
+    ----------
+    source : the name of the solver in errors.
+
+    Raises
+    ------
+    ModelError: both `solver_type` and `type`, or a net inside that cannot be upgraded.
+
+    Examples
+    --------
+    >>> upgrade_solver(SolverParameter(solver_type=SolverParameter.NESTEROV)).type
+    'Nesterov'
+    """
     solver = _copy(solver)
     if solver.HasField("solver_type"):
         if solver.HasField("type"):
@@ -165,16 +197,28 @@ def upgrade_solver(solver: SolverParameter, *, source: str = "the solver") -> So
 
 
 def layer_type_of_v1(number: int) -> str:
-    """Today's type name of a V1 type number: 4 is "Convolution". ModelError for a number that no dialect has."""
+    """Today's type name of a V1 type number. Raises ModelError for a number that no dialect has.
+
+    Examples
+    --------
+    >>> layer_type_of_v1(4)
+    'Convolution'
+    """
     known = V1LayerParameter.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number
     if number not in known:
-        raise ModelError(f"{number} is no type of a V1 layer ('layers {{ type: .. }}')")
+        raise ModelError(f"{number} is not a type of a V1 layer ('layers {{ type: .. }}')")
     name = known[number].name
     return _V1_TYPES[name] if name in _V1_TYPES else "".join(word.capitalize() for word in name.split("_"))
 
 
 def layer_type_of_v0(name: str) -> str:
-    """Today's type name of a V0 type: "innerproduct" is "InnerProduct". ModelError for an unknown one."""
+    """Today's type name of a V0 type. Raises ModelError for an unknown one.
+
+    Examples
+    --------
+    >>> layer_type_of_v0("innerproduct")
+    'InnerProduct'
+    """
     return layer_type_of_v1(_v1_type_of_v0(name, name))
 
 
@@ -191,20 +235,20 @@ def _upgrade_v0(net: NetParameter, source: str) -> NetParameter:
     """V0 to V1. Padding layers vanish into the convolution or pooling that they feed."""
     upgraded = _copy(net)
     upgraded.ClearField("layers")
-    made_by: dict[str, V1LayerParameter | None] = dict.fromkeys(net.input)
+    producers: dict[str, V1LayerParameter | None] = dict.fromkeys(net.input)
     for old in net.layers:
         new = _upgrade_v0_layer(old, source)
         for i, blob in enumerate(old.bottom):
-            if blob not in made_by:
+            if blob not in producers:
                 raise ModelError(
-                    f"{source}: layer {old.layer.name!r} reads {blob!r}, which no layer before it makes"
-                    f"{nearest(blob, made_by)}"
+                    f"{source}: layer {old.layer.name!r} reads {blob!r}, which is not a top of a layer before it"
+                    f"{nearest(blob, producers)}"
                 )
-            maker = made_by[blob]
-            if maker is not None and maker.layer.type == "padding":
-                _absorb_padding(maker, old, new, source)
-                new.bottom[i] = maker.bottom[0]
-        made_by.update(dict.fromkeys(old.top, old))
+            producer = producers[blob]
+            if producer is not None and producer.layer.type == "padding":
+                _absorb_padding(producer, old, new, source)
+                new.bottom[i] = producer.bottom[0]
+        producers.update(dict.fromkeys(old.top, old))
         if old.layer.type != "padding":
             upgraded.layers.append(new)
     return upgraded

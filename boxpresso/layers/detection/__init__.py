@@ -1,4 +1,5 @@
-"""Layers that make and judge boxes: priors, anchors, proposals, their targets and losses, suppression and evaluation.
+"""Layers of boxes: priors, anchors, proposals, their targets and losses, suppression and evaluation.
 
-Read detection_output.py first, then proposal.py; boxes.py and rcnn.py are the two ways of counting a box's size.
+Read detection_output.py first, then proposal.py. Boxes on the host are in data/boxes.py, in kernels in boxes.h and rotated.h;
+rcnn.py has the boxes of the R-CNN family, whose widths count the last pixel, and suppress.py all suppression.
 """

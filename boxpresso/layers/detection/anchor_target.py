@@ -1,4 +1,4 @@
-"""AnchorTarget, RotateAnchorTarget: what a region proposal network should say."""
+"""AnchorTarget, RotateAnchorTarget: the targets of a region proposal network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
     param_str: 'feat_stride', 'scales', 'ratios', 'allowed_border' (0), and what py-faster-rcnn's cfg.TRAIN holds, with its
     defaults: rpn_positive_overlap (0.7), rpn_negative_overlap (0.3), rpn_clobber_positives (False), rpn_fg_fraction (0.5),
     rpn_batchsize (256), rpn_bbox_inside_weights (1, 1, 1, 1), rpn_positive_weight (-1: uniform). No gradient.
-    Source: Ren et al. 2015. Without true boxes every anchor is background, which py-faster-rcnn cannot bear.
+    Source: Ren et al. 2015. Without true boxes every anchor is background, where py-faster-rcnn fails.
     """
 
     boxes: ClassVar[Boxes] = Upright
@@ -73,13 +73,13 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
         at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
         anchors = every[at]
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
-        found = self.label(shared, self.boxes.turn(anchors, truth))
+        of_anchors = self.label(shared, self.boxes.turn(anchors, truth))
         targets = np.zeros(anchors.shape)
         if shared.size:
             targets = self.boxes.encode(anchors, truth[shared.argmax(1), :-1])
-        inside, outside = self.weights(found)
+        inside, outside = self.weights(of_anchors)
         labels = np.full(len(every), -1.0)
-        labels[at] = found
+        labels[at] = of_anchors
         count = len(self.anchors)
         top[0].data[...] = labels.reshape(height, width, count).transpose(2, 0, 1).reshape(top[0].shape)
         for blob, values in zip(top[1:], (targets, inside, outside)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...data.boxes import best
@@ -24,7 +26,7 @@ class BoxGroupOutput(
 
     box_group_output_param { fg_thr: 0 iou_thr: 0.5 nms_type: "IOU" field_whr: 2 field_xyr: 2 max_nms_num: 0
     max_post_nms_num: 0 min_size: 15 box_group_param {...} }. Source: Cascade R-CNN's Caffe; it suppresses above the threshold
-    and puts out one invented region (1, 1, 10, 10) when there is none, here there are none.
+    and without any region puts out one of its own, (1, 1, 10, 10); here there is none then.
     """
 
     kernels = suppress.kernels
@@ -79,14 +81,14 @@ class BoxGroupOutput(
             boxes = boxes[(boxes[:, 4] >= np.float32(p.fg_thr)) & (wide >= p.min_size).all(1)]
             boxes = boxes[best(boxes[:, 4], p.max_nms_num or -1)]
             threshold, limit = float(np.float32(p.iou_thr)), p.max_post_nms_num or -1
-            kept = boxes[suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit)]
-            rows.append(np.column_stack([np.full(len(kept), image, self.dtype), kept]))
-        found = np.concatenate(rows)
+            chosen = boxes[suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit)]
+            rows.append(np.column_stack([np.full(len(chosen), image, self.dtype), chosen]))
+        joined = np.concatenate(rows)
         for blob, columns in zip(top, (5, 6)):
-            blob.reshape(len(found), columns, 1, 1)
-            blob.data[...] = found[:, :columns].reshape(blob.shape)
+            blob.reshape(len(joined), columns, 1, 1)
+            blob.data[...] = joined[:, :columns].reshape(blob.shape)
 
-    def decode(self, group, scores, offsets) -> np.ndarray:
+    def decode(self, group: Any, scores: Blob, offsets: Blob) -> np.ndarray:
         """(N, G H W, 5): boxes and scores of one group."""
         p, real = self.param.box_group_output_param, self.dtype.type
         fields = np.array([group.field_w, group.field_h], self.dtype).T[None, :, :, None, None]
@@ -100,7 +102,7 @@ class BoxGroupOutput(
         most = np.array([width * group.stride, height * group.stride], self.dtype)[:, None, None]
         boxes = np.concatenate([np.maximum(start, 0), np.minimum(start + size - 1, most)], 2)
         score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, -1, 1, height, width)
-        return np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2).reshape(self.images, -1, 5)
+        return np.asarray(np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2).reshape(self.images, -1, 5))
 
     def allow_force_backward(self, index: int) -> bool:
         return False

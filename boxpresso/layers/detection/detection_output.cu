@@ -3,10 +3,9 @@
 
 // boxes[i] from the prediction offsets[offset_at[i]], relative to priors[prior_at[i]]; `clip` cuts it to the image, 0 to 1.
 KERNEL detection_decode(int n, const Real* priors, const int* prior_at, const Real* variances, const int* variance_at,
-                        const Real* offsets, const int* offset_at, Real* boxes, int code, int in_target, int clip) {
+                        const Real* offsets, const int* offset_at, Real* boxes, Coding how, int clip) {
   GRID_LOOP(i, n) {
-    decode(code, in_target, priors + 4 * prior_at[i], variances + 4 * variance_at[i], offsets + 4 * offset_at[i],
-           boxes + 4 * i);
+    decode(how, priors + 4 * prior_at[i], variances + 4 * variance_at[i], offsets + 4 * offset_at[i], boxes + 4 * i);
     for (int k = 4 * i; clip && k < 4 * i + 4; ++k) boxes[k] = min(max(boxes[k], Real(0)), Real(1));
   }
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
 from ...data.boxes import best
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
 from . import suppress
@@ -19,12 +20,12 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     priors (1, 2, P * 4), boxes and variances; a fourth (the image) is not read. RefineDet's fourth and fifth,
     objectness (N, P * 2) and first locations (N, P * 4), refine the priors and drop those of low objectness.
 
-    top (1, 1, D, 7): rows (image, label, score, xmin, ymin, xmax, ymax), D as many as were found; when none was, N rows
-    (image, -1, ...). For each image and class but background_label_id: scores above confidence_threshold, the top_k
-    best, greedy suppression of what overlaps more than nms_threshold (times eta each time a box stays, while above
-    0.5); of all classes the keep_top_k best. Rows go by image, label, falling score; among equals the first prior wins.
-    Boxes are not clipped unless OpenCV's `clip: true` asks for it. save_output_param writes files, see results.py.
-    Source: SSD's and RefineDet's Caffe.
+    top (1, 1, D, 7): rows (image, label, score, xmin, ymin, xmax, ymax), D detections; without any
+    N rows (image, -1, ...). For each image and class but background_label_id: scores above confidence_threshold, of these
+    the top_k best, of these those that overlap no better one that stays by more than nms_threshold (times eta each time a
+    box stays, while it is above 0.5); of all classes the keep_top_k best. Rows go by image, label, falling score; of equal
+    scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. save_output_param writes
+    files, see results.py. Source: SSD's and RefineDet's Caffe.
     """
 
     kernels = Kernels("detection_output.cu")
@@ -34,10 +35,13 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         p = self.param.detection_output_param
         self.need(p.HasField("num_classes"), "num_classes is missing")
         for name in ("tflite_detection", "ratio_permute", "no_permute", "arm_conf_no_concat", "arm_loc_no_concat"):
-            self.need(not getattr(p, name), f"{name}: true is another program's DetectionOutput, not known here")
-        self.need(not p.scale_xywh, "scale_xywh is another program's, not known here")
+            self.need(
+                not getattr(p, name), f"{name}: true is another program's DetectionOutput, which is not supported"
+            )
+        self.need(not p.scale_xywh, "scale_xywh is another program's, which is not supported")
         self.classes, self.background = p.num_classes, p.background_label_id
         self.loc_classes = 1 if p.share_location else self.classes
+        self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.variance_encoded_in_target)
         self.threshold = p.confidence_threshold if p.HasField("confidence_threshold") else -np.inf
         self.top_k = p.nms_param.top_k if p.nms_param.HasField("top_k") else -1
         self.need(
@@ -50,7 +54,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
             )
 
-    def results_of(self, p) -> Results | None:
+    def results_of(self, p: Any) -> Results | None:
         """The files to write, or None, with a warning where a directory is named but they cannot be."""
         if not p.save_output_param.output_directory:
             return None
@@ -102,7 +106,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where in scores (N, P, C), flat, the candidates are, by image, then label, best first; and the index at which
         each image's label starts among them, with the end at the end."""
-        found, sizes = [np.zeros(0, np.intp)], [0]
+        parts, sizes = [np.zeros(0, np.intp)], [0]
         for image, values in enumerate(scores.reshape(self.batch, self.priors * self.classes)):
             place = np.flatnonzero(values > self.threshold)
             label = place % self.classes
@@ -112,29 +116,27 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
                 mine = place[order[bounds[c] : bounds[c + 1]]]
                 if c != self.background and len(mine):
                     mine = mine[best(values[mine], self.top_k)]
-                    found.append(mine + image * values.size)
+                    parts.append(mine + image * values.size)
                     sizes.append(len(mine))
-        return np.concatenate(found), np.cumsum(sizes)
+        return np.concatenate(parts), np.cumsum(sizes)
 
-    def decode(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray):
+    def decode(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray) -> AnyArray:
         """The boxes (K, 4) that the locations of these candidates say."""
         p, count, table = self.param.detection_output_param, len(image), self.device.table
         variances = self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
         prior_at = table(prior)
         anchors, anchor_at = bottom[2].data, prior_at
-        code, in_target = p.code_type, int(p.variance_encoded_in_target)
         if len(bottom) == 5:
             refined = self.device.empty((count, 4), self.dtype)
             self.kernels.detection_decode(
                 count, anchors, anchor_at, variances, prior_at, bottom[4].data, table(image * self.priors + prior),
-                refined, code, in_target, 0,
+                refined, self.coding, 0,
             )  # fmt: skip
             anchors, anchor_at = refined, table(np.arange(count))
         place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
-        boxes = self.device.empty((count, 4), self.dtype)
+        boxes: AnyArray = self.device.empty((count, 4), self.dtype)
         self.kernels.detection_decode(
-            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, code, in_target,
-            int(p.clip),
+            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, self.coding, int(p.clip),
         )  # fmt: skip
         return boxes
 

@@ -4,25 +4,25 @@
 
 // boxes (N, P, L, 4): what the locations of all priors say.
 KERNEL multibox_decode(int n, const Real* locations, const Real* priors, const Real* variances, Real* boxes, int count,
-                       int classes, int code, int in_target) {
+                       int classes, Coding how) {
   GRID_LOOP(i, n) {
     const int prior = i / classes % count;
-    decode(code, in_target, priors + 4 * prior, variances + 4 * prior, locations + 4 * i, boxes + 4 * i);
+    decode(how, priors + 4 * prior, variances + 4 * prior, locations + 4 * i, boxes + 4 * i);
   }
 }
 
 // Match i: the location at[i] of prior prior_at[i] against the box truth[i]. inside: 1, or 0 for a coordinate that does not
 // count. residual (n, 4): prediction minus target, in units of the variance.
 KERNEL multibox_location(int n, const Real* locations, const int* at, const Real* priors, const Real* variances,
-                         const int* prior_at, const Real* truth, const int* inside, Real* residual, Real* loss, int code,
-                         int in_target, int smooth) {
+                         const int* prior_at, const Real* truth, const int* inside, Real* residual, Real* loss, Coding how,
+                         int smooth) {
   GRID_LOOP(i, n) {
     const Real* variance = variances + 4 * prior_at[i];
     Real target[4], sum = 0;
-    encode(code, in_target, priors + 4 * prior_at[i], variance, truth + 4 * i, target);
+    encode(how, priors + 4 * prior_at[i], variance, truth + 4 * i, target);
     for (int k = 0; k < 4; ++k) {
       Real r = inside[4 * i + k] ? locations[4 * at[i] + k] - target[k] : Real(0);
-      if (in_target) r /= variance[k];
+      if (how.in_target) r /= variance[k];
       residual[4 * i + k] = r;
       sum += smooth && abs(r) >= 1 ? abs(r) - Real(0.5) : Real(0.5) * r * r;
     }

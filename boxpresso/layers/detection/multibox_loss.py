@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...data.boxes import area, best, match
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
+from ...proto.boxpresso_pb2 import PriorBoxParameter
 from ..core import Layer
 from ..core.normalizer import divisor, normalization
 from . import suppress
-
-CORNER = 1  # PriorBoxParameter.CodeType, as in boxes.h
 
 
 class MultiBoxLoss(
@@ -60,6 +59,7 @@ class MultiBoxLoss(
         if self.mining == p.HARD_EXAMPLE:
             self.need(p.sample_size > 0, f"sample_size must be positive, got {p.sample_size}")
         self.mode = normalization(self, self.param.loss_param)
+        self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.encode_variance_in_target)
         self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
         down = [*self.param.propagate_down, True, True]
         self.learns = down[:2]  # a side without gradient is no part of the loss: as Caffe
@@ -97,42 +97,48 @@ class MultiBoxLoss(
             label[:] = self.background + 1
         return item, label, rows[:, 3:7]
 
-    def find_matches(self, item, label, truth, priors, predicted) -> tuple[np.ndarray, np.ndarray]:
-        """found (N, L, P): the number of the true box matched, -1 none, -2 passed over; and largest overlaps (N, P)."""
-        found = np.full((self.batch, self.loc_classes, self.priors), -1)
+    def find_matches(
+        self, item: np.ndarray, label: np.ndarray, truth: np.ndarray, priors: np.ndarray, predicted: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """matches (N, L, P): the index of the true box, -1 for none, -2 for left out; and largest overlaps (N, P)."""
+        matches = np.full((self.batch, self.loc_classes, self.priors), -1)
         most = np.zeros((self.batch, self.priors), priors.dtype)
         threshold = self.p.overlap_threshold if self.p.match_type == self.p.PER_PREDICTION else None
         sides = [c for c in range(self.loc_classes) if self.p.share_location or c != self.background]
         for image in set(item.tolist()) & set(range(self.batch)):
             mine = np.flatnonzero(item == image)
-            if self.p.use_prior_for_matching:
+            if predicted is None or self.p.use_prior_for_matching:
                 matched, most[image] = self.match_boxes(priors, truth, mine, threshold)
                 for c in sides:
                     own = self.p.share_location | (label[np.maximum(matched, 0)] == c)
-                    found[image, c] = np.where(own, matched, -1)
+                    matches[image, c] = np.where(own, matched, -1)
             else:
                 for c in sides:
                     wanted = mine if self.p.share_location else mine[label[mine] == c]
-                    found[image, c], most[image] = self.match_boxes(predicted[image, :, c], truth, wanted, threshold)
-        return found, most
+                    matches[image, c], most[image] = self.match_boxes(predicted[image, :, c], truth, wanted, threshold)
+        return matches, most
 
-    def match_boxes(self, boxes, truth, numbers, threshold) -> tuple[np.ndarray, np.ndarray]:
-        """`match` with the true boxes of these numbers; with ignore_cross_boundary_bbox -2 for boxes past the image."""
-        passed = np.zeros(len(boxes), bool)
+    def match_boxes(
+        self, boxes: np.ndarray, truth: np.ndarray, numbers: np.ndarray, threshold: float | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """`match` with the true boxes of these numbers; with ignore_cross_boundary_bbox -2 for boxes outside the image."""
+        outside = np.zeros(len(boxes), bool)
         if self.p.ignore_cross_boundary_bbox and len(numbers):
-            passed = ((boxes < 0) | (boxes > 1)).any(1)
-        boxes = np.where(passed[:, None], 0, boxes)  # of no area: they match nothing
+            outside = np.asarray(((boxes < 0) | (boxes > 1)).any(1))
+        boxes = np.where(outside[:, None], 0, boxes)  # of no area: they match nothing
         matched, most = match(boxes, truth[numbers], threshold)
         matched[matched >= 0] = numbers[matched[matched >= 0]]
-        matched[passed] = -2
+        matched[outside] = -2
         return matched, most
 
-    def mine(self, found, most, loss, boxes, images) -> np.ndarray:
-        """The unmatched priors (N, P) that count as background, in the images that have true boxes. HARD_EXAMPLE takes
-        from `found` what it does not choose."""
+    def mine(
+        self, matches: np.ndarray, most: np.ndarray, loss: np.ndarray, boxes: np.ndarray, images: set[int]
+    ) -> np.ndarray:
+        """The unmatched priors (N, P) that count as background, in the images that have true boxes. HARD_EXAMPLE removes
+        from `matches` those that it does not choose."""
         negative = np.zeros((self.batch, self.priors), bool)
         for image in images & set(range(self.batch)):
-            matched, free = found[image, 0] >= 0, found[image, 0] == -1
+            matched, free = matches[image, 0] >= 0, matches[image, 0] == -1
             if self.mining == self.p.MAX_NEGATIVE:
                 eligible = np.flatnonzero(free & (most[image] < self.p.neg_overlap))
                 count = int(np.float32(matched.sum()) * np.float32(self.p.neg_pos_ratio))
@@ -142,19 +148,19 @@ class MultiBoxLoss(
             selected = np.isin(np.arange(self.priors), chosen)
             negative[image] = selected & free
             if self.mining == self.p.HARD_EXAMPLE:
-                found[image, 0, matched & ~selected] = -1
+                matches[image, 0, matched & ~selected] = -1
         return negative
 
-    def hardest(self, loss, boxes, eligible, count: int) -> np.ndarray:
-        """The `count` indices of largest loss, with nms_param of boxes that overlap none of larger loss. Its top_k is 0
-        unless given, and then nothing is chosen: as Caffe."""
+    def hardest(self, loss: np.ndarray, boxes: np.ndarray, eligible: np.ndarray, count: int) -> np.ndarray:
+        """The `count` indices of largest loss; with nms_param, of boxes that no box of larger loss suppresses. Its top_k is
+        0 unless given, and then nothing is chosen: as Caffe."""
         if not self.p.HasField("nms_param") or self.p.nms_param.nms_threshold <= 0:
             return best(loss, count)
         order = best(loss, self.p.nms_param.top_k)
         order = order[area(boxes[eligible[order]]) >= 1e-5]
         rows = self.device.table(boxes[eligible[order]], self.dtype)
         stay = suppress.suppress_upright(self.device, rows, self.p.nms_param.nms_threshold, above=True)
-        return order[stay][:count]
+        return np.asarray(order[stay][:count])
 
     # The losses; in kernels
 
@@ -163,24 +169,24 @@ class MultiBoxLoss(
         self.need((host[1] > 0).all(), "the variances of the priors, bottom 2, must be positive")
         item, label, truth = self.ground_truth(np.asarray(bottom[3].data).reshape(-1, 8))
         predicted = self.predicted(bottom)
-        found, most = self.find_matches(item, label, truth, host[0], predicted)
+        matches, most = self.find_matches(item, label, truth, host[0], predicted)
         negative = None
         if self.mining != self.p.NONE:
-            self.set_targets(found, label, np.ones((self.batch, self.priors), bool))
+            self.set_targets(matches, label, np.ones((self.batch, self.priors), bool))
             self.score_losses(bottom)
             loss = np.array(self.score_loss).reshape(self.batch, self.priors)
             if self.mining == self.p.HARD_EXAMPLE:
-                places = self.location_losses(bottom, found, truth, host[0], predicted)
+                places = self.location_losses(bottom, matches, truth, host[0], predicted)
                 np.add.at(loss, places[:2], np.asarray(self.location_loss))
             boxes = host[:1] if predicted is None or self.p.use_prior_for_nms else predicted[:, :, 0]
-            negative = self.mine(found, most, loss, boxes, set(item.tolist()))
-        self.location_losses(bottom, found, truth, host[0], predicted)
-        self.set_targets(found, label, negative)
+            negative = self.mine(matches, most, loss, boxes, set(item.tolist()))
+        self.location_losses(bottom, matches, truth, host[0], predicted)
+        self.set_targets(matches, label, negative)
         self.score_losses(bottom)
         items = self.batch * self.priors
-        self.divisor = divisor(self.param.loss_param, self.mode, items, self.batch, valid=self.matches)
+        self.divisor = divisor(self.param.loss_param, self.mode, items, self.batch, valid=self.match_count)
         self.kernels.multibox_total(
-            1, self.location_loss, self.matches, self.p.loc_weight * self.learns[0] / self.divisor, self.score_loss,
+            1, self.location_loss, self.match_count, self.p.loc_weight * self.learns[0] / self.divisor, self.score_loss,
             self.batch * self.priors, self.learns[1] / self.divisor, top[0].data,
         )  # fmt: skip
 
@@ -192,37 +198,50 @@ class MultiBoxLoss(
         boxes = self.device.empty((self.batch, self.priors, self.loc_classes, 4), self.dtype)
         self.kernels.multibox_decode(
             boxes.size // 4, bottom[0].data, bottom[2].data, self.variances(bottom), boxes, self.priors,
-            self.loc_classes, p.code_type, int(p.encode_variance_in_target),
+            self.loc_classes, self.coding,
         )  # fmt: skip
         return np.asarray(boxes)
 
-    def variances(self, bottom: list[Blob]):
-        return self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
+    def variances(self, bottom: list[Blob]) -> AnyArray:
+        """The second half of the priors' blob."""
+        variances: AnyArray = self.device.part(bottom[2].data, 4 * self.priors, (4 * self.priors,))
+        return variances
 
-    def location_losses(self, bottom: list[Blob], found, truth, priors, predicted) -> tuple[np.ndarray, ...]:
+    def location_losses(
+        self,
+        bottom: list[Blob],
+        matches: np.ndarray,
+        truth: np.ndarray,
+        priors: np.ndarray,
+        predicted: np.ndarray | None,
+    ) -> tuple[np.ndarray, ...]:
         """The loss of each match; returns image, prior and location class of each."""
-        image, side, prior = np.nonzero(found >= 0)
+        image, side, prior = np.nonzero(matches >= 0)
         inside = np.ones((len(image), 4), bool)
         if self.p.bp_inside:
-            boxes = priors[prior] if self.p.use_prior_for_matching else predicted[image, prior, side]
+            boxes = priors[prior]
+            if predicted is not None and not self.p.use_prior_for_matching:
+                boxes = predicted[image, prior, side]
             inside = (boxes >= 0) & (boxes <= 1)
-        proper = self.p.code_type == CORNER or (priors[prior, 2:] > priors[prior, :2]).all()
-        self.need(proper, "a matched prior, of bottom 2, has no width or height, so nothing can be told relative to it")
-        self.matches = len(image)
+        proper = self.p.code_type == PriorBoxParameter.CORNER or (priors[prior, 2:] > priors[prior, :2]).all()
+        self.need(
+            proper, "a matched prior, of bottom 2, has no width or height, so a box cannot be encoded relative to it"
+        )
+        self.match_count = len(image)
         self.at = self.device.table((image * self.priors + prior) * self.loc_classes + side)
-        self.residual = self.device.empty((self.matches, 4), self.dtype)
-        self.location_loss = self.device.empty((self.matches,), self.dtype)
+        self.residual = self.device.empty((self.match_count, 4), self.dtype)
+        self.location_loss = self.device.empty((self.match_count,), self.dtype)
         self.kernels.multibox_location(
-            self.matches, bottom[0].data, self.at, bottom[2].data, self.variances(bottom), self.device.table(prior),
-            self.device.table(truth[found[image, side, prior]], self.dtype), self.device.table(inside), self.residual,
-            self.location_loss, self.p.code_type, int(self.p.encode_variance_in_target), self.smooth,
+            self.match_count, bottom[0].data, self.at, bottom[2].data, self.variances(bottom), self.device.table(prior),
+            self.device.table(truth[matches[image, side, prior]], self.dtype), self.device.table(inside), self.residual,
+            self.location_loss, self.coding, self.smooth,
         )  # fmt: skip
         return image, prior, side
 
-    def set_targets(self, found, label, negative) -> None:
-        """What the scores should say: a match its label, the `negative` background; without them all the rest."""
-        image, side, prior = np.nonzero(found >= 0)
-        labels = label[found[image, side, prior]]
+    def set_targets(self, matches: np.ndarray, label: np.ndarray, negative: np.ndarray | None) -> None:
+        """The targets of the scores: of a match its label, of the `negative` priors background; if None, of all others."""
+        image, side, prior = np.nonzero(matches >= 0)
+        labels = label[matches[image, side, prior]]
         wanted = np.full((self.batch, self.priors), -1 if negative is not None else self.background)
         if negative is not None:
             wanted[negative] = self.background
@@ -248,7 +267,7 @@ class MultiBoxLoss(
         if propagate_down[0]:
             bottom[0].diff.fill(0)
             self.kernels.multibox_location_backward(
-                self.matches, self.residual, self.at, top[0].diff, bottom[0].diff, self.p.loc_weight / self.divisor,
+                self.match_count, self.residual, self.at, top[0].diff, bottom[0].diff, self.p.loc_weight / self.divisor,
                 self.smooth,
             )  # fmt: skip
         if propagate_down[1]:

@@ -44,9 +44,9 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bot
             boxes = boxes.T
         order = best(np.asarray(bottom[1].data).reshape(-1)) if len(bottom) > 1 else np.arange(self.count)
         threshold = float(np.float32(p.iou_threshold))
-        kept = order[suppress.suppress_boxes(self.device, boxes[order], threshold, self.limit)]
-        top[0].reshape(len(kept))
-        top[0].data[...] = kept
+        chosen = order[suppress.suppress_boxes(self.device, boxes[order], threshold, self.limit)]
+        top[0].reshape(len(chosen))
+        top[0].data[...] = chosen
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 from ...device import Blob, Kernels
 from ..core import Layer
@@ -23,8 +24,11 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prior_box_param
         for name in ("denser_prior_boxes", "faceboxes", "tf", "yx_order", "keras"):
-            self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not known here")
-        self.need(not p.box_width and not p.box_height, "box_width and box_height are another program's")
+            self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not supported")
+        self.need(
+            not p.box_width and not p.box_height,
+            "box_width and box_height are another program's, which are not supported",
+        )
         self.need(p.min_size, "min_size is missing: give at least one, in pixels")
         self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
         self.need(
@@ -44,10 +48,10 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.size = self.device.table(self.sizes, self.dtype)
         self.image = self.pair(p, "img_h", "img_w", "img_size")
         self.step = self.pair(p, "step_h", "step_w", "step")
-        self.made: tuple | None = None  # the shapes that self.priors was made for
+        self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
 
     @staticmethod
-    def box_sizes(p) -> list[tuple[float, float]]:
+    def box_sizes(p: Any) -> list[tuple[float, float]]:
         """Width and height in pixels of each box of a cell, in Caffe's order."""
         ratios = [1.0]
         for ratio in p.aspect_ratio:
@@ -62,17 +66,17 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             sizes += [(smallest * sqrt(ratio), smallest / sqrt(ratio)) for ratio in ratios[1:]]
         return sizes
 
-    def pair(self, p, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
+    def pair(self, p: Any, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
         """A size or step given for both directions by one field, or by two; None when not given."""
         if p.HasField(vertical) or p.HasField(horizontal):
             self.need(not p.HasField(both), f"give either {both} or {vertical} and {horizontal}, not all")
-            found = getattr(p, vertical), getattr(p, horizontal)
+            two = getattr(p, vertical), getattr(p, horizontal)
         elif p.HasField(both):
-            found = getattr(p, both), getattr(p, both)
+            two = getattr(p, both), getattr(p, both)
         else:
             return None
-        self.need(min(found) > 0, f"{vertical} and {horizontal} (or {both}) must both be positive, got {found}")
-        return found
+        self.need(min(two) > 0, f"{vertical} and {horizontal} (or {both}) must both be positive, got {two}")
+        return two
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         height, width = self.axes(bottom[0], 4, "bottom 0")[2:]
@@ -83,17 +87,20 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         top[0].reshape(1, 2, height * width * len(self.sizes) * 4)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.made != self.wanted:
+        if self.priors_of != self.wanted:
             height, width, image_height, image_width = self.wanted
             step_y, step_x = self.step or (image_height / height, image_width / width)
             self.priors = self.device.empty(top[0].shape, self.dtype)
-            half = top[0].count // 2
+            half, p = top[0].count // 2, self.param.prior_box_param
+            cells = self.kernels.struct(
+                "Cells", sizes=len(self.sizes), columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
+                image_width=image_width, image_height=image_height, clip=p.clip,
+            )  # fmt: skip
             self.kernels.prior_box_forward(
                 half // 4, self.device.part(self.priors, 0, (half,)), self.device.part(self.priors, half, (half,)),
-                self.size, self.variance, len(self.sizes), width, self.param.prior_box_param.offset, step_x, step_y,
-                image_width, image_height, int(self.param.prior_box_param.clip),
+                self.size, self.variance, cells,
             )  # fmt: skip
-            self.made = self.wanted
+            self.priors_of = self.wanted
         top[0].data[...] = self.priors
 
     def allow_force_backward(self, index: int) -> bool:

@@ -1,4 +1,4 @@
-"""Proposal, FrcnnProposal, RotateProposal: from what a region proposal network says to the regions worth a look."""
+"""Proposal, FrcnnProposal, RotateProposal: from the output of a region proposal network to regions of interest."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
     """Bottoms: scores (N, 2 A, H, W) of A anchors at each place, first all backgrounds, then all objects; offsets
     (N, 4 A, H, W); im_info (N or 1, 3 or more): height, width and scale of the net's input.
 
-    top 0 (R, 5): regions (image, xmin, ymin, xmax, ymax) in pixels of the input; top 1 (R, 1): their scores. The anchors,
-    moved by the offsets and clipped to the image; those with both sides of at least min_size * scale; of these the
-    pre_nms_topn best; of these the first post_nms_topn that overlap no better one by nms_thresh. There may be none.
+    top 0 (R, 5): regions (image, xmin, ymin, xmax, ymax) in pixels of the input; top 1 (R, 1): their scores. They
+    are the anchors, moved by the offsets and clipped to the image; those with both sides of at least min_size * scale; of
+    these the pre_nms_topn best; of these the first post_nms_topn that overlap no better one by nms_thresh. R may be 0.
 
     As `proposal_param { feat_stride: 16 base_size: 16 min_size: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 8 scale: 16
     scale: 32 pre_nms_topn: 6000 post_nms_topn: 300 nms_thresh: 0.7 }` (PVANET). As py-faster-rcnn's rpn.proposal_layer
@@ -55,7 +55,7 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         for name in OTHERS:
             seen = getattr(p, name)
             told = len(seen) if hasattr(seen, "__len__") else p.HasField(name)
-            self.need(not told, f"proposal_param: {name} is another program's Proposal, not known here")
+            self.need(not told, f"proposal_param: {name} is another program's Proposal, which is not supported")
         defaults: dict[str, Any] = {
             "feat_stride": 16, "scales": (8, 16, 32), "ratios": self.ratios, "angles": self.angles, "base_size": 16,
             "rpn_pre_nms_top_n": 12000 if train else 6000, "rpn_post_nms_top_n": 2000 if train else 300,
@@ -108,13 +108,13 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         count, columns = len(self.anchors), self.boxes.columns
         height, width = scores.shape[2:]
         anchors = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
-        found = [np.zeros((0, columns + 2), self.dtype)]
+        parts = [np.zeros((0, columns + 2), self.dtype)]
         for image in range(len(scores)):
             by_place = scores[image, count:].transpose(1, 2, 0).reshape(-1)
             moved = self.boxes.decode(anchors, offsets[image].transpose(1, 2, 0).reshape(-1, columns))
-            kept = self.choose(moved, by_place, info[image % len(info)])
-            found.append(np.column_stack([np.full(len(kept), image, self.dtype), kept]))
-        rows = np.concatenate(found)
+            chosen = self.choose(moved, by_place, info[image % len(info)])
+            parts.append(np.column_stack([np.full(len(chosen), image, self.dtype), chosen]))
+        rows = np.concatenate(parts)
         top[0].reshape(len(rows), columns + 1, *self.trailing)
         top[0].data[...] = rows[:, :-1].reshape(top[0].shape)
         if len(top) > 1:
@@ -128,8 +128,8 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         large = np.flatnonzero(self.boxes.large(boxes, s["rpn_min_size"] * info[2]) & ~np.isnan(scores))
         before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
         order = large[best(scores[large], before if before > 0 else -1)]
-        kept = order[self.boxes.suppress(self.device, boxes[order], s["rpn_nms_thresh"], after if after > 0 else -1)]
-        return np.column_stack([boxes[kept], scores[kept]])
+        stay = order[self.boxes.suppress(self.device, boxes[order], s["rpn_nms_thresh"], after if after > 0 else -1)]
+        return np.column_stack([boxes[stay], scores[stay]])
 
     def allow_force_backward(self, index: int) -> bool:
         return False
@@ -138,7 +138,8 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
     """Proposal of makefile/frcnn: its tops are (R, 5, 1, 1) and (R, 1, 1, 1).
 
-    Its file of settings is no part of a net; the numbers are those of py-faster-rcnn, and param_str may change them.
+    Its settings are in a file beside the net, which is not read; the numbers are those of py-faster-rcnn, and param_str may
+    change them.
     """
 
     trailing = (1, 1)

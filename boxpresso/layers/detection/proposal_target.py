@@ -1,4 +1,4 @@
-"""ProposalTarget, RotateProposalTarget: which regions a detector learns from, and what it should say of them."""
+"""ProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
 
 from __future__ import annotations
 

@@ -8,15 +8,17 @@ Sources: Girshick 2015 (Fast R-CNN), Ren et al. 2015 (Faster R-CNN), Ma et al. 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ...data.boxes import iou
+from ...device import Device
 from .suppress import overlaps_of_rotated, suppress_boxes
 
+Rounding = Callable[[np.ndarray], np.ndarray]
 
-def shapes(base: float, ratios: Sequence[float], scales: Sequence[float], rounded: Callable) -> np.ndarray:
+
+def shapes(base: float, ratios: Sequence[float], scales: Sequence[float], rounded: Rounding) -> np.ndarray:
     """(A, 2) widths and heights of a base x base square at each ratio height / width, rounded, then at each scale."""
     width = rounded(np.sqrt(base * base / np.asarray(ratios, np.float64)))
     height = rounded(width * np.asarray(ratios, np.float64))
@@ -40,7 +42,7 @@ class Upright:
     @staticmethod
     def anchors(
         base: float, ratios: Sequence[float], scales: Sequence[float], angles: Sequence[float] = (),
-        rounded: Callable = np.round,
+        rounded: Rounding = np.round,
     ) -> np.ndarray:  # fmt: skip
         """(A, 4): the shapes around the centre of a base x base square at (0, 0)."""
         half = (shapes(base, ratios, scales, rounded) - 1) / 2
@@ -74,20 +76,21 @@ class Upright:
     def clip(boxes: np.ndarray, height: float, width: float) -> np.ndarray:
         """Boxes (N, 4 K) with every corner on a pixel of the image."""
         most = np.tile(np.array([width - 1, height - 1], boxes.dtype), boxes.shape[1] // 2)
-        return np.maximum(np.minimum(boxes, most), 0)
+        return np.asarray(np.maximum(np.minimum(boxes, most), 0))
 
     @staticmethod
     def large(boxes: np.ndarray, least: float) -> np.ndarray:
         """Which boxes have both sides of at least that many pixels; none with NaN."""
-        return (boxes[:, 2] - boxes[:, 0] + 1 >= least) & (boxes[:, 3] - boxes[:, 1] + 1 >= least)
+        return np.asarray((boxes[:, 2] - boxes[:, 0] + 1 >= least) & (boxes[:, 3] - boxes[:, 1] + 1 >= least))
 
     @staticmethod
     def inside(boxes: np.ndarray, height: float, width: float, border: float) -> np.ndarray:
         """Which boxes leave the image by at most `border` pixels."""
-        return (boxes[:, :2] >= -border).all(1) & (boxes[:, 2] < width + border) & (boxes[:, 3] < height + border)
+        right = (boxes[:, 2] < width + border) & (boxes[:, 3] < height + border)
+        return np.asarray((boxes[:, :2] >= -border).all(1) & right)
 
     @staticmethod
-    def overlaps(device: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def overlaps(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Intersection over union (A, B); NaN for a box with NaN."""
         overlaps = iou(a[:, None], b, last=1)
         overlaps[np.isnan(a).any(1)] = np.nan  # such a region is neither an object nor background
@@ -95,7 +98,7 @@ class Upright:
         return overlaps
 
     @staticmethod
-    def suppress(device: Any, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
+    def suppress(device: Device, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
         """The indices of those that stay, boxes best first."""
         return suppress_boxes(device, boxes, threshold, limit)
 
@@ -113,7 +116,7 @@ class Rotated:
     @staticmethod
     def anchors(
         base: float, ratios: Sequence[float], scales: Sequence[float], angles: Sequence[float] = (0,),
-        rounded: Callable = np.round,
+        rounded: Rounding = np.round,
     ) -> np.ndarray:  # fmt: skip
         """(A, 5): each shape at each angle, at (base / 2 - 1, base / 2 - 1)."""
         size = shapes(base, ratios, scales, rounded)[:, ::-1]
@@ -177,17 +180,17 @@ class Rotated:
     @staticmethod
     def radians(boxes: np.ndarray) -> np.ndarray:
         """As kernels have them: (centre x, centre y, width, height, angle in radians)."""
-        made = boxes[:, [0, 1, 3, 2, 4]]
-        made[:, 4] *= np.pi / 180
-        return made
+        turned: np.ndarray = boxes[:, [0, 1, 3, 2, 4]]
+        turned[:, 4] *= np.pi / 180
+        return turned
 
     @staticmethod
-    def overlaps(device: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def overlaps(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Intersection over union (A, B)."""
         return overlaps_of_rotated(device, Rotated.radians(a), Rotated.radians(b))
 
     @staticmethod
-    def suppress(device: Any, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
+    def suppress(device: Device, boxes: np.ndarray, threshold: float, limit: int = -1) -> np.ndarray:
         """The indices of those that stay, boxes best first."""
         return suppress_boxes(device, Rotated.radians(boxes), threshold, limit)
 
@@ -195,7 +198,7 @@ class Rotated:
     def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """By how many degrees the directions of a and b differ (A, B); a half turn is none."""
         apart = np.abs(a[:, None, 4] - b[None, :, 4])
-        return np.where(apart > 150, np.abs(180 - apart), apart)
+        return np.asarray(np.where(apart > 150, np.abs(180 - apart), apart))
 
 
 Boxes = type[Upright] | type[Rotated]

@@ -21,7 +21,7 @@ class Results:
     param: a SaveOutputParameter. name_size_file names the images in the order in which they come, a line `name height
     width` each; label_map_file names the classes. VOC: prefix + class.txt for each class but the background, lines
     `image score xmin ymin xmax ymax` in whole pixels. ILSVRC: prefix.txt, lines `image label score xmin ...`. COCO:
-    prefix.json, a list of {image_id, category_id, bbox: [x, y, width, height], score}. The directory is made when the
+    prefix.json, a list of {image_id, category_id, bbox: [x, y, width, height], score}. The directory is created when the
     first file is written; unlike Caffe nothing is removed from it. Raises LayerError for files that cannot be read.
     """
 
@@ -42,7 +42,7 @@ class Results:
         if not 0 < self.period <= len(self.images):
             raise LayerError(f"num_test_image is {self.period}, but {param.name_size_file!r} names {len(self.images)}")
         self.seen = 0
-        self.found: list[dict[str, Any]] = []
+        self.detections: list[dict[str, Any]] = []
 
     def add(self, rows: Iterable[np.ndarray]) -> None:
         """The detections of the next image: rows (label, score, xmin, ymin, xmax, ymax) in parts of it."""
@@ -52,7 +52,7 @@ class Results:
             box[2:] -= box[:2]
             if int(label) not in self.labels:
                 raise LayerError(f"label {int(label)} is not in the label map {self.param.label_map_file!r}")
-            self.found.append(
+            self.detections.append(
                 {
                     "image_id": name,
                     "category_id": int(label),
@@ -63,26 +63,27 @@ class Results:
         self.seen += 1
         if self.seen == self.period:
             self.write()
-            self.seen, self.found = 0, []
+            self.seen, self.detections = 0, []
 
     def in_image(self, box: np.ndarray, height: int, width: int) -> np.ndarray:
         """The box in pixels of the original image, which resize_param may have fitted into another shape."""
         return in_image(box, height, width, self.param.resize_param if self.param.HasField("resize_param") else None)
 
     def write(self) -> None:
+        """Writes the files of the detections that were added."""
         folder, prefix = Path(self.param.output_directory), self.param.output_name_prefix
         folder.mkdir(parents=True, exist_ok=True)
         if self.param.output_format == "COCO":
-            named = [{**found, "category_id": number(self.labels[found["category_id"]])} for found in self.found]
-            text = json.dumps([{**found, "image_id": number(found["image_id"])} for found in named], indent=1)
+            named = [{**one, "category_id": number(self.labels[one["category_id"]])} for one in self.detections]
+            text = json.dumps([{**one, "image_id": number(one["image_id"])} for one in named], indent=1)
             (folder / f"{prefix}.json").write_text(text + "\n", encoding="utf-8")
         elif self.param.output_format == "ILSVRC":
-            text = "".join(line(found, f"{found['category_id']} ") for found in self.found)
+            text = "".join(line(one, f"{one['category_id']} ") for one in self.detections)
             (folder / f"{prefix}.txt").write_text(text, encoding="utf-8")
         else:
             for label, name in self.labels.items():
                 if label != self.background:
-                    text = "".join(line(found, "") for found in self.found if found["category_id"] == label)
+                    text = "".join(line(one, "") for one in self.detections if one["category_id"] == label)
                     (folder / f"{prefix}{name}.txt").write_text(text, encoding="utf-8")
 
 
@@ -98,18 +99,18 @@ def in_image(box: np.ndarray, height: int, width: int, resize: Any = None) -> np
         and resize.height_scale
         and resize.width_scale
     ):
-        return np.clip(box * np.array([resize.width_scale, resize.height_scale] * 2, np.float32), 0, image)
+        return np.asarray(np.clip(box * np.array([resize.width_scale, resize.height_scale] * 2, np.float32), 0, image))
     if resize is not None and resize.resize_mode == resize.FIT_LARGE_SIZE_AND_PAD:
         aspect, wanted = width / height, resize.width / resize.height
         used = np.array([min(1, aspect / wanted), min(1, wanted / aspect)] * 2, np.float32)
         box = (box - (1 - used) / 2) / used
-    return np.clip(box, 0, 1) * image
+    return np.asarray(np.clip(box, 0, 1) * image)
 
 
-def line(found: dict[str, Any], label: str) -> str:
+def line(detection: dict[str, Any], label: str) -> str:
     """A detection as VOC's and ILSVRC's files have it: corners in whole pixels."""
-    x, y, width, height = map(int, found["bbox"])
-    return f"{found['image_id']} {label}{found['score']:.6g} {x} {y} {x + width} {y + height}\n"
+    x, y, width, height = map(int, detection["bbox"])
+    return f"{detection['image_id']} {label}{detection['score']:.6g} {x} {y} {x + width} {y + height}\n"
 
 
 def number(text: str) -> int | str:

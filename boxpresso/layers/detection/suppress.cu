@@ -2,6 +2,8 @@
 // boxes[start[g + 1]]; kept: the indices of the boxes that stay, in order and at most `limit` of a group, then -1.
 #include "rotated.h"
 
+constexpr int ROOM = 5;  // numbers of scratch memory for each upright box
+
 // The loop of all suppression, for the group of `size` boxes from `first` on. clashes(i, count, least): whether box i overlaps
 // one of the `count` boxes that stay by `least`; each thread of the block tries a part of them. keep(i, count): box i stays.
 // With eta below 1 `least` shrinks by that factor each time a box stays, while it is above 0.5.
@@ -34,13 +36,13 @@ DEVICE void suppress_group(int first, int size, int* kept, int limit, Threshold 
 // Boxes (xmin, ymin, xmax, ymax), a width being xmax - xmin + last: 1 in whole pixels, as Fast R-CNN has them, where the last
 // pixel belongs to the box, and 0 for plain coordinates. A box goes when it overlaps one that stays by the threshold or more;
 // if `above`, as in SSD, when it meets one that it overlaps by more, or by NaN (both are infinite).
-// room: 5 numbers for each box: the corners and areas of the boxes that stay lie one kind after another, so that a vector of
-// them is tried at once.
+// room: ROOM numbers for each box: the corners and areas of the boxes that stay lie one kind after another, so that a vector
+// of them is tried at once.
 KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real last,
                         Real threshold, Real eta, int above) {
   BLOCK_LOOP(g, n) {
     const int first = start[g], size = start[g + 1] - first;
-    Real* x0 = room + 5 * first;
+    Real* x0 = room + ROOM * first;
     Real *y0 = x0 + size, *x1 = y0 + size, *y1 = x1 + size, *areas = y1 + size;
     const auto area_of = [=](const Real* box) { return (box[2] - box[0] + last) * (box[3] - box[1] + last); };
     const auto clashes = [=](int i, int count, Real least) {

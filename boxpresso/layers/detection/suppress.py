@@ -79,7 +79,7 @@ def suppress_upright(
         return np.zeros(0, np.intp)
     bounds = device.table(np.array([0, count]) if starts is None else starts)
     kept = device.empty((count,), np.int32)
-    room = device.empty((5 * count,), boxes.dtype)
+    room = device.empty((kernels.constants["ROOM"] * count,), boxes.dtype)
     limit = count if limit < 0 else limit
     kernels.on(device).suppress_upright(
         bounds.shape[0] - 1, boxes, bounds, room, kept, limit, last, threshold, eta, int(above)

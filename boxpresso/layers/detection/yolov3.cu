@@ -1,4 +1,4 @@
-// yolov3.cu: the errors, found on the host, are the gradient.
+// yolov3.cu: the gradient, from the errors that the host has computed.
 #include "kernel.h"
 
 KERNEL yolo_backward(int n, const Real* error, const Real* top_diff, Real* bottom_diff, Real scale) {

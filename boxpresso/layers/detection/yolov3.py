@@ -34,7 +34,7 @@ class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p = self.param.yolov3_param
-        self.need(not p.use_focal_loss and p.iou_loss == p.MSE, "use_focal_loss and iou_loss are not known here")
+        self.need(not p.use_focal_loss and p.iou_loss == p.MSE, "use_focal_loss and iou_loss are not supported")
         self.anchors = np.array(p.biases, np.float64)
         self.need(
             len(self.anchors) % 2 == 0, f"biases must be pairs of width and height, got {len(self.anchors)} numbers"
@@ -117,7 +117,15 @@ class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss
                     values[box, :, y, x], row, int(label), self.anchors[anchor], (x, y), error[box, :, y, x]
                 )
 
-    def responsible(self, values, truth, label: int, anchor, place, error) -> None:
+    def responsible(
+        self,
+        values: np.ndarray,
+        truth: np.ndarray,
+        label: int,
+        anchor: np.ndarray,
+        place: tuple[int, int],
+        error: np.ndarray,
+    ) -> None:
         """The errors (5 + classes,) of the box that is responsible for a true one."""
         p, cells = self.p, self.cells
         scale = p.coord_scale * (2 - truth[3] * truth[4])

@@ -1,4 +1,5 @@
 """Layers that compare a prediction with its target: losses and Accuracy.
 
-Read euclidean_loss.py first, then softmax_loss.py; normalized_sum.py is the sum and the normaliser that losses share.
+Read euclidean_loss.py first, then softmax_loss.py; normalized_sum.py is the sum that losses share, core/normalizer.py what
+it is divided by.
 """

@@ -1,7 +1,7 @@
 // accuracy.cu: whether each label is among the best scores, and the shares of those that are.
 #include "sum.h"
 
-enum { IGNORED = -1, NO_CHANNEL = -2 };
+constexpr int IGNORED = -1, NO_CHANNEL = -2;  // in place of 0 and 1
 
 // right[position] = 1 where fewer than top_k scores are better than the label's, else 0; or one of the above.
 KERNEL ranks(int n, const Real* score, const Real* label, int* right, int channels, int inner, int top_k,

@@ -10,8 +10,6 @@ from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import refuse_label
 
-NO_CHANNEL = -2  # as in accuracy.cu
-
 
 class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
     """top 0 = the share of the labels that are among the top_k highest scores; top 1, of each class alone.
@@ -56,7 +54,8 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
         if np.asarray(self.result)[0]:
-            labels = np.where(np.asarray(self.right)[: self.positions] == NO_CHANNEL, np.asarray(label).ravel(), 0)
+            wrong = np.asarray(self.right)[: self.positions] == kernels.constants["NO_CHANNEL"]
+            labels = np.where(wrong, np.asarray(label).ravel(), 0)
             refuse_label(self, labels, self.channels)
         if len(top) > 1:
             kernels.share_of_class(self.channels, self.right, label, top[1].data, self.positions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ...proto.binary import read_blob
 from ..core import Layer, softmax
 from ..core.normalizer import divisor, normalization, refuse_forks
@@ -70,7 +70,7 @@ class InfogainLoss(
             top[1].share_data(self.probability)
             top[1].reshape(*shape)
 
-    def operands(self, bottom: list[Blob]):
+    def operands(self, bottom: list[Blob]) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The probabilities, the labels, the matrix."""
         table = bottom[2] if len(bottom) > 2 else self.table
         return (self.probability if self.scores else bottom[0]).data, bottom[1].data, table.data

@@ -42,13 +42,14 @@ class Sum:
     """The sum of the losses of `items` items: a kernel fills `partial` with piece_of_loss, `join` adds up."""
 
     def __init__(self, layer: Layer, items: int) -> None:
-        self.layer, self.blocks = layer, -(-items // KERNELS.constants["PIECE"])
+        self.layer, self.kernels = layer, KERNELS.on(layer.device)
+        self.blocks = -(-items // self.kernels.constants["PIECE"])
         self.partial = layer.device.empty((3 * max(1, self.blocks),), np.float64)
         self.result = layer.device.empty((2,), layer.dtype)  # after join: the divisor, and how many labels are wrong
 
     def join(self, top: AnyArray, divisor: float) -> None:
         """top = the sum / divisor; a divisor of 0 stands for the number of items that count, 1 at least."""
-        KERNELS.on(self.layer.device).join(1, self.partial, top, self.result, self.blocks, divisor)
+        self.kernels.join(1, self.partial, top, self.result, self.blocks, divisor)
 
     def check_labels(self, label: AnyArray, channels: int, ignored: int | None = None) -> None:
         """Raises LayerError naming the first label that is none of the channels, if join has found one."""

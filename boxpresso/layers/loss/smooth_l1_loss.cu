@@ -1,7 +1,7 @@
 // smooth_l1_loss.cu: f(inside * (a - b)) * outside; f is a parabola up to |d| = 1 / sigma^2, a line beyond.
 #include "sum.h"
 
-constexpr int PIECE = 4096;  // terms that one block sums, as in smooth_l1_loss.py
+constexpr int PIECE = 4096;  // terms that one block sums
 
 KERNEL smooth_l1_sums(int n, const Real* a, const Real* b, const Real* inside, const Real* outside, double* partial,
                       int count, Real sigma2) {

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
-
-PIECE = 4096  # terms that one block sums, as in smooth_l1_loss.cu
 
 
 class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=1, loss=True):
@@ -35,11 +33,12 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bot
             self.need(same, f"bottom {i} must have bottom 0's shape {first}, got {blob.shape}")
         top[0].reshape()
         self.images = max(1, first[0] if first else 1)
-        self.blocks = -(-bottom[0].count // PIECE)
+        self.blocks = -(-bottom[0].count // self.kernels.constants["PIECE"])
         self.partial = self.device.empty((max(1, self.blocks),), np.float64)
 
     @staticmethod
-    def operands(bottom: list[Blob]) -> list:
+    def operands(bottom: list[Blob]) -> list[AnyArray | None]:
+        """The data of all bottoms; None for the weights that are not given."""
         return [blob.data for blob in bottom] + [None] * (4 - len(bottom))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -53,7 +52,7 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bot
                     bottom[i].count, *self.operands(bottom), top[0].diff, bottom[i].diff, self.sigma2, sign, self.images
                 )
         for blob, down in zip(bottom[2:], propagate_down[2:]):
-            if down:  # weights made by a layer over something that learns, as py-faster-rcnn's targets are
+            if down:  # weights of a layer that depends on something that learns, as py-faster-rcnn's targets do
                 blob.diff.fill(0)
 
     def allow_force_backward(self, index: int) -> bool:

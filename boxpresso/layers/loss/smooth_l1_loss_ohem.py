@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
 from ..core.normalizer import divisor, normalization
 
@@ -42,7 +42,8 @@ class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", param="loss_param", botto
         self.each = self.device.empty((full,), np.float64)
 
     @staticmethod
-    def operands(bottom: list[Blob]) -> list:
+    def operands(bottom: list[Blob]) -> list[AnyArray | None]:
+        """The data of all bottoms; None for the weights that are not given."""
         return [blob.data for blob in bottom] + [None] * (3 - len(bottom))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
