@@ -172,9 +172,9 @@ def exact(shape: Any, dtype: Any) -> np.ndarray:
     address = ctypes.c_void_p()
     library = ctypes.CDLL(None)
     assert library.posix_memalign(ctypes.byref(address), ctypes.c_size_t(64), ctypes.c_size_t(max(size, 1))) == 0
-    made = (ctypes.c_char * size).from_address(address.value or 0)
+    memory = (ctypes.c_char * size).from_address(address.value or 0)
     ctypes.memset(address, 0, size)
-    return np.frombuffer(made, dtype).reshape(shape)
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def main(names: list[str]) -> None:

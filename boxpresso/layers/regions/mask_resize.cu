@@ -30,7 +30,8 @@ KERNEL mask_resize_backward(int n, const Real* top_diff, Real* diff, int height,
     BARRIER();
     TILE_LOOP(i, j, out_height, out_width) {
       const Place y = place(i, height, out_height), x = place(j, width, out_width);
-      add_at(plane, width, y, x, given[i * out_width + j]);
+      const Real gradient = given[i * out_width + j];
+      visit_pixels(width, y, x, [&](int pixel, Real weight) { add(plane + pixel, weight * gradient); });
     }
   }
 }

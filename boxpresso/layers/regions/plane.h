@@ -12,11 +12,11 @@ DEVICE Plane plane_of(int number, const Geometry& g) {
   return {image, channel, channel % (g.pooled_height * g.pooled_width) / g.pooled_width, channel % g.pooled_width};
 }
 
-// Plane `number` of the features' gradient: add(plane, k, gradient, map) adds what region k gives to it, for those of its image
+// Plane `number` of the features' gradient: give(plane, k, gradient, map) adds what region k gives to it, for those of its image
 // in order. sums: bottom_diff itself, or in float32 where that is half.
-template <class Add>
+template <class Give>
 DEVICE void add_regions(int number, const Store* top_diff, const int* image, Real* sums, Store* bottom_diff,
-                        const Geometry& g, Add add) {
+                        const Geometry& g, Give give) {
   const Plane plane = plane_of(number, g);
   const int area = g.height * g.width;
   Real* map = sums + (long long)number * area;
@@ -24,7 +24,7 @@ DEVICE void add_regions(int number, const Store* top_diff, const int* image, Rea
   BARRIER();
   for (int k = 0; k < g.regions; ++k) {
     if (image[k] != plane.image) continue;
-    add(plane, k, Real(top_diff[(long long)k * g.channels + plane.channel]), map);
+    give(plane, k, Real(top_diff[(long long)k * g.channels + plane.channel]), map);
     BARRIER();
   }
   THREAD_LOOP(i, area) bottom_diff[(long long)number * area + i] = map[i];

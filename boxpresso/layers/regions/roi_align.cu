@@ -33,20 +33,27 @@ struct Axis {
   int first, length;  // the pixels that are touched lie in [first, first + length)
 };
 
-// Axis 0 (y) or 1 (x) of region k in lists of so many starts an axis. head: (K, 5): the image, then first and length of y and
-// of x. index: (K, starts + rooms of both axes): first all starts, then what the entries are about. weight: (K, rooms).
-DEVICE Axis axis_of(int k, int axis, const int* head, const int* index, const Real* weight, int starts_y, int starts_x,
-                    int room_y, int room_x) {
-  const int starts = starts_y + starts_x, rooms = room_y + room_x;
-  const int* row = index + (long long)k * (starts + rooms);
-  return {row + axis * starts_y, row + starts + axis * room_y, weight + (long long)k * rooms + axis * room_y,
-          head[5 * k + 1 + 2 * axis], head[5 * k + 2 + 2 * axis]};
+// Where axis 0 (y) or 1 (x) of region k lies in lists of so many starts an axis: index holds (K, starts of both axes), then
+// (K, rooms of both) for what the entries are about; weight is (K, rooms).
+struct Offsets {
+  long long start, at, weight;
+};
+
+DEVICE Offsets offsets_of(int k, int axis, int starts_y, int starts_x, const ListGeometry& g) {
+  const int starts = starts_y + starts_x;
+  const long long entry = (long long)k * (g.room_y + g.room_x) + axis * g.room_y;
+  return {(long long)k * starts + axis * starts_y, (long long)g.regions * starts + entry, entry};
+}
+
+// An axis by bin and by pixel. head: (K, 5): the image, then first and length of y and of x.
+DEVICE Axis axis_of(int k, int axis, const int* head, const int* index, const Real* weight, const Offsets& to) {
+  return {index + to.start, index + to.at, weight + to.weight, head[5 * k + 1 + 2 * axis], head[5 * k + 2 + 2 * axis]};
 }
 DEVICE Axis axis_by_bin(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
-  return axis_of(k, axis, head, index, weight, g.pooled_height + 1, g.pooled_width + 1, g.room_y, g.room_x);
+  return axis_of(k, axis, head, index, weight, offsets_of(k, axis, g.pooled_height + 1, g.pooled_width + 1, g));
 }
 DEVICE Axis axis_by_pixel(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
-  return axis_of(k, axis, head, index, weight, g.height + 1, g.width + 1, g.room_y, g.room_x);
+  return axis_of(k, axis, head, index, weight, offsets_of(k, axis, g.height + 1, g.width + 1, g));
 }
 
 // The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the samples of a
@@ -65,10 +72,9 @@ KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* i
                                 : grid_of(region, g);
       const Real from = axis ? grid.x : grid.y, bin = axis ? grid.bin_width : grid.bin_height;
       const int samples = image < 0 || grid.rows * grid.columns == 0 ? 0 : axis ? grid.columns : grid.rows;
-      const int starts = g.pooled_height + g.pooled_width + 2, rooms = g.room_y + g.room_x;
-      int* begin = index + (long long)k * (starts + rooms) + axis * (g.pooled_height + 1);
-      int* at = index + (long long)k * (starts + rooms) + starts + axis * g.room_y;
-      const long long offset = (long long)k * rooms + axis * g.room_y;
+      const Offsets to = offsets_of(k, axis, g.pooled_height + 1, g.pooled_width + 1, g);
+      int *begin = index + to.start, *at = index + to.at;
+      const long long offset = to.weight;
       int count = 0, low = size, high = -1;
       for (int p = 0; p < bins; ++p) {
         begin[p] = count;
@@ -127,10 +133,9 @@ KERNEL roi_align_turn(int n, const int* head, const int* index, const Real* weig
     THREAD_LOOP(axis, 2) {
       const int bins = axis ? g.pooled_width : g.pooled_height;
       const Axis list = axis_by_bin(k, axis, head, index, weight, g);
-      const int starts = g.height + g.width + 2, rooms = g.room_y + g.room_x;
-      int* begin = pixel_index + (long long)k * (starts + rooms) + axis * (g.height + 1);
-      int* bin = pixel_index + (long long)k * (starts + rooms) + starts + axis * g.room_y;
-      Real* bin_weight = pixel_weight + (long long)k * rooms + axis * g.room_y;
+      const Offsets to = offsets_of(k, axis, g.height + 1, g.width + 1, g);
+      int *begin = pixel_index + to.start, *bin = pixel_index + to.at;
+      Real* bin_weight = pixel_weight + to.weight;
       for (int i = 0; i <= list.length; ++i) begin[i] = 0;
       for (int e = 0; e < list.start[bins]; ++e) ++begin[list.at[e] - list.first];
       for (int i = 0, sum = 0; i <= list.length; ++i) {  // where the pixel's entries end

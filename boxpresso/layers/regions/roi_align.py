@@ -117,7 +117,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         return (
             self.scratch("head", (k, 5), np.int32),
             self.scratch("inverse", (k,)),
-            self.scratch("index", (k, sum(self.pooled) + 2 + entries), np.int32),
+            self.scratch("index", (k * (sum(self.pooled) + 2 + entries),), np.int32),
             self.scratch("weight", (k, entries)),
         )
 
@@ -142,7 +142,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
     def turn_lists(self) -> tuple[AnyArray, AnyArray]:
         """index and weight of the lists by pixel."""
         entries = sum(self.rooms)
-        index = self.scratch("pixel index", (self.regions, sum(self.size) + 2 + entries), np.int32)
+        index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
         weight = self.scratch("pixel weight", (self.regions, entries))
         head, _, *by_bin = self.lists
         self.kernels.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)

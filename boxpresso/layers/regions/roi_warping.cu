@@ -76,8 +76,11 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
       if (image[k] != of) continue;
       const Places places = places_of(low, part, k, g);
       const Real* given = top_diff + ((long long)k * channels + c) * pooled_height * pooled_width;
-      TILE_LOOP(ph, pw, pooled_height, pooled_width)
-        add_at(map, width, row_of(places, ph), column_of(places, pw), given[ph * pooled_width + pw]);
+      TILE_LOOP(ph, pw, pooled_height, pooled_width) {
+        const Real gradient = given[ph * pooled_width + pw];
+        visit_pixels(width, row_of(places, ph), column_of(places, pw),
+                     [&](int pixel, Real weight) { add(map + pixel, weight * gradient); });
+      }
     }
   }
 }

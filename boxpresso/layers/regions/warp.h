@@ -21,11 +21,12 @@ DEVICE Real sample_at(const Real* plane, int width, const Place& y, const Place&
          y.part * ((1 - x.part) * below[x.low] + x.part * below[x.high]);
 }
 
-// Adds a sample's gradient to that of its plane.
-DEVICE void add_at(Real* plane, int width, const Place& y, const Place& x, Real gradient) {
+// visit(pixel, weight) for the four pixels of a sample; for none outside.
+template <class Visit>
+DEVICE void visit_pixels(int width, const Place& y, const Place& x, Visit visit) {
   if (y.low < 0 || x.low < 0) return;
-  add(plane + y.low * width + x.low, (1 - y.part) * (1 - x.part) * gradient);
-  add(plane + y.low * width + x.high, (1 - y.part) * x.part * gradient);
-  add(plane + y.high * width + x.low, y.part * (1 - x.part) * gradient);
-  add(plane + y.high * width + x.high, y.part * x.part * gradient);
+  visit(y.low * width + x.low, (1 - y.part) * (1 - x.part));
+  visit(y.low * width + x.high, (1 - y.part) * x.part);
+  visit(y.high * width + x.low, y.part * (1 - x.part));
+  visit(y.high * width + x.high, y.part * x.part);
 }
