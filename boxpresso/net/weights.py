@@ -28,7 +28,7 @@ from ..proto.errors import BoxpressoWarning, ModelError
 from ..proto.signatures import HDF5, what_is
 
 __all__ = [
-    "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
+    "CopyReport", "LayerWeights", "Source", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
     "read_weights", "save_weights",
 ]  # fmt: skip
 
