@@ -1,13 +1,13 @@
 """NetSpec: nets written in Python, as pycaffe's NetSpec.
 
-    from boxpresso import L, NetSpec, P
-
-    n = NetSpec(name="small")
-    n.data = L.Input(shape=dict(dim=[1, 3, 32, 32]))
-    n.conv1 = L.Convolution(n.data, num_output=8, kernel_size=3, weight_filler=dict(type="xavier"))
-    n.relu1 = L.ReLU(n.conv1, in_place=True)
-    n.pool1 = L.Pooling(n.relu1, pool=P.Pooling.AVE, kernel_size=2, stride=2)
-    Net(n.to_proto())           # or str(n), the prototxt
+>>> from boxpresso import L, NetSpec, P
+>>> n = NetSpec(name="small")
+>>> n.data = L.Input(shape=dict(dim=[1, 3, 32, 32]))
+>>> n.conv1 = L.Convolution(n.data, num_output=8, kernel_size=3, weight_filler=dict(type="xavier"))
+>>> n.relu1 = L.ReLU(n.conv1, in_place=True)
+>>> n.pool1 = L.Pooling(n.relu1, pool=P.Pooling.AVE, kernel_size=2, stride=2)
+>>> [layer.name for layer in n.to_proto().layer]  # what Net takes; str(n) is the prototxt
+['data', 'conv1', 'relu1', 'pool1']
 
 A keyword is a field of the type's own message (`num_output` of convolution_param) or else of LayerParameter (`param`,
 `include`, `transform_param`). Messages are dicts, repeated fields lists, or one value for a list of one; enums are names or
@@ -31,7 +31,7 @@ COMMON = ("name", "param", "blobs", "phase", "loss_weight", "propagate_down", "i
 
 
 class Top:
-    """One blob that a layer makes: what further layers take as a bottom."""
+    """One top of a layer, which further layers take as a bottom."""
 
     def __init__(self, layer: Function, index: int) -> None:
         self.layer, self.index = layer, index
@@ -45,7 +45,7 @@ class Top:
 
 
 class Function:
-    """A layer to be: its type, bottoms and parameters. Its message is checked when it is made, and named later."""
+    """A layer of a net under construction. Its fields are checked when it is created; it gets its name later."""
 
     def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
         self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
@@ -58,7 +58,7 @@ class Function:
                 what = (
                     "give them one by one" if isinstance(bottom, (tuple, list)) else "give a blob of this or its name"
                 )
-                raise ModelError(f"{self}: {bottom!r} is no bottom; {what}")
+                raise ModelError(f"{self}: {bottom!r} is not a bottom; {what}")
         self.tops = tuple(Top(self, i) for i in range(ntop))
         self.message = LayerParameter(type=type)
         for key, value in fields.items():
@@ -84,49 +84,100 @@ class Function:
 
 
 class Layers:
-    """`L.Convolution(bottom, ..., ntop=1, in_place=False, name=None, **parameters)`: a Top, a tuple of `ntop`, or for ntop=0
-    the layer itself, to be given a name in the NetSpec too."""
+    """`L.Convolution(bottom, .., ntop=1, in_place=False, name=None, **fields)` describes a layer.
+
+    It returns a Top, a tuple of `ntop` of them, or for ntop=0 the layer itself, which can get a name in a NetSpec too. A
+    field is one of the type's own message, or else of LayerParameter. Raises ModelError for any other.
+
+    >>> L.Pooling("data", kernel_size=2).to_proto().layer[0].pooling_param.kernel_size
+    2
+    """
 
     def __getattr__(self, type: str) -> Any:
         if type.startswith("__"):
             raise AttributeError(type)
 
         def make(*bottoms: Any, ntop: int = 1, in_place: bool = False, **fields: Any) -> Any:
-            made = Function(type, bottoms, ntop, in_place, fields)
-            return made.tops[0] if ntop == 1 else made.tops if ntop else made
+            layer = Function(type, bottoms, ntop, in_place, fields)
+            return layer.tops[0] if ntop == 1 else layer.tops if ntop else layer
 
         make.__name__ = make.__qualname__ = type
         return make
 
 
 class Enums:
-    """`P.Pooling.MAX`: the value of an enum of PoolingParameter, or of an enum inside that; `P.TRAIN` and `P.TEST`."""
+    """`P.Pooling.MAX`: the value of an enum of PoolingParameter; `P.TRAIN` and `P.TEST`.
+
+    >>> P.Pooling.AVE, P.TEST
+    (1, 1)
+    """
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(boxpresso_pb2, f"{name}Parameter", None) or getattr(boxpresso_pb2, name, None)
-        if found is None:
+        message = getattr(boxpresso_pb2, f"{name}Parameter", None) or getattr(boxpresso_pb2, name, None)
+        if message is None:
             raise AttributeError(f"the schema has no message {name}Parameter")
-        return found
+        return message
 
 
 L, P = Layers(), Enums()
 
 
 class NetSpec:
-    """A net under construction. Assigning a Top to an attribute (or an item, for names such as "res2a/relu") names the blob,
-    and its layer where it has no `name`; layers come in the order of assignment, each after those that it needs.
+    """A net under construction.
 
-    fields: of NetParameter, such as name="..." or force_backward=True. One name may be given to several layers if all of
-    them have include or exclude rules, as the two data layers of a net for training and testing.
+    Assigning a Top to an attribute (or an item, for names such as "res2a/relu") names the blob, and its layer where it has no
+    `name`; layers come in the order of assignment, each after those that it needs. One name may be given to several layers
+    if all of them have include or exclude rules, as the two data layers of a net for training and testing.
+
+    Parameters
+    ----------
+    fields
+        Of NetParameter, such as name="..." or force_backward=True.
+
+    Raises
+    ------
+    ModelError
+        For a field that the schema lacks, here and in `L.Type(..)`, with the nearest that it has.
+
+    Source
+    ------
+    pycaffe's net_spec.
+
+    Examples
+    --------
+    >>> n = NetSpec(force_backward=True)
+    >>> n.x = L.Input(shape=dict(dim=[2]))
+    >>> n["y/twice"] = L.Power(n.x, scale=2)
+    >>> print(n, end="")
+    force_backward: true
+    layer {
+      name: "x"
+      type: "Input"
+      top: "x"
+      input_param {
+        shape {
+          dim: 2
+        }
+      }
+    }
+    layer {
+      name: "y/twice"
+      type: "Power"
+      bottom: "x"
+      top: "y/twice"
+      power_param {
+        scale: 2
+      }
+    }
     """
 
     _net: NetParameter
     _tops: dict[str, Top | Function]
-    _made: list[Function]  # layers, in order of assignment
+    _layers: list[Function]  # layers, in order of assignment
     _names: dict[Top | Function, str]
 
     def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(_net=NetParameter(), _tops={}, _made=[], _names={})
+        self.__dict__.update(_net=NetParameter(), _tops={}, _layers=[], _names={})
         for key, value in fields.items():
             set_field(self._net, key, value, f"NetSpec: {key}")
 
@@ -140,8 +191,8 @@ class NetSpec:
             )
         self._tops[name] = top
         self._names[top] = name
-        if layer not in self._made:
-            self._made.append(layer)
+        if layer not in self._layers:
+            self._layers.append(layer)
 
     def __getattr__(self, name: str) -> Top | Function:
         if name.startswith("__"):
@@ -153,8 +204,8 @@ class NetSpec:
     def __delattr__(self, name: str) -> None:
         layer = owner(getattr(self, name))
         del self._names[self._tops.pop(name)]
-        if layer in self._made and layer not in map(owner, self._tops.values()):
-            self._made.remove(layer)
+        if layer in self._layers and layer not in map(owner, self._tops.values()):
+            self._layers.remove(layer)
 
     __setitem__, __getitem__, __delitem__ = __setattr__, __getattr__, __delattr__
 
@@ -168,21 +219,34 @@ class NetSpec:
         return [*super().__dir__(), *self._tops]
 
     def to_proto(self) -> NetParameter:
-        """The NetParameter, which Net takes. ModelError: two layers or blobs would have one name."""
-        made = NetParameter()
-        made.CopyFrom(self._net)
-        made.MergeFrom(to_net(self._made, self._names))
-        return made
+        """The net as a message.
+
+        Returns
+        -------
+        NetParameter
+            What Net takes; `str` of the NetSpec is its prototxt.
+
+        Raises
+        ------
+        ModelError
+            Where two layers or blobs would have one name.
+        """
+        net = NetParameter()
+        net.CopyFrom(self._net)
+        net.MergeFrom(to_net(self._layers, self._names))
+        return net
 
     def __str__(self) -> str:
         return to_text(self.to_proto())
 
 
 def ruled(layer: Function) -> bool:
+    """Whether the layer has include or exclude rules."""
     return bool(layer.message.include or layer.message.exclude)
 
 
 def owner(top: Top | Function) -> Function:
+    """The layer of a top, or the layer itself."""
     return top if isinstance(top, Function) else top.layer
 
 
@@ -200,15 +264,15 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
     def add(layer: Function) -> LayerParameter:
         bottoms = [b if isinstance(b, str) else done[b.layer].top[b.index] for b in layer.bottoms]
         named = [names[top] for top in (layer, *layer.tops) if top in names]
-        made = net.layer.add(name=layer.name or (named[0] if named else automatic(layer.type)), type=layer.type)
-        made.bottom.extend(bottoms)
+        message = net.layer.add(name=layer.name or (named[0] if named else automatic(layer.type)), type=layer.type)
+        message.bottom.extend(bottoms)
         if layer.in_place:
-            made.top.append(bottoms[0])
+            message.top.append(bottoms[0])
         else:
             for i, top in enumerate(layer.tops):
-                made.top.append(names.get(top) or (made.name if i == 0 else f"{made.name}_{i}"))
-        made.MergeFrom(layer.message)
-        return made
+                message.top.append(names.get(top) or (message.name if i == 0 else f"{message.name}_{i}"))
+        message.MergeFrom(layer.message)
+        return message
 
     for layer in layers:
         waiting = [layer]
@@ -225,15 +289,15 @@ def to_net(layers: list[Function], names: dict[Top | Function, str]) -> NetParam
 
 
 def refuse_doubles(layers: dict[Function, LayerParameter]) -> None:
-    """ModelError for two layers that make one blob, unless include and exclude rules may keep them apart."""
-    makers: dict[str, Function] = {}
+    """Raises ModelError for two layers with one top, unless include and exclude rules may keep them apart."""
+    owners: dict[str, Function] = {}
     for layer, message in layers.items():
         for top in message.top:
             if layer.in_place:
                 continue
-            before = makers.setdefault(top, layer)
+            before = owners.setdefault(top, layer)
             if before is not layer and not (ruled(before) and ruled(layer)):
-                raise ModelError(f"{layer} ({message.name!r}) and {before} both make the blob {top!r}; rename one")
+                raise ModelError(f"{layer} ({message.name!r}) and {before} both have the top {top!r}; rename one")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -264,6 +328,7 @@ def set_field(message: Message, name: str, value: Any, where: str) -> None:
 
 
 def repeated(message: Message, name: str) -> bool:
+    """Whether a field holds a list."""
     return hasattr(getattr(message, name), "extend")
 
 

@@ -143,8 +143,8 @@ def test_delete_and_look():
         (lambda n: L.Power(n.data, scale="x"), r"power_param.scale takes a number, got 'x'"),
         (lambda n: L.Power(n.data, scale=True), r"power_param.scale takes a number, got True"),
         (lambda n: L.Convolution(n.data, weight_filler="xavier"), r"weight_filler is a message, a dict of its fields; got 'xavier'"),
-        (lambda n: L.ReLU([n.data]), r"is no bottom; give them one by one"),
-        (lambda n: L.ReLU(3), r"3 is no bottom"),
+        (lambda n: L.ReLU([n.data]), r"is not a bottom; give them one by one"),
+        (lambda n: L.ReLU(3), r"3 is not a bottom"),
         (lambda n: L.ReLU(in_place=True), r"in_place means one top"),
         (lambda n: L.ReLU(n.data, top="x"), r"has no field 'top'"),
         (lambda n: L.MyOwn(n.data, alpha=1), r"MyOwn layer: LayerParameter has no field 'alpha'"),
@@ -165,7 +165,7 @@ def test_two_makers_of_one_blob_are_refused():
     n = NetSpec()
     n.data = L.Input(shape=dict(dim=[1]))
     n.y = L.Power(L.Power(n.data, name="y"))
-    with pytest.raises(ModelError, match="both make the blob 'y'"):
+    with pytest.raises(ModelError, match="both have the top 'y'"):
         n.to_proto()
 
 

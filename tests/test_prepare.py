@@ -173,7 +173,7 @@ def test_the_weights_of_other_tops_stay() -> None:
 def test_unknown_bottom() -> None:
     with pytest.raises(ModelError, match=r"layer 'c' \(ReLU\) reads bottom 'dta'.*did you mean 'data'"):
         split(parse_net('layer { name: "d" top: "data" } layer { name: "c" type: "ReLU" bottom: "dta" }'))
-    with pytest.raises(ModelError, match="which no layer before it makes; no layer before it"):
+    with pytest.raises(ModelError, match="which is not a top of an earlier layer; no layer before it has a top"):
         split(parse_net('layer { name: "c" type: "ReLU" bottom: "later" } layer { name: "d" top: "later" }'))
 
 

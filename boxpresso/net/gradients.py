@@ -1,4 +1,4 @@
-"""Which layers run backward, and for which bottoms: one sweep forward over what can learn, one back from the losses."""
+"""Which layers run backward, and for which bottoms: one sweep forward from the parameters, one back from the losses."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..proto import NetParameter
 class Gradients:
     """`layer_needs[i]`: whether layer i runs backward; `bottom_needs[i][j]`: whether it gives bottom j a diff.
 
-    The rules are Caffe's. A bottom wants a diff when something that learns lies before it (or `propagate_down` says so),
-    and a layer runs backward when a loss lies behind it. `force_backward: true` asks for every diff that a layer can
-    give; unlike Caffe, an explicit `propagate_down: false` holds against it.
+    The rules are Caffe's. A bottom needs a diff when a parameter lies before it (or `propagate_down` says so), and a layer
+    runs backward when a loss lies after it. `force_backward: true` asks for every diff that a layer can give; unlike in Caffe,
+    an explicit `propagate_down: false` takes precedence over it.
     """
 
     def __init__(
@@ -33,21 +33,21 @@ class Gradients:
             self._force(layers, names)
 
     def _what_learns(self, layers: Sequence[Layer], names: Sequence[tuple[list[str], list[str]]]) -> None:
-        wanted: dict[str, bool] = {}  # blob -> whether what makes it can use a diff
+        needed: dict[str, bool] = {}  # blob -> whether the layers before it can use its diff
         for layer, (bottoms, tops) in zip(layers, names):
             asked = list(layer.param.propagate_down)
             layer.need(
                 len(asked) in (0, len(bottoms)), f"has {len(asked)} propagate_down values for {len(bottoms)} bottoms"
             )
-            down = asked or [wanted[name] for name in bottoms]
+            down = asked or [needed[name] for name in bottoms]
             for i in range(len(layer.blobs)):
                 if i < len(layer.param.param) and layer.param.param[i].lr_mult == 0:
                     layer.param_propagate_down[i] = False
-            need = any(wanted[name] for name in bottoms) or any(layer.param_propagate_down)
+            need = any(needed[name] for name in bottoms) or any(layer.param_propagate_down)
             if layer.no_gradient:
                 need, down = False, [False] * len(bottoms)
             for name in tops:
-                wanted[name] = need or (name in bottoms and wanted[name])
+                needed[name] = need or (name in bottoms and needed[name])
             self.layer_needs.append(need)
             self.bottom_needs.append(down)
 
@@ -58,7 +58,9 @@ class Gradients:
         loss_weights: Sequence[Sequence[float]],
     ) -> None:
         under_loss: set[str] = set()
-        skipped: set[str] = set()  # blobs that a propagate_down: false cuts off, as long as nobody else wants them
+        skipped: set[str] = (
+            set()
+        )  # blobs that a propagate_down: false cuts off, as long as no other reader needs their diff
         for i in range(len(layers) - 1, -1, -1):
             bottoms, tops = names[i]
             contributes = any(w or name in under_loss for name, w in zip(tops, loss_weights[i]))

@@ -9,34 +9,74 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..device import Blob, build_all, open_device
-from ..layers.core import Layer, check_arity, layer_class
+from ..device import AnyArray, Blob, build_all, open_device
+from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
-from ..proto.errors import BoxpressoError, LayerError, ModelError, nearest
+from ..proto.errors import BoxpressoError, ModelError, nearest
+from .batches import assign, batches
+from .connect import Signature, connect, loss_weights, named, share_parameters, signature
 from .gradients import Gradients
 from .prepare import select, split
-from .weights import copy_weights, read_weights, save_weights
+from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
-Source = Union[str, "os.PathLike[str]"]
+Numpy = np.ndarray[Any, Any]
 
 
 class Net:
-    """A net that runs on one device.
+    """A net that runs on one device; its surface is pycaffe's.
 
-    model: the path of a prototxt, or a NetParameter. weights: a .caffemodel or .h5 path, or several, copied in order.
-    phase: "TEST" or "TRAIN"; phase, level and stages choose layers by their include and exclude rules. device: "cpu",
-    "cuda", "cuda:1"; None takes $BOXPRESSO_DEVICE, else a GPU if one answers, else the CPU. deterministic: the same bits
-    on every run on a GPU too (the CPU always gives them). dtype: numpy.float32 or numpy.float64. seed: for fillers and
-    Dropout; None is another one every time, unless the NetParameter's solver gave one. python_layers: the modules, or their
-    names, from which layers of type "Python" may take their classes; no other module is imported for a prototxt.
+    Parameters
+    ----------
+    model
+        The path of a prototxt, or a NetParameter.
+    weights
+        A .caffemodel or .h5 path, or several, copied in order.
+    phase, level, stages
+        They choose layers by their include and exclude rules; phase is "TEST" or "TRAIN".
+    device
+        "cpu", "cuda", "cuda:1"; None takes $BOXPRESSO_DEVICE, else a GPU if one answers, else the CPU.
+    deterministic
+        Bitwise identical results on every run on a GPU too; on the CPU they always are.
+    dtype
+        numpy.float32 or numpy.float64.
+    seed
+        For fillers and Dropout; None takes another one every time.
+    python_layers
+        The modules, or their names, from which layers of type "Python" may take their classes; no other module is imported
+        for a prototxt.
 
-    The surface is pycaffe's: blobs, params, layers, layer_dict, inputs, outputs, bottom_names, top_names, forward, backward,
-    forward_all, reshape, copy_from, save, share_with. Raises ModelError for what is wrong with the files and LayerError
-    for what a layer refuses, both by name.
+    Attributes
+    ----------
+    blobs, params
+        {name: Blob} and {layer name: its parameters}, in the order of the net.
+    layers, layer_dict
+        The layers, in order and by name.
+    inputs, outputs
+        Names of blobs: those of Input layers, and those that no layer reads.
+    bottom_names, top_names
+        {layer name: names of blobs}.
+
+    Raises
+    ------
+    ModelError
+        For what is wrong with the files.
+    LayerError
+        For what a layer refuses, by its name.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 } } }
+    ...     layer { name: "y" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }'''), device="cpu")
+    >>> net.forward(x=[[1, 2, 3]])["y"]
+    array([[2., 4., 6.]], dtype=float32)
     """
 
     def __init__(
@@ -75,14 +115,14 @@ class Net:
         self.top_names: OrderedDict[str, list[str]] = OrderedDict()
         self.loss_weights: list[list[float]] = []
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
-        self.seen_shapes: list[tuple[Any, ...]] = []
-        self.copied: list[Any] = []  # what copy_from reported, file by file
-        self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer that backward left
+        self.seen_shapes: list[Signature] = []
+        self.copied: list[CopyReport] = []  # what copy_from reported, file by file
+        self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
-        unused: dict[str, None] = {}  # blobs that no layer has read yet, in order of their making
+        unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
         self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
         for param, cls in zip(self.param.layer, classes):
             self._append(param, cls, unused)
@@ -95,7 +135,7 @@ class Net:
     # Building
 
     def _append(self, param: LayerParameter, cls: type[Layer], unused: dict[str, None]) -> None:
-        """Makes one layer and its tops, and lets it give them their shapes."""
+        """Creates one layer and its tops, to which the layer gives their shapes."""
         layer = cls(
             param,
             device=self.device,
@@ -104,90 +144,73 @@ class Net:
             seed=int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0]),
         )
         layer.python_layers = self.python_layers
-        bottoms, tops = list(param.bottom), list(param.top)
-        if layer.loss and not tops:
-            tops = [f"{param.name} (automatic)"]
-        check_arity(layer, len(bottoms), len(tops))
+        bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
-            if name not in self.blobs:
-                raise ModelError(f"{layer}: nothing before it makes its bottom {name!r}{nearest(name, self.blobs)}")
             unused.pop(name, None)
-        made = []
-        for i, name in enumerate(tops):
-            if i < len(bottoms) and bottoms[i] == name:
-                layer.need(layer.in_place and i == 0, f"cannot work in place; give its top {name!r} another name")
-                made.append(self.blobs[name])
-            elif name in self.blobs:
-                raise ModelError(f"{layer}: its top {name!r} is made by an earlier layer already; rename one of them")
-            else:
-                made.append(self.blobs.setdefault(name, Blob((), self.dtype, self.device)))
-            unused[name] = None
-        bottom = [self.blobs[name] for name in bottoms]
+        unused.update(dict.fromkeys(tops))
+        self.blobs.update(tops)
+        bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
         with named(layer):
-            layer.setup(bottom, made)
-            layer.reshape(bottom, made)
+            layer.setup(bottom, top)
+            layer.reshape(bottom, top)
         self.layers.append(layer)
         self.bottoms.append(bottom)
-        self.tops.append(made)
-        self.names.append((bottoms, tops))
+        self.tops.append(top)
+        self.names.append((bottoms, list(tops)))
         self.layer_dict[layer.name] = layer
-        self.bottom_names[layer.name], self.top_names[layer.name] = bottoms, tops
+        self.bottom_names[layer.name], self.top_names[layer.name] = self.names[-1]
         self.seen_shapes.append(signature(bottom))
-        self.loss_weights.append(self._loss_weights(layer, param, len(tops)))
-        self._share_params(layer, param)
+        self.loss_weights.append(loss_weights(layer, len(tops)))
+        share_parameters(layer, self.shared)
         if layer.blobs:
             self.params[layer.name] = layer.blobs
-
-    def _loss_weights(self, layer: Layer, param: LayerParameter, tops: int) -> list[float]:
-        weights = list(param.loss_weight) or ([1.0] + [0.0] * (tops - 1) if layer.loss and tops else [0.0] * tops)
-        layer.need(
-            len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none"
-        )
-        return weights
-
-    def _share_params(self, layer: Layer, param: LayerParameter) -> None:
-        """Parameters with the same `param { name }` are one blob, owned by the first layer that names it."""
-        layer.need(
-            len(param.param) <= len(layer.blobs),
-            f"has {len(param.param)} param entries but {len(layer.blobs)} parameters",
-        )
-        for i, spec in enumerate(param.param):
-            if not spec.name:
-                continue
-            if spec.name not in self.shared:
-                self.shared[spec.name] = (layer, i)
-                continue
-            owner, j = self.shared[spec.name]
-            mine, theirs = layer.blobs[i], owner.blobs[j]
-            loose = spec.share_mode == 1  # PERMISSIVE: the count must agree
-            layer.need(
-                mine.count == theirs.count if loose else mine.shape == theirs.shape,
-                f"parameter {i} has the shape {mine.shape}, but {spec.name!r}, which it shares with {owner}, has "
-                f"{theirs.shape}"
-                + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
-            )
-            mine.share(theirs, *mine.shape) if mine.shape else mine.share(theirs)
 
     # Running
 
     def forward(
-        self, blobs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **inputs: Any
-    ) -> dict[str, np.ndarray]:
-        """Runs from layer `start` to layer `end` (both included, by name) and returns {top name: array}.
+        self, blobs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **inputs: ArrayLike
+    ) -> dict[str, Numpy]:
+        """Runs the net forward.
 
-        inputs: an array for each of the net's inputs; one of another shape reshapes the net. blobs: names of further blobs
-        to return beside the outputs. With `end`, the tops of that layer are returned. The arrays are copies.
+        Parameters
+        ----------
+        blobs
+            Names of further blobs to return beside the outputs.
+        start, end
+            Names of the first and the last layer to run; the net's if None.
+        inputs
+            An array for each of the net's inputs; one of another shape reshapes the net.
+
+        Returns
+        -------
+        dict
+            {name: a copy of the blob's data} of the outputs, or with `end` of the tops of that layer.
+
+        Raises
+        ------
+        ModelError
+            For a name that the net does not have, or an array that does not fit.
+
+        Examples
+        --------
+        >>> from boxpresso.proto import parse_net
+        >>> net = Net(parse_net('''
+        ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+        ...     layer { name: "y" type: "Power" bottom: "x" top: "y" power_param { power: 2 } }
+        ...     layer { name: "z" type: "Power" bottom: "y" top: "z" power_param { shift: 1 } }'''), device="cpu")
+        >>> net.forward(x=[1, 2, 3], blobs=["y"])
+        {'z': array([ 2.,  5., 10.], dtype=float32), 'y': array([1., 4., 9.], dtype=float32)}
         """
         with self._alone():
             self._set_inputs(inputs)
             first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
             for i in range(first, last + 1):
                 self.forward_layer(i)
-            wanted = list(self.outputs) if end is None else self.names[last][1]
-            return {name: np.array(self._blob(name).data) for name in [*wanted, *(blobs or ())]}
+            names = list(self.outputs) if end is None else self.names[last][1]
+            return {name: np.array(self._blob(name).data) for name in [*names, *(blobs or ())]}
 
     def forward_layer(self, i: int) -> None:
-        """Runs layer number `i`, reshaping it first if one of its bottoms has another shape than before."""
+        """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""
         layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
         with named(layer):
             now = signature(bottom)
@@ -202,13 +225,35 @@ class Net:
                 self._show("Forward", layer, f"param blob {j}", "data", blob.data)
 
     def backward(
-        self, diffs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **outputs: Any
-    ) -> dict[str, np.ndarray]:
-        """Runs from layer `start` back to layer `end` (both included, by name); returns {input name: diff}.
+        self, diffs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **outputs: ArrayLike
+    ) -> dict[str, Numpy]:
+        """Runs the net backward: overwrites the diffs of blobs and adds to those of parameters (see `clear_param_diffs`).
 
-        outputs: a diff for each output that is given, in place of its loss weight. diffs: names of further blobs whose
-        diff to return. Diffs of parameters are added to: `clear_param_diffs` zeroes them. Without a loss and without
-        `force_backward: true` there is nothing to do, and a warning says so.
+        Without a loss and without `force_backward: true` in the prototxt there is nothing to do, and a warning says so.
+
+        Parameters
+        ----------
+        diffs
+            Names of further blobs whose diff to return.
+        start, end
+            Names of the first and the last layer to run, in the order of the backward pass: `end` comes earlier in the net.
+        outputs
+            A diff for each output that is given, in place of its loss weight.
+
+        Returns
+        -------
+        dict
+            {name: a copy of the blob's diff} of the net's inputs, or with `end` of the bottoms of that layer.
+
+        Examples
+        --------
+        >>> from boxpresso.proto import parse_net
+        >>> net = Net(parse_net('''force_backward: true
+        ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+        ...     layer { name: "y" type: "Power" bottom: "x" top: "y" power_param { power: 2 } }'''), device="cpu")
+        >>> _ = net.forward(x=[1, 2])
+        >>> net.backward(y=[1, 10])
+        {'x': array([ 2., 40.], dtype=float32)}
         """
         with self._alone():
             self._gradients.warn_if_idle()
@@ -225,13 +270,13 @@ class Net:
             first, last = self._position(start, len(self.layers) - 1), self._position(end, 0)
             for i in range(first, last - 1, -1):
                 self.backward_layer(i)
-                for left in self.after_backward:
-                    left(i)
-            wanted = list(self.inputs) if end is None else self.names[last][0]
-            return {name: np.array(self._blob(name).diff) for name in [*wanted, *(diffs or ())]}
+                for callback in self.after_backward:
+                    callback(i)
+            names = list(self.inputs) if end is None else self.names[last][0]
+            return {name: np.array(self._blob(name).diff) for name in [*names, *(diffs or ())]}
 
     def backward_layer(self, i: int) -> None:
-        """Runs layer number `i` backward if anything wants its gradient."""
+        """Runs layer number `i` backward if its gradient is needed."""
         layer = self.layers[i]
         if not self._gradients.layer_needs[i]:
             return
@@ -245,38 +290,57 @@ class Net:
                 if layer.param_propagate_down[j]:
                     self._show("Backward", layer, f"param blob {j}", "diff", blob.diff)
 
-    def forward_all(self, blobs: Iterable[str] | None = None, **inputs: Any) -> dict[str, np.ndarray]:
-        """Runs forward over arrays longer than the batch, batch by batch, and returns the outputs joined, as pycaffe."""
-        parts: dict[str, list[np.ndarray]] = {}
+    def forward_all(self, blobs: Iterable[str] | None = None, **inputs: ArrayLike) -> dict[str, Numpy]:
+        """Runs forward over arrays longer than the batch, batch by batch, as pycaffe does.
+
+        Parameters
+        ----------
+        blobs
+            As for `forward`.
+        inputs
+            An array for each of the net's inputs, all of one length.
+
+        Returns
+        -------
+        dict
+            {name: the outputs of all batches joined}.
+        """
+        parts: dict[str, list[Numpy]] = {}
         for batch, count in self._batches(inputs):
             for name, value in self.forward(blobs=blobs, **batch).items():
                 parts.setdefault(name, []).append(value[:count])
         return {name: np.concatenate(values) for name, values in parts.items()}
 
     def forward_backward_all(
-        self, blobs: Iterable[str] | None = None, diffs: Iterable[str] | None = None, **arrays: Any
-    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """forward_all and backward over the same batches; arrays named after outputs are their diffs."""
+        self, blobs: Iterable[str] | None = None, diffs: Iterable[str] | None = None, **arrays: ArrayLike
+    ) -> tuple[dict[str, Numpy], dict[str, Numpy]]:
+        """`forward_all`, and `backward` over the same batches; arrays named after outputs are their diffs.
+
+        Returns
+        -------
+        tuple of dict
+            The outputs, and the diffs, each joined over all batches.
+        """
         given = {name: arrays.pop(name) for name in list(arrays) if name in self.outputs}
-        outs: dict[str, list[np.ndarray]] = {}
-        backs: dict[str, list[np.ndarray]] = {}
+        outputs: dict[str, list[Numpy]] = {}
+        gradients: dict[str, list[Numpy]] = {}
         for (batch, count), (upstream, _) in zip(self._batches(arrays), self._batches(given, arrays)):
             for name, value in self.forward(blobs=blobs, **batch).items():
-                outs.setdefault(name, []).append(value[:count])
+                outputs.setdefault(name, []).append(value[:count])
             for name, value in self.backward(diffs=diffs, **upstream).items():
-                backs.setdefault(name, []).append(value[:count])
-        join = lambda parts: {name: np.concatenate(values) for name, values in parts.items()}  # noqa: E731
-        return join(outs), join(backs)
+                gradients.setdefault(name, []).append(value[:count])
+        joined = [{name: np.concatenate(parts[name]) for name in parts} for parts in (outputs, gradients)]
+        return joined[0], joined[1]
 
     def loss(self) -> float:
-        """The weighted sum of the losses of the last forward pass."""
+        """The sum of the losses of the last forward pass, each times its weight."""
         total = 0.0
         for weights, tops in zip(self.loss_weights, self.tops):
             total += sum(w * float(np.sum(np.asarray(t.data), dtype=np.float64)) for w, t in zip(weights, tops) if w)
         return total
 
     def reshape(self) -> None:
-        """Gives every blob the shape that follows from those of the inputs, without computing anything."""
+        """Gives every blob the shape that follows from those of the inputs, without running a layer."""
         for i, layer in enumerate(self.layers):
             with named(layer):
                 layer.reshape(self.bottoms[i], self.tops[i])
@@ -290,16 +354,40 @@ class Net:
 
     # Weights
 
-    def copy_from(self, path: Source) -> Any:
-        """Copies the weights of a .caffemodel or .h5 file to the layers of the same names; returns the report.
+    def copy_from(self, path: Source) -> CopyReport:
+        """Copies the weights of a file to the layers of the same names.
 
-        Names that only one side has are in the report (`missing`, `unused`); a blob of another shape is a ModelError.
+        Parameters
+        ----------
+        path
+            A .caffemodel or .h5, of any age and fork of Caffe.
+
+        Returns
+        -------
+        CopyReport
+            Which layers were copied (`matched`); `missing` and `unused` are the layers of the net and of the file alone.
+
+        Raises
+        ------
+        ModelError
+            When the file holds no weights, or a blob of another shape than the net's.
         """
         self.copied.append(copy_weights(read_weights(path), self.layers))
         return self.copied[-1]
 
     def save(self, path: Source) -> None:
-        """Writes the weights as Caffe does: a .caffemodel, or HDF5 when the name ends in .h5. All of it or nothing."""
+        """Writes the weights as Caffe does, as a whole file or not at all.
+
+        Parameters
+        ----------
+        path
+            A .caffemodel; HDF5 when the name ends in .h5 or .hdf5.
+
+        Raises
+        ------
+        ModelError
+            When the file cannot be written.
+        """
         rows = [
             (layer.name, layer.type, bottoms, tops, [np.asarray(blob.data) for blob in layer.blobs])
             for layer, (bottoms, tops) in zip(self.layers, self.names)
@@ -307,7 +395,18 @@ class Net:
         save_weights(path, rows, self.name)
 
     def share_with(self, other: Net) -> None:
-        """Uses the parameter memory of another net of the same device, layer by layer of the same name."""
+        """Uses the memory of another net's parameters, for layers of the same name.
+
+        Parameters
+        ----------
+        other
+            A net on the same device.
+
+        Raises
+        ------
+        ModelError
+            Where the shapes of parameters, or the devices, differ.
+        """
         for name, blobs in self.params.items():
             theirs = other.params.get(name)
             if theirs is None:
@@ -336,20 +435,22 @@ class Net:
 
     @property
     def learnable(self) -> list[tuple[Blob, float, float]]:
-        """Each parameter once (shared ones by their owner), with its lr_mult and decay_mult."""
-        found = []
+        """Each parameter once, with its lr_mult (0 where it does not learn) and decay_mult."""
+        parameters = []
         for layer in self.layers:
             for i, blob in enumerate(layer.blobs):
                 spec = layer.param.param[i] if i < len(layer.param.param) else None
                 if spec is not None and spec.name and self.shared[spec.name] != (layer, i):
                     continue
                 lr = spec.lr_mult if spec is not None else 1.0
-                found.append((blob, lr if layer.param_propagate_down[i] else 0.0, spec.decay_mult if spec else 1.0))
-        return found
+                parameters.append(
+                    (blob, lr if layer.param_propagate_down[i] else 0.0, spec.decay_mult if spec else 1.0)
+                )
+        return parameters
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Raises when another thread is inside this net: its blobs are one set. A net for each thread is the way."""
+        """Raises BoxpressoError when another thread runs this net, whose blobs hold one pass at a time."""
         if not self._busy.acquire(blocking=False):
             raise BoxpressoError(
                 f"net {self.name!r} is running in another thread: its blobs hold one pass at a time; make a Net for each "
@@ -372,7 +473,7 @@ class Net:
             raise ModelError(f"the net has no layer {name!r}{nearest(name, self.layer_dict)}")
         return self.layers.index(self.layer_dict[name])
 
-    def _set_inputs(self, inputs: Mapping[str, Any]) -> None:
+    def _set_inputs(self, inputs: Mapping[str, ArrayLike]) -> None:
         for name, value in inputs.items():
             if name not in self.inputs:
                 known = ", ".join(self.inputs) or "none"
@@ -383,49 +484,17 @@ class Net:
             assign(blob, blob.data, value, f"input {name!r}")
 
     def _batches(
-        self, arrays: Mapping[str, Any], like: Mapping[str, Any] | None = None
+        self, arrays: Mapping[str, ArrayLike], like: Mapping[str, ArrayLike] | None = None
     ) -> Iterator[tuple[dict[str, Any], int]]:
-        """The arrays in batches of the size of the first input, the last one filled up with zeros."""
-        arrays = {name: np.asarray(value) for name, value in arrays.items()}
-        counts = {len(value) for value in (like or arrays).values()}
-        if len(counts) != 1 or not self.inputs:
-            raise ModelError(f"arrays for all inputs must have one length, got {sorted(counts)}")
-        total, size = counts.pop(), self.blobs[self.inputs[0]].shape[0]
-        for at in range(0, total, size):
-            count, batch = min(size, total - at), dict[str, Any]()
-            for name, value in arrays.items():
-                batch[name] = np.zeros((size, *value.shape[1:]), self.dtype)
-                batch[name][:count] = value[at : at + count]
-            yield batch, count
+        """The arrays in batches of the size of the first input."""
+        if not self.inputs:
+            raise ModelError(f"net {self.name!r} has no inputs to give arrays to")
+        return batches(arrays, self.blobs[self.inputs[0]].shape[0], self.dtype, like)
 
     @staticmethod
-    def _show(direction: str, layer: Layer, what: str, kind: str, values: Any) -> None:
+    def _show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
         mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
         print(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}", file=sys.stderr)
 
     def __repr__(self) -> str:
         return f"Net({self.name!r}, {len(self.layers)} layers, {self.phase}, {self.device.name})"
-
-
-def signature(blobs: Sequence[Blob]) -> tuple[Any, ...]:
-    """What a layer's reshape depends on: its bottoms' shapes and whose memory they use."""
-    return tuple((blob.shape, id(blob._data)) for blob in blobs)
-
-
-def assign(blob: Blob, array: Any, value: Any, what: str) -> None:
-    """array[...] = value, with an error that names what did not fit."""
-    try:
-        array[...] = value
-    except ValueError:
-        raise ModelError(f"{what} has the shape {blob.shape}, the array given {np.shape(value)}") from None
-
-
-@contextmanager
-def named(layer: Layer) -> Iterator[None]:
-    """Puts the layer's name before an error that does not have it."""
-    try:
-        yield
-    except LayerError as error:
-        if str(error).startswith(str(layer)):
-            raise
-        raise LayerError(f"{layer}: {error}") from error

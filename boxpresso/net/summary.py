@@ -1,4 +1,4 @@
-"""What a net is made of: shapes, parameters, multiply-adds and memory of each layer, for `boxpresso info`."""
+"""The structure of a net: shapes, parameters, multiply-adds and memory of each layer, for `boxpresso info`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,30 @@ class Summary:
 
 
 def summarise(net: Net) -> Summary:
-    """The layers of a net as its prototxt has them, without the Split layers that the Net puts in itself."""
+    """Shapes, parameters, multiply-adds and memory of each layer, as `boxpresso info` prints them.
+
+    Parameters
+    ----------
+    net
+        The Net, of any phase.
+
+    Returns
+    -------
+    Summary
+        A Row for each layer of the prototxt, without the Split layers that the Net adds itself, and totals.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 } } }
+    ...     layer { name: "y" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 2 } }'''),
+    ...     device="cpu")
+    >>> summary = summarise(net)
+    >>> summary.parameters, summary.macs, summary.bytes
+    (8, 6, 20)
+    """
     rows = []
     held: dict[int, int] = {}  # a buffer and how many elements of it earlier layers use
     for layer, (bottom_names, top_names), bottoms, tops in zip(net.layers, net.names, net.bottoms, net.tops):
@@ -83,11 +106,11 @@ def macs(layer: Layer, bottoms: Sequence[Shape], tops: Sequence[Shape]) -> int:
     if not layer.blobs:
         return 0
     weights, kind = layer.blobs[0].shape, layer.type.lower()
-    made = sum(map(prod, tops))
+    elements = sum(map(prod, tops))
     if kind == "deconvolution":  # each element of a bottom spreads over one filter
         return sum(map(prod, bottoms)) * prod(weights[1:])
     if kind.endswith("convolution"):  # each element of a top gathers over one filter
-        return made * prod(weights[1:])
+        return elements * prod(weights[1:])
     if kind == "innerproduct":
-        return made * prod(weights) // layer.param.inner_product_param.num_output
+        return elements * prod(weights) // int(layer.param.inner_product_param.num_output)
     return 0

@@ -28,11 +28,12 @@ from ..proto.errors import BoxpressoWarning, ModelError
 from ..proto.signatures import HDF5, what_is
 
 __all__ = [
-    "CopyReport", "LayerWeights", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
+    "CopyReport", "LayerWeights", "Source", "Weights", "batch_norm_blobs", "copy_weights", "read_blob", "read_mean",
     "read_weights", "save_weights",
 ]  # fmt: skip
 
-Row = tuple[str, str, Iterable[str], Iterable[str], Sequence[np.ndarray]]  # name, type, bottoms, tops, blobs
+Numpy = np.ndarray[Any, Any]
+Row = tuple[str, str, Iterable[str], Iterable[str], Sequence[Numpy]]  # name, type, bottoms, tops, blobs
 
 
 class Weights(Mapping[str, LayerWeights]):
@@ -56,10 +57,31 @@ class Weights(Mapping[str, LayerWeights]):
 
 
 def read_weights(path: Source) -> Weights:
-    """The weights in a file: a .caffemodel in V0, V1 or today's form, of any fork, or HDF5 as Caffe writes it.
+    """Reads a .caffemodel in V0, V1 or today's form, of any fork, or HDF5 as Caffe writes it.
 
-    What the file holds decides, not its name. Arrays are as stored: float32, float64 or (NVCaffe, OpenCV) float16,
-    those of a .caffemodel read-only. Raises ModelError that says what the file is, or where it ends too early.
+    Parameters
+    ----------
+    path
+        The file; its content decides what it is, not its name.
+
+    Returns
+    -------
+    Weights
+        Arrays as they are stored: float32, float64 or (NVCaffe, OpenCV) float16; those of a .caffemodel are read-only.
+
+    Raises
+    ------
+    ModelError
+        Says what another file is, or where an incomplete one ends.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_weights(f"{folder}/w.caffemodel", [("fc", "InnerProduct", ["x"], ["y"], [np.ones((2, 3))])])
+    ...     weights = read_weights(f"{folder}/w.caffemodel")
+    >>> [(name, [blob.shape for blob in layer.blobs]) for name, layer in weights.items()]
+    [('fc', [(2, 3)])]
     """
     shown = os.fspath(path)
     data = read_bytes(path)
@@ -67,13 +89,13 @@ def read_weights(path: Source) -> Weights:
         return Weights(shown, "", _read_hdf5(shown))
     kind = what_is(data)
     if kind:
-        raise ModelError(f"{shown} is no .caffemodel but {kind}")
+        raise ModelError(f"{shown} is not a .caffemodel but {kind}")
     try:
         name, layers = parse_weights(data)
     except Broken as broken:
-        raise ModelError(f"{shown} is no whole .caffemodel: {broken}; fetch or save it again") from None
+        raise ModelError(f"{shown} is an incomplete .caffemodel: {broken}; fetch or save it again") from None
     if not layers:
-        raise ModelError(f"{shown} is no .caffemodel: it holds no layers")
+        raise ModelError(f"{shown} is not a .caffemodel: it holds no layers")
     return Weights(shown, name, layers)
 
 
@@ -83,14 +105,16 @@ def _read_hdf5(path: str) -> list[LayerWeights]:
     layers: list[LayerWeights] = []
 
     def visit(name: str, group: Any) -> None:
-        found = {int(key): item for key, item in group.items() if isinstance(item, h5py.Dataset) and key.isdecimal()}
+        arrays = {int(key): item for key, item in group.items() if isinstance(item, h5py.Dataset) and key.isdecimal()}
         inner = [(key, item) for key, item in group.items() if isinstance(item, h5py.Group)]
-        if found or not inner:
-            if found and max(found) > 99:
+        if arrays or not inner:
+            if arrays and max(arrays) > 99:
                 raise ModelError(
-                    f"{path}: layer {name!r} has a blob with the index {max(found)}; that is no weight file"
+                    f"{path}: layer {name!r} has a blob with the index {max(arrays)}; that is not a weight file"
                 )
-            blobs = [_dataset(path, name, found[i]) if i in found else None for i in range(max(found, default=-1) + 1)]
+            blobs = [
+                _dataset(path, name, arrays[i]) if i in arrays else None for i in range(max(arrays, default=-1) + 1)
+            ]
             layers.append(LayerWeights(name, None, blobs))
         for key, item in inner:
             visit(f"{name}/{key}", item)
@@ -99,19 +123,19 @@ def _read_hdf5(path: str) -> list[LayerWeights]:
         with h5py.File(path, "r") as file:
             data = file.get("data")
             if not isinstance(data, h5py.Group):
-                held = ", ".join(file) or "nothing"
-                raise ModelError(f"{path} is HDF5 without the group /data, where Caffe keeps weights; it has {held}")
+                content = ", ".join(file) or "nothing"
+                raise ModelError(f"{path} is HDF5 without the group /data, where Caffe keeps weights; it has {content}")
             for key, item in data.items():
                 if isinstance(item, h5py.Group):
                     visit(key, item)
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-        raise ModelError(f"{path} is no whole HDF5 file: {error}; fetch or save it again") from error
+        raise ModelError(f"{path} is an incomplete HDF5 file: {error}; fetch or save it again") from error
     if not layers:
         raise ModelError(f"{path} holds no weights: its group /data is empty (data for training, not weights?)")
     return layers
 
 
-def _dataset(path: str, layer: str, dataset: Any) -> np.ndarray:
+def _dataset(path: str, layer: str, dataset: Any) -> Numpy:
     values = dataset[()]
     if not isinstance(values, (np.ndarray, np.number)) or values.dtype.kind not in "fiu":
         raise ModelError(f"{path}: {dataset.name} of layer {layer!r} is {dataset.dtype}; weights are numbers")
@@ -119,6 +143,7 @@ def _dataset(path: str, layer: str, dataset: Any) -> np.ndarray:
 
 
 def import_h5py(path: str) -> Any:
+    """The module h5py. Raises ModelError, which names the file, where it is not installed."""
     try:
         import h5py
     except ImportError as error:
@@ -135,8 +160,8 @@ class CopyReport:
 
     path: str
     matched: list[str] = field(default_factory=list)  # in both: copied
-    missing: list[str] = field(default_factory=list)  # layers of the net with parameters that the file has not
-    unused: list[str] = field(default_factory=list)  # layers of the file with blobs that the net has not
+    missing: list[str] = field(default_factory=list)  # layers of the net with parameters, missing in the file
+    unused: list[str] = field(default_factory=list)  # layers of the file with blobs, missing in the net
 
     def __str__(self) -> str:
         lines = [f"{self.path}: {len(self.matched)} layers copied"]
@@ -148,21 +173,39 @@ class CopyReport:
 
 
 def copy_weights(weights: Weights, layers: Iterable[Any]) -> CopyReport:
-    """Copies a file's blobs to the layers of the same names, as Caffe's CopyTrainedLayersFrom; all of them or none.
+    """Copies a file's blobs to the layers of the same names; all of them or none.
 
-    layers: objects with `name`, `type` and `blobs`, each blob with `shape` and `data`. Names that only one side has are
-    no error; the report lists them. Another number of blobs or another shape is a ModelError even if the counts agree,
-    except that leading axes of size 1 do not matter: until 2014 Caffe stored every blob with four axes. A name that the
-    file has several times goes to the layers of that name in order, and what is left over to the last of them.
+    A name that the file has several times goes to the layers of that name in order, and what is left over to the last of
+    them. BatchNorm also takes the forms of other forks, see `batch_norm_blobs`.
 
-    BatchNorm also takes the forms of other forks, see `batch_norm_blobs`.
+    Parameters
+    ----------
+    weights
+        Of `read_weights`.
+    layers
+        Objects with `name`, `type` and `blobs`, each blob with `shape` and `data`.
+
+    Returns
+    -------
+    CopyReport
+        The names that are in both, or in one of them alone, which is no error.
+
+    Raises
+    ------
+    ModelError
+        For another number of blobs, or another shape even if the counts agree; leading axes of size 1 do not matter, as
+        Caffe stored every blob with four axes until 2014.
+
+    Source
+    ------
+    Caffe's CopyTrainedLayersFrom.
     """
     layers = list(layers)
     targets: dict[str, list[Any]] = {}
     for layer in layers:
         targets.setdefault(layer.name, []).append(layer)
     seen: dict[str, int] = {}
-    plan: list[tuple[Any, np.ndarray]] = []
+    plan: list[tuple[Any, Numpy]] = []
     report = CopyReport(weights.path)
     for source in weights.layers:
         same = targets.get(source.name)
@@ -188,7 +231,7 @@ def copy_weights(weights: Weights, layers: Iterable[Any]) -> CopyReport:
     return report
 
 
-def batch_norm_blobs(blobs: Sequence[np.ndarray]) -> list[np.ndarray]:
+def batch_norm_blobs(blobs: Sequence[Numpy]) -> list[Numpy]:
     """A BatchNorm's blobs in today's order: mean, variance, scale factor and, where there are five, scale and bias.
 
     NVCaffe and Intel's Caffe keep scale and bias in BatchNorm itself, in this order. DIGITS with older NVCaffe wrote
@@ -201,12 +244,12 @@ def batch_norm_blobs(blobs: Sequence[np.ndarray]) -> list[np.ndarray]:
     return list(blobs)
 
 
-def _pair(path: str, source: LayerWeights, layer: Any, layers: Sequence[Any]) -> list[tuple[Any, np.ndarray]]:
+def _pair(path: str, source: LayerWeights, layer: Any, layers: Sequence[Any]) -> list[tuple[Any, Numpy]]:
     """Each blob of a layer with the file's values for it. Raises ModelError if they do not fit."""
     who = f"{path}: layer {source.name!r} ({layer.type})"
     advice = "Use the prototxt that it was trained with; to learn this layer from scratch, give it another name"
     vectors = layer.type.lower() == "batchnorm"
-    blobs: Sequence[np.ndarray | None] = source.blobs
+    blobs: Sequence[Numpy | None] = source.blobs
     if vectors:
         blobs = _fit_batch_norm(who, [blob for blob in source.blobs if blob is not None], len(layer.blobs))
     if len(blobs) > len(layer.blobs):
@@ -228,7 +271,7 @@ def _pair(path: str, source: LayerWeights, layer: Any, layers: Sequence[Any]) ->
     return pairs
 
 
-def _fit_batch_norm(who: str, blobs: list[np.ndarray], count: int) -> list[np.ndarray]:
+def _fit_batch_norm(who: str, blobs: list[Numpy], count: int) -> list[Numpy]:
     """A BatchNorm's blobs for a layer that has `count` of them: without scale and bias if they change nothing."""
     blobs = batch_norm_blobs(blobs)
     if len(blobs) != 5 or count != 3:
@@ -269,11 +312,23 @@ def _some(names: Sequence[str]) -> str:
 
 
 def save_weights(path: Source, layers: Iterable[Row], net_name: str = "") -> None:
-    """Writes the weights of a net as Caffe does: a .caffemodel, or HDF5 when the name ends in .h5 or .hdf5.
+    """Writes the weights of a net as Caffe does.
 
-    layers: (name, type, bottoms, tops, arrays) of each layer. float64 stays double, all else is written as float32. The
-    file is made under another name in the same folder and takes the place of an older one only when it is on disk as a
-    whole. Raises ModelError when it cannot be written; then what was there before is untouched.
+    The file is written under another name in the same folder, and renamed when it is complete and on disk.
+
+    Parameters
+    ----------
+    path
+        A .caffemodel, or HDF5 when the name ends in .h5 or .hdf5.
+    layers
+        (name, type, bottoms, tops, arrays) of each layer; float64 stays double, any other dtype is written as float32.
+    net_name
+        The name of the net in a .caffemodel.
+
+    Raises
+    ------
+    ModelError
+        When it cannot be written; an older file of that name is then untouched.
     """
     shown = os.fspath(path)
     rows = [(name, kind, list(bottoms), list(tops), list(blobs)) for name, kind, bottoms, tops, blobs in layers]
@@ -312,7 +367,7 @@ def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
 
 
 def write_whole(path: str, write: Callable[[str], None]) -> None:
-    """Lets `write` make a file beside `path`, waits until the disk has it, and gives it the name."""
+    """Calls `write` with the name of a new file beside `path`, waits until it is on disk, and renames it to `path`."""
     target = os.path.realpath(path)
     part = f"{target}.{secrets.token_hex(4)}.part"
     try:

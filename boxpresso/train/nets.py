@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..net.net import Net, Source
+from ..net.net import Net
+from ..net.weights import Source
 from ..proto import NetParameter, NetState, SolverParameter, read_net
 from ..proto.errors import ModelError
 

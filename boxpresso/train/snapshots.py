@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ..device import AnyArray
-from ..net.net import Net, Source
+from ..net.net import Net
+from ..net.weights import Source
 from ..proto import SolverParameter
 from ..proto.errors import ModelError
 from .log import Log

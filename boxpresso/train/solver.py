@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..device import AnyArray
-from ..net.net import Net, Source
+from ..net.net import Net
+from ..net.weights import Source
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from . import nets

@@ -1,4 +1,4 @@
-"""What there is to know about a layer type, from its class, its docstring and the schema: `boxpresso layers [TYPE]`."""
+"""The documentation of a layer type, from its class, its docstring and the schema: `boxpresso layers [TYPE]`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 import textwrap
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...proto import LayerParameter, ModelError, nearest, parse_text
-from . import REGISTRY, Layer, discover
+from .layer import REGISTRY, Arity, Layer, discover
 
 SCHEMA = Path(__file__).parents[2] / "proto" / "boxpresso.proto"
 _FIELD = re.compile(r"(optional|repeated) ([\w.]+) (\w+) = \d+ *(?:\[(.*?)\])?;(?: *// *(.*))?")
@@ -29,10 +29,13 @@ class Field(NamedTuple):
 
 
 def parameter_names(type: str) -> tuple[str, ...]:
-    """The messages of a LayerParameter that layers of a type read: ("convolution_param",) for "Deconvolution".
+    """The messages of a LayerParameter that layers of a type read.
 
     The one that is named after the type comes first (PoolingParameter for Pooling), then those that the class of the
-    layer declares. A type that is not known has at most the first.
+    layer declares. An unknown type has at most the first.
+
+    >>> parameter_names("Deconvolution")
+    ('convolution_param',)
     """
     discover()
     fields = LayerParameter.DESCRIPTOR.fields_by_name
@@ -42,17 +45,18 @@ def parameter_names(type: str) -> tuple[str, ...]:
 
 
 def is_named(message: str, type: str) -> bool:
+    """Whether a message has the name of a layer type, in any case: PReLUParameter for "prelu"."""
     return message.lower() == f"{type}Parameter".lower()
 
 
 @cache
 def message_fields(message: str) -> tuple[str, tuple[Field, ...]]:
-    """What a message of the schema is for, and its fields with their comments, read from boxpresso.proto."""
-    found = re.search(rf"((?:^//[^\n]*\n)*)^message {message} \{{\n(.*?)^\}}", schema(), re.DOTALL | re.MULTILINE)
-    if found is None:
+    """The comment of a message of the schema, and its fields with their comments, read from boxpresso.proto."""
+    match = re.search(rf"((?:^//[^\n]*\n)*)^message {message} \{{\n(.*?)^\}}", schema(), re.DOTALL | re.MULTILINE)
+    if match is None:
         raise ModelError(f"boxpresso.proto has no message {message!r}")
     fields, above, fork, depth = [], "", False, 0
-    for line in found[2].splitlines():
+    for line in match[2].splitlines():
         line = line.strip()
         if depth or re.match(r"(enum|message|oneof)\b", line):
             depth += line.count("{") - line.count("}")
@@ -67,16 +71,17 @@ def message_fields(message: str) -> tuple[str, tuple[Field, ...]]:
             fork = True
         elif line.startswith("//"):
             above = f"{above} {line[2:].strip()}".strip()
-    return " ".join(line[2:].strip() for line in found[1].splitlines()), tuple(fields)
+    return " ".join(line[2:].strip() for line in match[1].splitlines()), tuple(fields)
 
 
 @cache
 def schema() -> str:
+    """The text of boxpresso.proto."""
     return SCHEMA.read_text(encoding="utf-8")
 
 
 def layer_types() -> list[type[Layer]]:
-    """Every layer class that is known, by name."""
+    """Every registered layer class, sorted by name."""
     discover()
     return sorted(set(REGISTRY.values()), key=lambda cls: cls.type.lower())
 
@@ -89,7 +94,7 @@ def table() -> str:
 
 
 def summary(cls: type[Layer]) -> str:
-    """The first sentence of what the layer's file (or, without that, its class) says of itself."""
+    """The first sentence of the docstring of the layer's file, or else of its class."""
     text = sys.modules[cls.__module__].__doc__ or cls.__doc__ or ""
     text = " ".join(text.split("\n\n")[0].split())
     named = re.match(rf"(?:{'|'.join(cls.types)}): ", text, re.IGNORECASE)
@@ -97,9 +102,9 @@ def summary(cls: type[Layer]) -> str:
 
 
 def describe(type: str) -> str:
-    """One type in full: its docstring, how many bottoms and tops, its parameters with defaults, and an example.
+    """One layer type in full: its docstring, how many bottoms and tops, its parameters with defaults, and an example.
 
-    ModelError: no such type, with the nearest one.
+    Raises ModelError for an unknown type, with the nearest one.
     """
     discover()
     cls = REGISTRY.get(type.lower())
@@ -109,7 +114,7 @@ def describe(type: str) -> str:
     parts = [", ".join(cls.types), "", textwrap.indent(inspect.cleandoc(cls.__doc__ or summary(cls)), "  "), ""]
     parts += [
         f"bottoms: {count(cls.bottoms)}",
-        f"tops: {count(cls.tops)}{' (or none: one is made)' if cls.loss else ''}",
+        f"tops: {count(cls.tops)}{' (or none: one is added)' if cls.loss else ''}",
     ]
     parts += ["may work in place"] if cls.in_place else []
     parts += (
@@ -121,7 +126,7 @@ def describe(type: str) -> str:
 
 
 def parameters(name: str) -> str:
-    """The fields of one message, those of Caffe with what they mean, then the names of those that forks added."""
+    """The fields of one message: those of Caffe with their meaning, then the names of those that forks added."""
     message = LayerParameter.DESCRIPTOR.fields_by_name[name].message_type
     about, fields = message_fields(message.name)
     rows = []
@@ -137,13 +142,17 @@ def parameters(name: str) -> str:
     forks = " ".join(f.name for f in fields if f.fork)
     if forks:
         lines += textwrap.wrap(
-            f"of forks, not all of them read: {forks}", 116, initial_indent="  ", subsequent_indent="    "
+            f"of forks, not all of them supported: {forks}", 116, initial_indent="  ", subsequent_indent="    "
         )
     return "\n".join(lines)
 
 
-def count(arity: Any) -> str:
-    """2, "1 to 3", "1 or more", "any number"."""
+def count(arity: Arity) -> str:
+    """An arity in words.
+
+    >>> count(2), count((1, 3)), count((1, None)), count(None)
+    ('2', '1 to 3', '1 or more', 'any number')
+    """
     if arity is None:
         return "any number"
     low, high = (arity, arity) if isinstance(arity, int) else arity
@@ -161,20 +170,21 @@ def example(cls: type[Layer]) -> str:
 
 
 def names(stem: str, number: int) -> list[str]:
+    """Names of blobs for an example: in, or in1, in2 and so on."""
     return [stem] if number == 1 else [f"{stem}{i + 1}" for i in range(number)]
 
 
 def shown_parameters(cls: type[Layer]) -> str:
     """The first `*_param { .. }` of the docstring that reads as prototxt, on one line, or nothing."""
     text = " ".join((cls.__doc__ or "").split())
-    for found in re.finditer(r"\b\w+_param \{", text):
-        depth, end = 1, found.end()
+    for match in re.finditer(r"\b\w+_param \{", text):
+        depth, end = 1, match.end()
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
         try:
-            parse_text(text[found.start() : end], LayerParameter(), strict=True)
+            parse_text(text[match.start() : end], LayerParameter(), strict=True)
         except ModelError:
             continue
-        return text[found.start() : end]
+        return text[match.start() : end]
     return ""

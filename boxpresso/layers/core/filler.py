@@ -11,15 +11,42 @@ import numpy as np
 from ...proto.errors import LayerError, nearest
 
 Shape = tuple[int, ...]
+Numpy = np.ndarray[Any, Any]
 FAN_IN, FAN_OUT, AVERAGE = 0, 1, 2
 
 
-def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any = np.float32) -> np.ndarray:
-    """An array of `shape` and `dtype`, filled as `filler`, a FillerParameter, says.
+def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any = np.float32) -> Numpy:
+    """The first values of a parameter.
 
-    filler.type is one of constant, uniform, gaussian, xavier, msra, positive_unitball and bilinear; each is described
-    at its function below. The formulas are Caffe's, the random numbers are numpy's. Raises LayerError for an unknown
-    type, for numbers that the type cannot use, and for a blob without elements.
+    Parameters
+    ----------
+    shape, dtype
+        Of the array.
+    filler
+        A FillerParameter. Its type is constant, uniform, gaussian, xavier, msra, positive_unitball or bilinear; each is
+        described at its function below.
+    rng
+        The random numbers, which are numpy's and not Caffe's.
+
+    Returns
+    -------
+    numpy.ndarray
+        The filled array.
+
+    Raises
+    ------
+    LayerError
+        For an unknown type, for numbers that the type cannot use, and for a shape without elements.
+
+    Source
+    ------
+    Caffe's filler.hpp.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import FillerParameter
+    >>> fill((3,), FillerParameter(type="constant", value=0.5), np.random.default_rng(0))
+    array([0.5, 0.5, 0.5], dtype=float32)
     """
     shape = tuple(int(size) for size in shape)
     make = FILLERS.get(filler.type)
@@ -31,24 +58,25 @@ def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any
     return np.array(make(shape, filler, rng), dtype)
 
 
-def constant(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+def constant(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x = value."""
     return np.full(shape, filler.value)
 
 
-def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x ~ U(min, max)."""
     _need(filler.min <= filler.max, filler, f"needs min <= max, got min: {filler.min:g} max: {filler.max:g}")
-    return rng.uniform(filler.min, filler.max, shape)
+    values: Numpy = rng.uniform(filler.min, filler.max, shape)
+    return values
 
 
-def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
-    """x ~ N(mean, std^2); with `sparse` >= 0 an element is kept with the probability sparse / shape[0], else it is 0.
+def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+    """x ~ N(mean, std^2); with `sparse` >= 0 an element is set to 0 unless it is drawn with the probability sparse / shape[0].
 
     So each input feeds `sparse` of the shape[0] outputs on average.
     """
     _need(filler.std >= 0, filler, f"needs std >= 0, got {filler.std:g}")
-    values = rng.normal(filler.mean, filler.std, shape)
+    values: Numpy = rng.normal(filler.mean, filler.std, shape)
     if filler.sparse == -1:
         return values
     _need(
@@ -56,10 +84,11 @@ def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
         filler,
         f"needs sparse between 0 and the number of outputs, got sparse: {filler.sparse} for a blob of shape {shape}",
     )
-    return values * (rng.random(shape) < filler.sparse / shape[0])
+    values *= rng.random(shape) < filler.sparse / shape[0]
+    return values
 
 
-def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x ~ U(-a, a), a = sqrt(3 / n), with the n of `fan`.
 
     Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
@@ -68,7 +97,7 @@ def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(-scale, scale, shape)
 
 
-def msra(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+def msra(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x ~ N(0, 2 / n), with the n of `fan`.
 
     He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", 2015.
@@ -87,15 +116,16 @@ def fan(shape: Shape, filler: Any) -> float:
     return {FAN_IN: fan_in, FAN_OUT: fan_out, AVERAGE: (fan_in + fan_out) / 2}[filler.variance_norm]
 
 
-def positive_unitball(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
+def positive_unitball(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x ~ U(0, 1), then divided so that the elements of each shape[0] sum to 1."""
     _need(shape, filler, "needs a blob with at least one axis")
-    values = 1 - rng.random((shape[0], prod(shape[1:])))  # in (0, 1]: a sum is never 0
-    return (values / values.sum(1, keepdims=True)).reshape(shape)
+    values: Numpy = 1 - rng.random((shape[0], prod(shape[1:])))  # in (0, 1]: a sum is never 0
+    result: Numpy = values / values.sum(1, keepdims=True)
+    return result.reshape(shape)
 
 
-def bilinear(shape: Shape, filler: Any, rng: np.random.Generator) -> np.ndarray:
-    """The kernel that makes a Deconvolution interpolate: (1 - |x / f - c|) (1 - |y / f - c|) in every channel.
+def bilinear(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+    """The weights with which a Deconvolution interpolates: (1 - |x / f - c|) (1 - |y / f - c|) in every channel.
 
     For a square kernel of size K: f = ceil(K / 2), c = (K - 1) / (2 f). To enlarge by a factor s:
     kernel_size 2 s - s % 2, stride s, pad ceil((s - 1) / 2), group = num_output = channels.
@@ -115,6 +145,6 @@ def _need(condition: object, filler: Any, message: str) -> None:
         raise LayerError(f"{filler.type} filler: {message}")
 
 
-FILLERS: dict[str, Callable[[Shape, Any, np.random.Generator], np.ndarray]] = {
+FILLERS: dict[str, Callable[[Shape, Any, np.random.Generator], Numpy]] = {
     make.__name__: make for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear)
 }

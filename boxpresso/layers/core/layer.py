@@ -2,8 +2,8 @@
 
     class ReLU(Layer, type="ReLU", bottoms=1, tops=1, in_place=True): ...
 
-The class statement registers the type. Layers that come with Boxpresso are found by themselves: a file in `layers/` is enough.
-A user's own layer is the same class in the user's own file; importing that file registers it.
+The class statement registers the type. Layers of Boxpresso itself need no list: a file in `layers/` is enough.
+A user's own layer is such a class in the user's own file; importing that file registers it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import threading
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, ClassVar, Union, cast
 
 import numpy as np
@@ -29,9 +30,53 @@ _discovered = threading.Event()
 class Layer:
     """One step of a net. Bottoms are the Blobs that it reads, tops those that it writes.
 
-    The Net calls `setup` once, `reshape` whenever a bottom's shape changed, then `forward` and `backward`. `backward`
-    overwrites bottom diffs, adds to the diffs of parameters (`self.blobs`), and leaves alone what `propagate_down` and
-    `self.param_propagate_down` do not ask for. In place means that bottom and top are the same Blob.
+    The Net calls `setup` once, `reshape` whenever the shape of a bottom changes, then `forward` and `backward`. `backward`
+    overwrites the diffs of bottoms and adds to the diffs of parameters (`self.blobs`), but only those that `propagate_down`
+    and `self.param_propagate_down` ask for. In place means that bottom and top are the same Blob.
+
+    Parameters
+    ----------
+    param
+        The LayerParameter.
+    device
+        Where the layer runs; every Kernels of the class is bound to it.
+    dtype
+        numpy.float32 or numpy.float64.
+    phase
+        "TRAIN" or "TEST".
+    seed
+        For fillers and all other random numbers.
+
+    Attributes
+    ----------
+    blobs
+        The learned parameters.
+    rng
+        The random numbers of `seed`; `draws` gives those of one forward.
+    no_gradient
+        Set in setup by a layer whose tops are chosen, not computed: no layer before it gets a gradient from it.
+    python_layers
+        The modules, or their names, that a Python layer may import.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso import Layer, Net
+    >>> from boxpresso.proto import parse_net
+    >>> class Twice(Layer, type="DocstringTwice", bottoms=1, tops=1):
+    ...     def reshape(self, bottom, top):
+    ...         top[0].reshape(*bottom[0].shape)
+    ...     def forward(self, bottom, top):
+    ...         top[0].data[...] = 2 * np.asarray(bottom[0].data)
+    ...     def backward(self, top, propagate_down, bottom):
+    ...         if propagate_down[0]:
+    ...             bottom[0].diff[...] = 2 * np.asarray(top[0].diff)
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+    ...     layer { name: "y" type: "DocstringTwice" bottom: "x" top: "y" }'''), device="cpu")
+    >>> net.forward(x=[1, 2])["y"]
+    array([2., 4.], dtype=float32)
+    >>> del REGISTRY["docstringtwice"]  # other code would keep it
     """
 
     type: ClassVar[str]
@@ -53,12 +98,27 @@ class Layer:
         loss: bool = False,
         param: str | tuple[str, ...] | None = None,
     ) -> None:
-        """Registers the class for its type (or several names of it).
+        """Registers the class for its type.
 
-        bottoms, tops: how many it takes: 2, (1, 3), (1, None), or None for any number. in_place: whether bottom 0 and top
-        0 may be one Blob. loss: whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a
-        loss may leave its top out of the prototxt. param: the messages of a LayerParameter that the layer reads, such as
-        "pooling_param", so that a NetSpec knows where a keyword belongs; None takes those of the base class.
+        Parameters
+        ----------
+        type
+            The name in a prototxt, or several; None for a base class of layers.
+        bottoms, tops
+            How many it takes: 2, (1, 3), (1, None), or None for any number.
+        in_place
+            Whether bottom 0 and top 0 may be one Blob.
+        loss
+            Whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a loss may leave its top
+            out of the prototxt.
+        param
+            The messages of a LayerParameter that the layer reads, such as "pooling_param", so that a NetSpec knows where a
+            keyword belongs; None takes those of the base class.
+
+        Raises
+        ------
+        LayerError
+            For a type that another class has, or a message that a LayerParameter lacks.
         """
         super().__init_subclass__()
         if param is not None:
@@ -87,7 +147,6 @@ class Layer:
     def __init__(
         self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0
     ) -> None:
-        """param: the LayerParameter. phase: "TRAIN" or "TEST". seed: for fillers and whatever else is random."""
         self.param, self.device, self.dtype, self.phase = param, device, np.dtype(dtype), phase
         for base in type(self).__mro__:
             for name, value in vars(base).items():
@@ -97,36 +156,42 @@ class Layer:
         self.rng = np.random.default_rng(seed)
         self.blobs: list[Blob] = []
         self.param_propagate_down: list[bool] = []
-        self.no_gradient = (
-            False  # set in setup: its tops are chosen, not computed, so that nothing before them wants a diff
-        )
-        self.python_layers: Sequence[Any] = ()  # the modules, or their names, that a Python layer may import
+        self.no_gradient = False
+        self.python_layers: Sequence[str | ModuleType] = ()
 
     # What a layer's author writes
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Reads and checks the parameters; makes `self.blobs`. Once, before the first reshape."""
+        """Reads and checks the parameters and creates `self.blobs`. Called once, before the first reshape."""
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Gives the tops their shapes and makes room for what forward needs."""
+        """Gives the tops their shapes and allocates what forward needs."""
         raise NotImplementedError(f"{self} has no reshape")
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Computes the tops' data."""
+        """Computes the data of the tops."""
         raise NotImplementedError(f"{self} has no forward")
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        """Computes the bottoms' diffs and adds to the parameters' diffs, from the tops' diffs."""
+        """Computes the diffs of bottoms from those of the tops, and adds to those of parameters.
+
+        Parameters
+        ----------
+        top, bottom
+            The Blobs of the last forward.
+        propagate_down
+            For each bottom whether its diff is needed.
+        """
         self.need(not any(propagate_down), "this layer has no gradient; set propagate_down: false for its bottoms")
 
     def allow_force_backward(self, index: int) -> bool:
-        """Whether `force_backward: true` may ask for the gradient of that bottom (not of labels, priors, regions)."""
+        """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions cannot."""
         return True
 
     # What a training with several ranks, or one that resumes, tells every layer
 
     def share(self, rank: int, size: int) -> None:
-        """Take part `rank` of `size` of the data: layers that read records override it; any other has nothing to share.
+        """Takes part `rank` of `size` of the data; layers that read records override it, any other has nothing to share.
 
         Parameters
         ----------
@@ -135,10 +200,10 @@ class Layer:
         """
 
     def reseed(self, seed: int | Sequence[int]) -> None:
-        """Draw other random numbers from here on, as each rank of a training does.
+        """Draws other random numbers from now on, as each rank of a training does.
 
-        A layer whose kernels draw by a key of their own overrides it and draws that key again. A layer that reads records
-        keeps its seed, which orders the records for all ranks.
+        A layer whose kernels draw by a key of their own overrides it and draws a new key. A layer that reads records keeps
+        its seed, which orders the records for all ranks.
 
         Parameters
         ----------
@@ -148,8 +213,7 @@ class Layer:
         self.rng.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
     def resume(self, passes: int) -> None:
-        """Go on as after that many forward passes: `draws` continues there, and a layer that reads records with the batch
-        that would have come next.
+        """Continues as after that many forward passes: with the random numbers, and the records, that come next.
 
         Parameters
         ----------
@@ -161,12 +225,34 @@ class Layer:
     # What helps to write it
 
     def need(self, condition: object, message: str) -> None:
-        """Raises a LayerError that names this layer unless `condition` holds; `message`: what was wrong, what was seen."""
+        """Raises a LayerError that names this layer unless `condition` holds; `message` says what is wrong."""
         if not condition:
             raise LayerError(f"{self}: {message}")
 
     def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:
-        """The learned blob `index`, made on first call and filled from `filler` (a FillerParameter) or with `value`."""
+        """The parameter `index`, created and filled on the first call.
+
+        Parameters
+        ----------
+        index
+            Its place in `self.blobs`.
+        shape
+            Its shape, which later calls must repeat.
+        filler
+            A FillerParameter.
+        value
+            A number to fill it with instead.
+
+        Returns
+        -------
+        Blob
+            Of zeros without filler and value.
+
+        Raises
+        ------
+        LayerError
+            For another shape than that of the first call.
+        """
         if index == len(self.blobs):
             blob = Blob(shape, self.dtype, self.device)
             if value is not None:
@@ -184,20 +270,23 @@ class Layer:
         return blob
 
     def draws(self) -> np.random.Generator:
-        """Random numbers for this forward. They depend on the seed and on how many forwards there were, so that a training that
-        resumes draws what it would have drawn. A RandomState in place of `rng`, as old programs have, just goes on."""
+        """Random numbers for this forward; to be called once in each.
+
+        They depend on the seed and on the number of the forward alone, so that a training that resumes draws what it would
+        have drawn. A RandomState in place of `rng`, as old programs set it, continues its own sequence.
+        """
         self.pass_number += 1
         if not isinstance(self.rng, np.random.Generator):
             return self.rng
         return np.random.Generator(cast(np.random.PCG64, self.rng.bit_generator).jumped(self.pass_number))
 
     def axes(self, blob: Blob, count: int, what: str = "bottom") -> tuple[int, ...]:
-        """The shape of a blob that must have `count` axes."""
+        """The shape of a blob; raises LayerError unless it has `count` axes."""
         self.need(len(blob.shape) == count, f"{what} must have {count} axes, got shape {blob.shape}")
         return blob.shape
 
     def axis(self, blob: Blob, index: int, parameter: str = "axis") -> int:
-        """`index` counted from the end when negative, as Caffe does."""
+        """A possibly negative axis of a blob as one from 0, as in Caffe; raises LayerError for one that the blob lacks."""
         rank = len(blob.shape)
         self.need(-rank <= index < rank, f"{parameter} {index} does not fit a bottom of shape {blob.shape}")
         return index % rank
@@ -207,7 +296,7 @@ class Layer:
 
     @classmethod
     def kernel_files(cls) -> list[Kernels]:
-        """The Kernels that the class names, so that a Net can compile them all at once."""
+        """The Kernels that are attributes of the class, so that a Net can compile them all at once."""
         return [value for base in cls.__mro__ for value in vars(base).values() if isinstance(value, Kernels)]
 
 

@@ -15,6 +15,7 @@ import warnings
 from typing import Any
 
 from ...proto.errors import BoxpressoWarning, LayerError, nearest
+from .layer import Layer
 
 TOKEN = re.compile(  # a tag, a sign, a quoted word, a bare one
     r"""\s*(?:!!?[\w/:.-]*|[][{}(),:]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^][{}(),:#\s][^][{}(),#:\n]*)"""
@@ -26,7 +27,28 @@ WORDS = {
 
 
 def read_param_str(text: str) -> Any:
-    """What a param_str says: a dict, a list, a tuple, or one value; {} for none. Raises LayerError for what it cannot read."""
+    """The value of a param_str.
+
+    Parameters
+    ----------
+    text
+        YAML's common part, or a Python literal; it is never evaluated.
+
+    Returns
+    -------
+    object
+        A dict, a list, a tuple, or one value; {} for an empty text.
+
+    Raises
+    ------
+    LayerError
+        For a text that cannot be read, with the place.
+
+    Examples
+    --------
+    >>> read_param_str("'feat_stride': 16, 'scales': [8, 16]")
+    {'feat_stride': 16, 'scales': [8, 16]}
+    """
     text = text.strip()
     if not text:
         return {}
@@ -46,7 +68,7 @@ def read_param_str(text: str) -> Any:
 
 def block(lines: list[str]) -> Any:
     """Lines `key: value` or `- value` of one indentation; deeper lines belong to the line before."""
-    listed: list[Any] = []
+    items: list[Any] = []
     table: dict[Any, Any] = {}
     while lines:
         line = lines.pop(0).rstrip()
@@ -55,7 +77,7 @@ def block(lines: list[str]) -> Any:
         while lines and (len(lines[0]) - len(lines[0].lstrip()) > depth or continues(line, lines[0], depth)):
             inner.append(lines.pop(0))
         if line.lstrip().startswith("- "):
-            listed.append(inline(uncomment(" ".join([line.lstrip()[2:], *inner]))))
+            items.append(inline(uncomment(" ".join([line.lstrip()[2:], *inner]))))
             continue
         match = LINE.fullmatch(line)
         if match is None:
@@ -65,9 +87,9 @@ def block(lines: list[str]) -> Any:
             inner[0] = f"{value} {inner[0].strip()}"
         nested = inner and (inner[0].lstrip().startswith("- ") or (not value and LINE.fullmatch(inner[0].rstrip())))
         table[scalar(match[2].strip(), words={})] = block(inner) if nested else inline(" ".join(inner) or value)
-    if table and listed:
+    if table and items:
         raise LayerError("param_str mixes `- value` and `key: value` lines")
-    return listed or table
+    return items or table
 
 
 def continues(line: str, following: str, depth: int) -> bool:
@@ -115,16 +137,16 @@ class Flow:
         return match[0].strip()
 
     def take(self) -> str | None:
-        found = self.token()
+        token = self.token()
         match = TOKEN.match(self.text, self.at)
         self.at = match.end() if match else len(self.text)
-        return found
+        return token
 
     def value(self) -> Any:
         token = self.take()
         while token is not None and token.startswith("!"):  # a tag, such as !!python/tuple
             if token not in ("!!python/tuple", "!!int", "!!float", "!!str", "!!seq", "!!map"):
-                raise LayerError(f"param_str asks for the YAML tag {token!r}, which is not read here; leave it out")
+                raise LayerError(f"param_str asks for the YAML tag {token!r}, which is not supported; leave it out")
             token = self.take()
         if token == "{":
             table = {}
@@ -171,10 +193,10 @@ def scalar(word: str, words: dict[str, Any] = WORDS) -> Any:
         return words.get(word.lower(), word)
 
 
-def settings(layer: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
     """The defaults, with what the layer's `python_param { param_str }` says of them; names are compared without case.
 
-    Warns of names that are not among the defaults. Raises LayerError, by layer, for a text that cannot be read.
+    Warns of names that are not among the defaults. Raises LayerError, which names the layer, for a text that cannot be read.
     """
     text = layer.param.python_param.param_str
     try:
@@ -182,14 +204,15 @@ def settings(layer: Any, defaults: dict[str, Any]) -> dict[str, Any]:
     except LayerError as error:
         raise LayerError(f"{layer}: {error}") from None
     layer.need(isinstance(given, dict), f"param_str must be of the form {{'name': value, ...}}, got {text!r}")
-    made = dict(defaults)
+    result = dict(defaults)
     for name, value in given.items():
         known = str(name).lower()
         if known in defaults:
-            made[known] = value
+            result[known] = value
         else:
             warnings.warn(
-                f"{layer}: param_str says {name!r}, which is not read here{nearest(known, defaults)}", BoxpressoWarning,
+                f"{layer}: param_str says {name!r}, which is not a setting of this layer{nearest(known, defaults)}",
+                BoxpressoWarning,
                 stacklevel=2,
-            )  # fmt: skip
-    return made
+            )
+    return result

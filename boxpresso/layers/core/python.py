@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...device import Array, Blob
+from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, nearest
 from . import Layer, check_arity, layer_class
 
-# Classes that old nets name, and the types of ours that do the same: nothing is imported for them.
+# Classes that old nets name, and the layer types that replace them; their modules are not imported.
 SERVED = {
     ("roi_data_layer.layer", "RoIDataLayer"): "RoIData",
     ("rpn.proposal_layer", "ProposalLayer"): "Proposal",
@@ -29,21 +29,29 @@ SERVED = {
     ("rotation.rproposal_target_layer", "ProposalTargetLayer"): "RotateProposalTarget",
     ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
 }
+Numpy = np.ndarray[Any, Any]
 PHASES = {"TRAIN": 0, "TEST": 1}
 
 
 class PythonLayer:
-    """What a user's class derives from; as `caffe.Layer` it is there for modules that import caffe.
+    """The base of a user's class; modules that import caffe get it as `caffe.Layer`.
 
-    Before `setup(bottom, top)` it has param_str, phase (0 in TRAIN, 1 in TEST, which print as their names) and blobs, an
-    empty list with add_blob. `reshape(bottom, top)` gives the tops their shapes, `forward(bottom, top)` their data;
-    `backward(top, propagate_down, bottom)` the bottoms' diffs; where it is missing or `pass`, nothing before the layer gets a
-    gradient from it. A bottom or top has data and diff (numpy arrays), shape, num,
-    channels, height, width, count and reshape.
+    `reshape(bottom, top)` gives the tops their shapes, `forward(bottom, top)` their data, and `backward(top, propagate_down,
+    bottom)` the bottoms their diffs; where backward is missing or `pass`, no layer before this one gets a gradient from it.
+    A bottom or top has data and diff (numpy arrays), shape, num, channels, height, width, count and reshape.
+
+    Attributes
+    ----------
+    param_str
+        The text of `python_param`.
+    phase
+        0 in TRAIN, 1 in TEST; they print as their names.
+    blobs
+        The parameters, an empty list with `add_blob` before `setup(bottom, top)`.
     """
 
     param_str: str
-    phase: Any
+    phase: Phase
     blobs: Blobs
 
     def setup(self, bottom: list[View], top: list[View]) -> None:
@@ -57,7 +65,7 @@ class PythonLayer:
 
 
 class Phase(int):
-    """caffe.TRAIN or caffe.TEST: a number whose text is its name, as pycaffe's enumeration has it."""
+    """caffe.TRAIN or caffe.TEST: a number that prints as its name, as in pycaffe's enumeration."""
 
     def __str__(self) -> str:
         return "TEST" if self else "TRAIN"
@@ -70,15 +78,15 @@ class View:
         self.blob = blob
 
     @property
-    def data(self) -> np.ndarray:
+    def data(self) -> Numpy:
         return self._numpy(self.blob.data)
 
     @property
-    def diff(self) -> np.ndarray:
+    def diff(self) -> Numpy:
         return self._numpy(self.blob.diff)
 
     @staticmethod
-    def _numpy(array: Any) -> np.ndarray:
+    def _numpy(array: AnyArray) -> Numpy:
         return array.numpy() if isinstance(array, Array) else array
 
     def reshape(self, *shape: int) -> None:
@@ -90,30 +98,30 @@ class View:
         return getattr(self.blob, name)
 
 
-class Blobs(list):
-    """The learned blobs of a user's layer."""
+class Blobs(list[View]):
+    """The parameters of a user's layer."""
 
     def __init__(self, layer: Layer) -> None:
         super().__init__()
         self.layer = layer
 
     def add_blob(self, *shape: int) -> View:
-        """A further blob of that shape, of zeros."""
-        made = self.layer.parameter(len(self.layer.blobs), shape, value=0)
-        self.append(View(made))
-        return self[-1]
+        """Adds a parameter of that shape, of zeros."""
+        view = View(self.layer.parameter(len(self.layer.blobs), shape, value=0))
+        self.append(view)
+        return view
 
 
 class Python(Layer, type="Python", param="python_param"):
-    """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (PythonLayer says
-    what it has), or one of our own layers under the name that old nets know it by: rpn.proposal_layer ProposalLayer,
+    """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (see PythonLayer),
+    or the layer of Boxpresso that replaces a class of old nets: rpn.proposal_layer ProposalLayer,
     rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and
     rotation.rproposal_layer, rotation.anchor_target_layer, rotation.rproposal_target_layer (RRPN), spatial_dropout
     SpatialDropoutLayer (ENet).
 
     Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]); a prototxt alone imports and
-    runs nothing. A module that is named goes before a layer of ours. While it is imported, `import caffe` finds a module
-    with Layer, TRAIN and TEST where pycaffe is not installed. What the user's code raises comes through as it is.
+    runs nothing. A module that is named takes precedence over a layer of Boxpresso. While it is imported, `import caffe`
+    gives a module with Layer, TRAIN and TEST where pycaffe is not installed. Errors of the user's code are passed on.
     Source: pycaffe.
     """
 
@@ -134,18 +142,18 @@ class Python(Layer, type="Python", param="python_param"):
             f"runs the class {p.layer!r} of the Python module {p.module!r}, which was not allowed; if you trust that "
             f"module, allow it: Net(..., python_layers=[{p.module!r}]), or --python-layers {p.module} of the command",
         )
-        made = self.user_class(allowed[p.module], p.module, p.layer)
-        self.user = made.__new__(made)
+        user_class = self.user_class(allowed[p.module], p.module, p.layer)
+        self.user = user_class.__new__(user_class)
         self.user.param_str = self.user.param_str_ = p.param_str
         self.user.phase = Phase(PHASES[self.phase])
         self.user.blobs = Blobs(self)
         if type(self.user).__init__ not in (object.__init__, PythonLayer.__init__):
             type(self.user).__init__(self.user)
-        self.no_gradient = does_nothing(getattr(made, "backward", PythonLayer.backward))
+        self.no_gradient = does_nothing(getattr(user_class, "backward", PythonLayer.backward))
         self.user.setup(views(bottom), views(top))
 
-    def user_class(self, module: Any, name: str, layer: str) -> Any:
-        """The user's class, from its module or the name of it."""
+    def user_class(self, module: str | types.ModuleType, name: str, layer: str) -> Any:
+        """The user's class, of a module or of the name of one."""
         if not isinstance(module, types.ModuleType):
             try:
                 with caffe_to_import():
@@ -154,9 +162,11 @@ class Python(Layer, type="Python", param="python_param"):
                 raise LayerError(
                     f"{self}: the module {name!r} cannot be imported ({error}); is its folder in sys.path or PYTHONPATH?"
                 ) from error
-        made = getattr(module, layer, None)
-        self.need(isinstance(made, type), f"the module {name!r} has no class {layer!r}{nearest(layer, vars(module))}")
-        return made
+        user_class = getattr(module, layer, None)
+        self.need(
+            isinstance(user_class, type), f"the module {name!r} has no class {layer!r}{nearest(layer, vars(module))}"
+        )
+        return user_class
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
@@ -198,8 +208,8 @@ class Python(Layer, type="Python", param="python_param"):
         return self.inner.allow_force_backward(index) if self.inner else True
 
 
-def does_nothing(function: Any) -> bool:
-    """Whether a function is `pass`: so old layers of targets and regions say that nothing before them gets a gradient."""
+def does_nothing(function: object) -> bool:
+    """Whether the body of a function is `pass`, as in old layers of targets and regions, which give no gradient."""
     idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
     return inspect.isfunction(function) and all(step.opname in idle for step in dis.get_instructions(function))
 
@@ -210,13 +220,13 @@ def views(blobs: Sequence[Blob]) -> list[View]:
 
 @contextmanager
 def caffe_to_import() -> Iterator[None]:
-    """Lets a module `import caffe` for caffe.Layer, caffe.TRAIN and caffe.TEST, unless there is a caffe."""
+    """Lets a module `import caffe` for caffe.Layer, caffe.TRAIN and caffe.TEST where pycaffe is not installed."""
     if "caffe" in sys.modules or importlib.util.find_spec("caffe") is not None:
         yield
         return
-    made = types.ModuleType("caffe", "What a Python layer needs of pycaffe; from boxpresso.")
-    made.Layer, made.TRAIN, made.TEST = PythonLayer, Phase(0), Phase(1)  # type: ignore[attr-defined]
-    sys.modules["caffe"] = made
+    module = types.ModuleType("caffe", "What a Python layer needs of pycaffe; from boxpresso.")
+    vars(module).update(Layer=PythonLayer, TRAIN=Phase(0), TEST=Phase(1))
+    sys.modules["caffe"] = module
     try:
         yield
     finally:

@@ -1,0 +1,85 @@
+"""How a layer joins a net: the blobs that its names stand for, its weights in the loss, and parameters that are shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ..device import Blob
+from ..layers.core import Layer, check_arity
+from ..proto import LayerParameter
+from ..proto.errors import LayerError, ModelError, nearest
+
+Signature = tuple[tuple[tuple[int, ...], int], ...]
+
+
+def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[str, Blob]]:
+    """The names of a layer's bottoms, and its tops by name: new blobs, or those of its bottoms where it works in place.
+
+    Raises LayerError for a wrong number of bottoms or tops and for a layer that cannot work in place, ModelError for a bottom
+    that `blobs`, those of the layers before it, lacks, and for a top that is there already.
+    """
+    bottoms, tops = list(layer.param.bottom), list(layer.param.top)
+    if layer.loss and not tops:
+        tops = [f"{layer.name} (automatic)"]
+    check_arity(layer, len(bottoms), len(tops))
+    for name in bottoms:
+        if name not in blobs:
+            raise ModelError(f"{layer}: its bottom {name!r} is not a top of an earlier layer{nearest(name, blobs)}")
+    result: dict[str, Blob] = {}
+    for i, name in enumerate(tops):
+        if i < len(bottoms) and bottoms[i] == name:
+            layer.need(layer.in_place and i == 0, f"cannot work in place; give its top {name!r} another name")
+            result[name] = blobs[name]
+        elif name in blobs or name in result:
+            raise ModelError(f"{layer}: its top {name!r} is the top of an earlier layer already; rename one of them")
+        else:
+            result[name] = Blob((), layer.dtype, layer.device)
+    return bottoms, result
+
+
+def loss_weights(layer: Layer, tops: int) -> list[float]:
+    """The weight of each top in the loss: as the prototxt says, or else 1 for the first top of a loss and 0 for any other."""
+    weights = list(layer.param.loss_weight) or ([1.0] + [0.0] * (tops - 1) if layer.loss and tops else [0.0] * tops)
+    layer.need(len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none")
+    return weights
+
+
+def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None:
+    """Makes parameters with the same `param { name }` one blob, that of the first layer, which `shared` remembers."""
+    param: LayerParameter = layer.param
+    layer.need(
+        len(param.param) <= len(layer.blobs),
+        f"has {len(param.param)} param entries but {len(layer.blobs)} parameters",
+    )
+    for i, spec in enumerate(param.param):
+        if not spec.name:
+            continue
+        if spec.name not in shared:
+            shared[spec.name] = (layer, i)
+            continue
+        owner, j = shared[spec.name]
+        mine, theirs = layer.blobs[i], owner.blobs[j]
+        loose = spec.share_mode == 1  # PERMISSIVE: the count must agree
+        layer.need(
+            mine.count == theirs.count if loose else mine.shape == theirs.shape,
+            f"parameter {i} has the shape {mine.shape}, but {spec.name!r}, which it shares with {owner}, has "
+            f"{theirs.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
+        )
+        mine.share(theirs, *mine.shape) if mine.shape else mine.share(theirs)
+
+
+def signature(blobs: Sequence[Blob]) -> Signature:
+    """What a layer's reshape depends on: the shapes of its bottoms, and the buffers that they use."""
+    return tuple((blob.shape, id(blob._data)) for blob in blobs)
+
+
+@contextmanager
+def named(layer: Layer) -> Iterator[None]:
+    """Puts the layer's name before the message of an error that does not begin with it."""
+    try:
+        yield
+    except LayerError as error:
+        if str(error).startswith(str(layer)):
+            raise
+        raise LayerError(f"{layer}: {error}") from error
