@@ -10,6 +10,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -48,7 +49,10 @@ def errors(compiler: tuple[str, ...], version: str, path: Path, real: str) -> st
     compiled = cache.folder() / f"{path.stem}-{real}-{key}.compiles"
     if compiled.exists():
         return ""
-    result = subprocess.run([*compiler, *flags, "-x", "c++", "-"], input=text, text=True, capture_output=True)
+    with TemporaryDirectory() as folder:  # zig writes a listing there too
+        result = subprocess.run(
+            [*compiler, *flags, "-x", "c++", "-"], input=text, text=True, capture_output=True, cwd=folder
+        )
     if result.returncode == 0:
         compiled.touch()
         return ""
