@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError
+from .lines import read_lines
 from .picture import size_of
 
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -57,12 +58,7 @@ def read_list(source: str) -> list[tuple[str, int]]:
     [('cats/a 1.jpg', 0), ('dogs/b.jpg', 1)]
     >>> os.remove(file.name)
     """
-    try:
-        lines = Path(source).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataError(f"cannot read the list {source!r}: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise DataError(f"{source!r} is not a text; it must list pictures, `path label` in each line") from None
+    lines = read_lines(source, "the list", "list pictures, `path label` in each line")
     items = []
     for number, line in enumerate(lines, 1):
         if line.strip():

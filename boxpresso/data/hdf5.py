@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .errors import DataError, extra
+from .lines import read_lines
 
 
 class Rows:
@@ -20,12 +20,7 @@ class Rows:
 
     def __init__(self, source: str, names: Sequence[str], shuffle: bool, seed: int, dtype: Any) -> None:
         self.h5py = extra("h5py")
-        try:
-            lines = Path(source).read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise DataError(f"cannot read the list of HDF5 files {source!r}: {error.strerror or error}") from error
-        except UnicodeDecodeError:
-            raise DataError(f"{source!r} is not a text; it must list HDF5 files, one per line") from None
+        lines = read_lines(source, "the list of HDF5 files", "list HDF5 files, one per line")
         self.files = [line.strip() for line in lines if line.strip()]
         if not self.files:
             raise DataError(f"{source!r} lists no HDF5 file")

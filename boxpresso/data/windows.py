@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .errors import DataError
+from .lines import read_lines
 from .picture import resize
 
 
@@ -26,12 +26,7 @@ def read_windows(source: str) -> Windows:
     For each picture: `# number`, its path, channels, height, width and the number of windows, each on a line, and then a
     line `class overlap xmin ymin xmax ymax` for each window. Source: Caffe's WindowData.
     """
-    try:
-        lines = Path(source).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataError(f"cannot read the window file {source!r}: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise DataError(f"{source!r} is not a text; it must be a window file") from None
+    lines = read_lines(source, "the window file", "be a window file")
     paths: list[str] = []
     rows: list[list[float]] = []
     at = 0

@@ -172,7 +172,7 @@ class Results:
         return theirs, take(theirs, self.device)
 
     def outwards(self, array: np.ndarray) -> Any:
-        """An array of the CPU under the caller's type; numpy's for what is no array of a library that takes DLPack."""
+        """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""
         x = self.like
         if isinstance(x, np.ndarray):
             return array

@@ -64,7 +64,7 @@ class CachedLayer:
 
 
 class Operator(Generic[P]):
-    """A function of arrays and its gradient; `describe`, which it is made from, gives its signature and its Plan."""
+    """A function of arrays and its gradient; `describe` gives its signature and its Plan."""
 
     def __init__(self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str]) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)

@@ -39,6 +39,8 @@ def detached(inputs: Any) -> list[Any]:
 
 
 def differentiable(op: Operator[...]) -> Callable[..., Any]:
+    """An operator as a function of torch's tensors."""
+
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
         inputs, options = op.bind(*args, **kwargs)

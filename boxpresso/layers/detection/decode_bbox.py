@@ -15,8 +15,8 @@ class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg
     top (K, 5): the regions at offset * std + mean, their centre at the middle of the first and last pixel. In TRAIN those
     whose end lies before their start are left out, and those whose overlap is gt_iou_thr or more: true boxes themselves.
     bbox_reg_param { bbox_mean bbox_std }, four each; decode_bbox_param { gt_iou_thr: 0.95 }. No gradient. makefile/frcnn's
-    form, with offsets (R, 4 C), scores (R, C) and regions as bottoms, takes those of the best class but the background, and
-    unlike it reads the scores right (it keeps the last class above the first).
+    form, with offsets (R, 4 C), scores (R, C) and regions as bottoms, takes those of the best class but the background; that
+    program takes the last class with a score above the first one's instead.
     Sources: Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe; there, that no region is left is an error.
     """
 

@@ -21,7 +21,7 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
     detection, by image, label, falling score: (image, label, score, right, wrong). A detection is right when it overlaps
     the true box of its label that it overlaps most by overlap_threshold, and no better one has taken that; a true box that
     is difficult does not count without evaluate_difficult_gt, and its detections are neither (0, 0). Rows of label -1 are
-    passed over.
+    skipped.
 
     detection_evaluate_param { num_classes background_label_id: 0 overlap_threshold: 0.5 evaluate_difficult_gt: true
     name_size_file resize_param }. name_size_file has lines `name height width`, one for each image with detections, in the

@@ -19,7 +19,7 @@ class MultiBoxLoss(
 ):
     """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
     priors (1, 2, P * 4), boxes and variances; ground truth (1, 1, G, 8): item, label, instance, xmin, ymin, xmax, ymax,
-    difficult, of which rows with item -1 are passed over. Gradients go to locations and scores.
+    difficult, of which rows with item -1 are skipped. Gradients go to locations and scores.
 
     Priors (or without use_prior_for_matching the predicted boxes) are matched with the true boxes: the best for each,
     and with PER_PREDICTION all that overlap one by overlap_threshold. MAX_NEGATIVE then takes the neg_pos_ratio times
@@ -62,7 +62,7 @@ class MultiBoxLoss(
         self.coding = self.kernels.struct("Coding", code=p.code_type, in_target=p.encode_variance_in_target)
         self.smooth = int(p.loc_loss_type == p.SMOOTH_L1)
         down = [*self.param.propagate_down, True, True]
-        self.learns = down[:2]  # a side without gradient is no part of the loss: as Caffe
+        self.learns = down[:2]  # without a gradient it does not count in the loss: as Caffe
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         loc, conf, prior, truth = bottom

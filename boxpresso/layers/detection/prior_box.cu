@@ -1,4 +1,4 @@
-// prior_box.cu: the prior boxes of every cell of a feature map, in parts of the image.
+// prior_box.cu: the prior boxes of every cell of a feature map, as fractions of the image.
 #include "kernel.h"
 
 // The cells of a feature map: how many boxes each has, and cells a row; where the centre of the first cell is, in cells; and

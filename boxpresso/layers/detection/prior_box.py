@@ -12,7 +12,7 @@ from ..core import Layer
 class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
     """Bottoms: a feature map (N, C, H, W) and the image (N, C, IH, IW), of which the sizes alone are read.
 
-    top (1, 2, H * W * P * 4): [0, 0] the boxes (xmin, ymin, xmax, ymax) in parts of the image, [0, 1] their variances.
+    top (1, 2, H * W * P * 4): [0, 0] the boxes (xmin, ymin, xmax, ymax) as fractions of the image, [0, 1] their variances.
     Of each cell, for each min_size s (and its max_size m): s x s, then sqrt(s m) x sqrt(s m), then for each aspect
     ratio a (with flip also 1 / a) s sqrt(a) x s / sqrt(a). Sizes are pixels, and Caffe truncates them to whole numbers
     first. The centre of a cell is ((x + offset) step, (y + offset) step), in pixels; step is by default the

@@ -45,7 +45,7 @@ class Results:
         self.detections: list[dict[str, Any]] = []
 
     def add(self, rows: Iterable[np.ndarray]) -> None:
-        """The detections of the next image: rows (label, score, xmin, ymin, xmax, ymax) in parts of it."""
+        """The detections of the next image: rows (label, score, xmin, ymin, xmax, ymax) as fractions of it."""
         name, height, width = self.images[self.seen]
         for label, score, *corners in rows:
             box = self.in_image(np.array(corners, np.float32), height, width)
@@ -88,7 +88,7 @@ class Results:
 
 
 def in_image(box: np.ndarray, height: int, width: int, resize: Any = None) -> np.ndarray:
-    """A box in parts of the net's input, in pixels of the original image, clipped to it.
+    """A box, as fractions of the net's input, in pixels of the original image, clipped to it.
 
     resize: the ResizeParameter that fitted the image into the input, or None for one that was stretched.
     """

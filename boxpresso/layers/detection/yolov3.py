@@ -13,7 +13,7 @@ from ..core import Layer
 
 class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss=True):
     """Bottom 0: a feature map (N, B (5 + num_class), H, W); for each of the B boxes at a place: x, y, width, height,
-    objectness, classes. Bottom 1: true boxes (N, ..., 5): label from 0, centre x, centre y, width, height, in parts of the
+    objectness, classes. Bottom 1: true boxes (N, ..., 5): label from 0, centre x, centre y, width, height, as fractions of the
     image; of an image those count that come before one of width 0.
 
     Each number has an error. Of an objectness: sigmoid(o) - 1 for the box that is responsible for a true one, that is, of

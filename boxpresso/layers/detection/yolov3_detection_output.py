@@ -94,7 +94,7 @@ class Yolov3DetectionOutput(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.p = self.param.yolov3_detection_output_param
-        self.need(not p.gaussian_box, "gaussian_box: true is another form, not known here")
+        self.need(not p.gaussian_box, "gaussian_box: true is another form, which is not supported")
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
         count = len(bottom)
         self.need(p.mask_group_num == count, f"mask_group_num is {p.mask_group_num}, but there are {count} bottoms")

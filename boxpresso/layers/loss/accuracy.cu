@@ -23,7 +23,7 @@ KERNEL ranks(int n, const Real* score, const Real* label, int* right, int channe
   }
 }
 
-// top = the share of 1 among the 0 and 1; wrong = how many labels are no channel
+// top = the share of 1 among the 0 and 1; wrong = how many labels are not a channel
 KERNEL share(int n, const int* right, Real* top, Real* wrong, int positions) {
   SHARED double part[PARTS];
   BLOCK_LOOP(b, n) {

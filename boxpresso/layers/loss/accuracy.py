@@ -17,7 +17,7 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
     Bottom 0: scores, accuracy_param { top_k: 1 axis: 1 ignore_label } axis being theirs. Bottom 1: whole labels from 0,
     one for each position of the other axes; those that are an ignore_label (it may be repeated) do not count. Of equal
     scores the later channel is the higher. Top 1 has one number for each channel, 0 for a class without labels; top 0
-    is NaN when no label counts. No gradient. Source: Caffe, but a label that is no channel raises LayerError.
+    is NaN when no label counts. No gradient. Source: Caffe, but a label that is not a channel raises LayerError.
     """
 
     kernels = Kernels("accuracy.cu")

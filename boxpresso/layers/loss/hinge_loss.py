@@ -12,9 +12,9 @@ from .normalized_sum import KERNELS, Sum, labelled_rows
 class HingeLoss(Layer, type="HingeLoss", param="hinge_loss_param", bottoms=2, tops=(0, 1), loss=True):
     """top = sum(max(0, margin - s x)^p) / N, s = 1 at a row's label and -1 elsewhere, p = 1 for L1 and 2 for L2.
 
-    hinge_loss_param { norm: L1 margin: 1 }; margin is a fork's. Bottom 0 holds scores (N, ...), what lies behind the
-    first axis being one row of channels; bottom 1 N whole labels, whose gradient, if it is asked for, is 0. Source:
-    Caffe, but a label that is no channel raises LayerError.
+    hinge_loss_param { norm: L1 margin: 1 }; margin is a fork's. Bottom 0 holds scores (N, ...), where the axes behind
+    the first are one row of channels; bottom 1 N whole labels, whose gradient, if it is asked for, is 0. Source:
+    Caffe, but a label that is not a channel raises LayerError.
     """
 
     kernels, sum_kernels = Kernels("hinge_loss.cu"), KERNELS

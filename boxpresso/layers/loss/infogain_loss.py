@@ -17,12 +17,12 @@ class InfogainLoss(
 ):
     """top = -sum(H[label, k] log(p[k])) over all positions and channels k, divided by a normaliser.
 
-    Two layers have this name. Plain: bottom 0 holds probabilities (N, ...), what lies behind the first axis being one
+    Two layers have this name. Plain: bottom 0 holds probabilities (N, ...), where the axes behind the first are one
     row of K channels, bottom 1 N labels, and N is the normaliser. With infogain_loss_param { axis } or a loss_param or
     a second top, as in later Caffes: bottom 0 holds scores, the softmax along `axis` (1) is taken, bottom 1 has a label
     for each position of the other axes, loss_param { ignore_label normalization: VALID } is SoftmaxWithLoss's, and a
     second top takes the probabilities. H is bottom 2, K x K, or the blob in the file infogain_loss_param { source }.
-    Probabilities below 1e-20 count as that. Source: Caffe, but a label that is no channel raises LayerError.
+    Probabilities below 1e-20 count as that. Source: Caffe, but a label that is not a channel raises LayerError.
     """
 
     kernels, sum_kernels, softmax_kernels = Kernels("infogain_loss.cu"), KERNELS, softmax.kernels

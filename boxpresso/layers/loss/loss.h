@@ -12,7 +12,7 @@ DEVICE State state_of(Real label, int channels, int has_ignored, int ignored) {
   return label > -1 && label < channels ? COUNTS : WRONG;
 }
 
-// partial[3 b ...] = the sum of value(i), the items that count, those whose label is no channel; of block b's items.
+// partial[3 b ...] = the sum of value(i), the items that count, those whose label is not a channel; of block b's items.
 template <class StateOf, class Value>
 DEVICE void piece_of_loss(double* part, double* partial, int b, int items, StateOf state, Value value) {
   const int first = b * PIECE, count = min(PIECE, items - first);

@@ -12,8 +12,8 @@ from .normalized_sum import KERNELS, Sum, labelled_rows
 class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, tops=(0, 1), loss=True):
     """top = -sum(log(bottom 0[n, label n])) / N: bottom 0 holds probabilities (N, ...), bottom 1 N whole labels.
 
-    What lies behind the first axis of bottom 0 is one row of channels. Probabilities below 1e-20 count as that. For
-    scores use SoftmaxWithLoss. Source: Caffe, but a label that is no channel raises LayerError.
+    The axes of bottom 0 behind the first are one row of channels. Probabilities below 1e-20 count as that. For
+    scores use SoftmaxWithLoss. Source: Caffe, but a label that is not a channel raises LayerError.
     """
 
     kernels, sum_kernels = Kernels("multinomial_logistic_loss.cu"), KERNELS

@@ -20,7 +20,7 @@ class SoftmaxWithLoss(
     other axes. loss_param { ignore_label normalization: VALID } or the older normalize: true (VALID) or false
     (BATCH_SIZE). FULL divides by the number of labels, VALID by that of labels not ignored, BATCH_SIZE by the size of
     the axes before `axis`, PRE_FIXED (of a fork) by pre_fixed_normalizer, NONE by 1. The loss of a label is at most
-    -log(FLT_MIN). A second top takes the probabilities. Source: Caffe, but a label that is no channel raises
+    -log(FLT_MIN). A second top takes the probabilities. Source: Caffe, but a label that is not a channel raises
     LayerError.
     """
 

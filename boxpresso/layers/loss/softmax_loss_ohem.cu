@@ -13,7 +13,7 @@ KERNEL region_losses(int n, const Real* probability, const Real* label, Real* ea
   }
 }
 
-// result = what to divide by (divisor, or 0 for the labels that count), and how many labels are no channel.
+// result = what to divide by (divisor, or 0 for the labels that count), and how many labels are not a channel.
 KERNEL region_total(int n, const Real* each, const Real* label, Real* top, Real* result, int positions, int channels,
                     int has_ignored, int ignored, Real divisor) {
   SHARED double part[PARTS];

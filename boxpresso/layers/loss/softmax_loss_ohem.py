@@ -21,7 +21,7 @@ class SoftmaxWithLossOHEM(
     Bottom 0: scores; softmax_param { axis: 1 }. Bottom 1: whole labels from 0, one for each position of the other axes. top 0:
     the sum of -log(softmax(scores)[label]), at most -log(FLT_MIN) each, divided by a normaliser of 1 at least; top 1: the
     probabilities. loss_param { ignore_label normalization: VALID pre_fixed_normalizer } as SoftmaxWithLoss has them.
-    Source: R-FCN's Caffe, which has it on GPUs alone; a label that is no channel raises LayerError.
+    Source: R-FCN's Caffe, which has it on GPUs alone; a label that is not a channel raises LayerError.
     """
 
     kernels = Kernels("softmax_loss_ohem.cu")
