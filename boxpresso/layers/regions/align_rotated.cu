@@ -3,7 +3,6 @@
 // A region is a row (batch index, cx, cy, w, h, theta); its samples lie on an upright grid around its centre, turned by theta:
 // y = yy cos - xx sin + cy, x = yy sin + xx cos + cx (the image's y goes down, so theta turns it counter-clockwise).
 #include "grid.h"
-#include "sample.h"
 #include "slab.h"
 
 struct Turned {
@@ -25,24 +24,16 @@ DEVICE Turned turned(const Real* region, const GridGeometry& g, int clockwise) {
   return t;
 }
 
-// The walker: the samples of bin (ph, pw) that lie on the map, by rows; visit(yy, xx, y, x, at, weight).
-template <class Visit>
-DEVICE void walk(const Turned& t, int ph, int pw, int height, int width, Visit visit) {
-  const Grid& g = t.grid;
-  for (int row = 0; row < g.rows; ++row) {
-    const Real yy = g.y + ph * g.bin_height + (row + Real(0.5)) * g.bin_height / g.rows;
-    for (int column = 0; column < g.columns; ++column) {
-      const Real xx = g.x + pw * g.bin_width + (column + Real(0.5)) * g.bin_width / g.columns;
-      const Real y = yy * t.cosine - xx * t.sine + t.y, x = yy * t.sine + xx * t.cosine + t.x;
-      int at[4];
-      Real weight[4];
-      if (bilinear(y, x, height, width, at, weight)) visit(yy, xx, y, x, at, weight);
-    }
-  }
-}
-
 constexpr int SAMPLES = 256;  // whose pixels and weights a block keeps
 constexpr int BINS = 64;      // that they belong to, at most
+
+// A sample: `at` is the pixel above and left of it, `below` and `beside` are how much further the others lie, 0 at the border;
+// `down` and `across` say how far the sample lies beyond `at`; (yy, xx): before it is turned, (y, x) after, at least 0.
+struct Sample {
+  bool inside;
+  int at, beside, below, nowhere;
+  Real down, across, yy, xx, y, x;
+};
 
 // Samples one after another, by bin, row and column: where they lie and what their pixels weigh. One outside the map has the
 // pixel `area`, which the features' slabs have as zeros, with weights of 0.
@@ -51,13 +42,32 @@ struct Samples {
   Real weight[4][SAMPLES];
 };
 
-// What is in a Samples: `bins` bins from (ph, pw) on, `count` samples of each, from number `first` of a bin on.
+template <class Kept>
+DEVICE void keep_places(Kept& kept, int i, const Sample& s) {
+  kept.at[0][i] = s.inside ? s.at : s.nowhere;
+  kept.at[1][i] = s.inside ? s.at + s.beside : s.nowhere;
+  kept.at[2][i] = s.inside ? s.at + s.below : s.nowhere;
+  kept.at[3][i] = s.inside ? s.at + s.below + s.beside : s.nowhere;
+}
+
+DEVICE void keep(Samples& kept, int i, const Sample& s) {
+  const Real one = s.inside ? Real(1) : Real(0);
+  keep_places(kept, i, s);
+  kept.weight[0][i] = one * (1 - s.down) * (1 - s.across);
+  kept.weight[1][i] = one * (1 - s.down) * s.across;
+  kept.weight[2][i] = one * s.down * (1 - s.across);
+  kept.weight[3][i] = one * s.down * s.across;
+}
+
+// What is in them: `bins` bins from (ph, pw) on, `count` samples of each, from number `first` of a bin on.
 struct Some {
   int ph, pw, bins, first, count;
 };
 
-// Without branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
-DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Samples& kept) {
+// The one walker, and the one bilinear: keep() is called for each of `some` samples, and says what is kept of it. Without
+// branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
+template <class Kept>
+DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Kept& kept) {
   const Grid g = t.grid;
   const Real count = some.count, columns = g.columns, bins = pooled_width, half = Real(0.5);
   THREAD_LOOP(i, some.bins * some.count) {
@@ -72,24 +82,15 @@ DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height
     const int top = min(int(on_y), height - 1), left = min(int(on_x), width - 1);
     const int below = top + 1 < height ? width : 0, beside = left + 1 < width ? 1 : 0, at = top * width + left;
     const Real down = below > 0 ? on_y - top : Real(0), across = beside > 0 ? on_x - left : Real(0);
-    const Real one = inside ? Real(1) : Real(0);
-    const int nowhere = height * width;
-    kept.at[0][i] = inside ? at : nowhere;
-    kept.at[1][i] = inside ? at + beside : nowhere;
-    kept.at[2][i] = inside ? at + below : nowhere;
-    kept.at[3][i] = inside ? at + below + beside : nowhere;
-    kept.weight[0][i] = one * (1 - down) * (1 - across);
-    kept.weight[1][i] = one * (1 - down) * across;
-    kept.weight[2][i] = one * down * (1 - across);
-    kept.weight[3][i] = one * down * across;
+    keep(kept, i, Sample{inside, at, beside, below, height * width, down, across, yy, xx, on_y, on_x});
   }
 }
 
-// visit(bin, some) for all samples of a region, as many at a time as a Samples holds; bin: the number of their first bin.
+// visit(bin, some) for all samples of a region, as many at a time as SAMPLES and `most` bins; bin: the number of their first.
 template <class Visit>
-DEVICE void visit_some(const Grid& g, int pooled_height, int pooled_width, Visit visit) {
+DEVICE void visit_some(const Grid& g, int pooled_height, int pooled_width, int most, Visit visit) {
   const int bins = pooled_height * pooled_width, samples = g.rows * g.columns;
-  const int together = samples == 0 ? BINS : max(min(SAMPLES / samples, BINS), 1);
+  const int together = samples == 0 ? most : max(min(SAMPLES / samples, most), 1);
   for (int bin = 0; bin < bins; bin += together)
     for (int first = 0; first == 0 || first < samples; first += SAMPLES)
       visit(bin, Some{bin / pooled_width, bin % pooled_width, min(together, bins - bin), first, min(SAMPLES, samples - first)});
@@ -127,7 +128,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         if (of < 0) t.grid.rows = t.grid.columns = 0;
         const int samples = t.grid.rows * t.grid.columns;
         Store* out = top + ((long long)k * channels + channel) * bins;
-        visit_some(t.grid, pooled_height, pooled_width, [&](int bin, const Some& some) {
+        visit_some(t.grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, kept);
           BARRIER();
           TILE_LOOP(c, group, some.bins, GROUPS) {
@@ -181,7 +182,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
         const Store* from = top_diff + ((long long)k * channels + channel) * bins;
         const Real count = Real(grid.rows) * Real(grid.columns);
-        visit_some(grid, pooled_height, pooled_width, [&](int bin, const Some& some) {
+        visit_some(grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
           turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
           find(t, some, pooled_width, height, width, kept);
           BARRIER();
@@ -213,50 +214,66 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
 
 constexpr int PRODUCTS = 256;  // kept before they are summed
 
+// How samples change as they move: their places, how far they lie beyond the first pixel, whether the value there changes with
+// y and with x (1 or 0), and where they lie before they are turned.
+struct Moves {
+  int at[4][SAMPLES];
+  Real down[SAMPLES], across[SAMPLES], moves_y[SAMPLES], moves_x[SAMPLES], yy[SAMPLES], xx[SAMPLES];
+};
+
+DEVICE void keep(Moves& kept, int i, const Sample& s) {
+  keep_places(kept, i, s);
+  kept.down[i] = s.down;
+  kept.across[i] = s.across;
+  kept.moves_y[i] = s.inside & (s.y > 0) & (s.below > 0) ? Real(1) : Real(0);
+  kept.moves_x[i] = s.inside & (s.x > 0) & (s.beside > 0) ? Real(1) : Real(0);
+  kept.yy[i] = s.inside ? s.yy : Real(0);
+  kept.xx[i] = s.inside ? s.xx : Real(0);
+}
+
 // The sums that the regions' gradient is made of, a block for a region in a slab; parts: (slabs, K, 5): with respect to the
 // centre's x and y, the width, the height and the angle, on the map.
 KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, const Real* rows, Real* parts, int clockwise,
                            GridGeometry g) {
   const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
-  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, bins = pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
+    SHARED Moves kept;
     SHARED Real product[5][PRODUCTS], total[5];
-    const int s = b / regions, k = b - s * regions;
+    const int slab_number = b / regions, k = b - slab_number * regions;
     const int image = image_of(rows + 6 * (long long)k, 6, g.batch);
-    const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
-    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * (height * width + 1) * SLAB;
+    Turned t = turned(rows + 6 * (long long)k, g, clockwise);
+    if (image < 0) t.grid.rows = t.grid.columns = 0;
+    const long long first_slab = (long long)max(image, 0) * slabs_of(channels) + slab_number;
+    const Real* slab = slabs + first_slab * (height * width + 1) * SLAB;
     const Store* given = top_diff + (long long)k * channels * bins;
-    const int all = image < 0 ? 0 : bins * GROUPS;
     THREAD_LOOP(i, 5) total[i] = 0;
-    for (int first = 0; first < all; first += PRODUCTS / LANES) {
-      const int count = min(PRODUCTS / LANES, all - first);
-      THREAD_LOOP(item, count) {
-        const int bin = (first + item) / GROUPS, group = (first + item) % GROUPS;
+    visit_some(t.grid, pooled_height, pooled_width, PRODUCTS / SLAB, [&](int bin, const Some& some) {
+      find(t, some, pooled_width, height, width, kept);
+      BARRIER();
+      TILE_LOOP(c, group, some.bins, GROUPS) {
         Lanes sum[5] = {};
-        walk(t, bin / pooled_width, bin % pooled_width, height, width,
-             [&](Real yy, Real xx, Real y, Real x, const int* at, const Real*) {
-               Real down[4], across[4];
-               bilinear_slopes(y, x, height, width, down, across);
-               Lanes gy = {}, gx = {};
-               for (int i = 0; i < 4; ++i) {
-                 gy += down[i] * lanes(slab, at[i], group);
-                 gx += across[i] * lanes(slab, at[i], group);
-               }
-               sum[0] += gx;
-               sum[1] += gy;
-               sum[2] += xx * (gx * t.cosine - gy * t.sine);  // xx and yy grow with the width and the height
-               sum[3] += yy * (gy * t.cosine + gx * t.sine);
-               sum[4] += gx * (yy * t.cosine - xx * t.sine) - gy * (yy * t.sine + xx * t.cosine);
-             });
-        const Lanes gradient = gather(given, s * SLAB, channels, bins, bin, group);
+        for (int s = c * some.count; s < (c + 1) * some.count; ++s) {
+          const Lanes &v0 = lanes(slab, kept.at[0][s], group), &v1 = lanes(slab, kept.at[1][s], group);
+          const Lanes &v2 = lanes(slab, kept.at[2][s], group), &v3 = lanes(slab, kept.at[3][s], group);
+          const Real down = kept.down[s], across = kept.across[s], yy = kept.yy[s], xx = kept.xx[s];
+          const Lanes gx = kept.moves_x[s] * ((1 - down) * (v1 - v0) + down * (v3 - v2));
+          const Lanes gy = kept.moves_y[s] * ((1 - across) * (v2 - v0) + across * (v3 - v1));
+          sum[0] += gx;
+          sum[1] += gy;
+          sum[2] += xx * (gx * t.cosine - gy * t.sine);  // xx and yy grow with the width and the height
+          sum[3] += yy * (gy * t.cosine + gx * t.sine);
+          sum[4] += gx * (yy * t.cosine - xx * t.sine) - gy * (yy * t.sine + xx * t.cosine);
+        }
+        const Lanes gradient = gather(given, slab_number * SLAB, channels, bins, bin + c, group);
         for (int i = 0; i < 5; ++i)
-          for (int j = 0; j < LANES; ++j) product[i][item * LANES + j] = lane(sum[i], j) * lane(gradient, j);
+          for (int j = 0; j < LANES; ++j) product[i][(c * GROUPS + group) * LANES + j] = lane(sum[i], j) * lane(gradient, j);
       }
       BARRIER();
       THREAD_LOOP(i, 5)
-        for (int j = 0; j < count * LANES; ++j) total[i] += product[i][j];
+        for (int j = 0; j < some.bins * SLAB; ++j) total[i] += product[i][j];
       BARRIER();
-    }
+    });
     const Real samples = max(Real(t.grid.rows) * Real(t.grid.columns), Real(1));
     THREAD_LOOP(i, 5) parts[5 * (long long)b + i] = total[i] / samples;
   }

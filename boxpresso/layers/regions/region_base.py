@@ -100,18 +100,20 @@ class RegionLayer(Layer):
     def by_place(self, regions: AnyArray) -> AnyArray:
         """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its
         cache from the one before. Few regions stay in their order, and on a GPU all: their coordinates are not on the host."""
-        if self.device.kind != "cpu" or self.regions < FEW:
-            return self.device.table(np.arange(self.regions))
-        with np.errstate(all="ignore"):
-            rows = np.asarray(regions).reshape(self.regions, len(self.columns))
-            centre = ((rows[:, 1:3] + rows[:, 3:5]) / 2 if self.columns == CORNERS else rows[:, 1:3]) * self.scale
-            return self.device.table(np.lexsort((centre[:, 0], centre[:, 1] // BAND, rows[:, 0])))
+        order = np.arange(self.regions)
+        if self.device.kind == "cpu" and self.regions >= FEW:
+            with np.errstate(all="ignore"):
+                rows = np.asarray(regions).reshape(self.regions, len(self.columns))
+                centre = ((rows[:, 1:3] + rows[:, 3:5]) / 2 if self.columns == CORNERS else rows[:, 1:3]) * self.scale
+                order = np.lexsort((centre[:, 0], centre[:, 1] // BAND, rows[:, 0]))
+        table: AnyArray = self.device.table(order)
+        return table
 
     def widened(self, array: AnyArray) -> AnyArray:
         """The numbers of an array in the computed type: the array itself, or of float16 a copy."""
         if array.dtype == self.real:
             return array
-        copy = self.device.empty(array.shape, self.real)
+        copy: AnyArray = self.device.empty(array.shape, self.real)
         KERNELS.on(self.device).widen(array.size, array, copy)
         return copy
 

@@ -28,19 +28,3 @@ DEVICE bool bilinear(Real y, Real x, int height, int width, int* at, Real* weigh
   weight[3] = down * across;
   return true;
 }
-
-// How the value at (y, x) changes with y (`down`) and with x (`across`): weights of the four pixels, 0 where it is constant.
-DEVICE void bilinear_slopes(Real y, Real x, int height, int width, Real* down, Real* across) {
-  int low, high;
-  Real fy = 0, fx = 0;
-  const Real moves_y = neighbours(y, height, &low, &high, &fy) && y > 0 && low < high ? 1 : 0;
-  const Real moves_x = neighbours(x, width, &low, &high, &fx) && x > 0 && low < high ? 1 : 0;
-  down[0] = moves_y * (fx - 1);
-  down[1] = -moves_y * fx;
-  down[2] = moves_y * (1 - fx);
-  down[3] = moves_y * fx;
-  across[0] = moves_x * (fy - 1);
-  across[1] = moves_x * (1 - fy);
-  across[2] = -moves_x * fy;
-  across[3] = moves_x * fy;
-}
