@@ -1,11 +1,11 @@
 """From a picture to a list of detections.
 
     net = Net("deploy.prototxt", "weights.caffemodel")
-    for found in detect(net, "street.jpg", mean=(104, 117, 123)):
-        print(found.label, found.score, found.box)
+    for detection in detect(net, "street.jpg", mean=(104, 117, 123)):
+        print(detection.label, detection.score, detection.box)
 
-Two kinds of nets are recognised. `Rows`: the net's last layer lists what it found (SSD, YOLOv3). `Regions`: the net scores
-regions, cls_prob, and says how to move them, bbox_pred (Faster R-CNN, R-FCN, and RRPN's rotated regions).
+Two kinds of nets are recognised. `Rows`: the last layer lists detections (SSD, YOLOv3). `Regions`: the net has scores of
+regions, cls_prob, and offsets that move them, bbox_pred (Faster R-CNN, R-FCN, and RRPN's rotated regions).
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 import numpy as np
+from PIL.Image import Image as PillowImage
 
-from .image import Mean, as_image, input_array
+from .image import ImageLike, Mean, as_image, input_array
+from .layers.core import Layer
 from .layers.detection.rcnn import Boxes, Rotated, Upright
 from .layers.detection.suppress import suppress_boxes
 from .net import Net
@@ -29,16 +31,23 @@ ROWS = (
 )  # rows (image, label, score, xmin, ymin, xmax, ymax), from 0 to 1
 PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal")
 PIXEL_MEANS = (102.9801, 115.9465, 122.7717)  # blue, green, red: what the R-CNN family subtracts
-SHORTEST, LONGEST = 600, 1000  # its pictures' sides, in pixels
+SHORTEST, LONGEST = 600, 1000  # the sides of its pictures, in pixels
 OVERLAP = 0.3  # from which on a better detection of the same class suppresses another
 
 
 @dataclass(frozen=True)
 class Detection:
-    """One object: its label as the net numbers them, its score, its box (left, top, right, bottom).
+    """One object.
 
-    The box is in pixels of the picture as it is seen (after its EXIF turn), and not clipped to it: the box of an object
-    that leaves the picture may leave it too; the R-CNN family clips its own.
+    Attributes
+    ----------
+    label
+        Its class, as the net numbers them.
+    score
+        From 0 to 1.
+    box
+        Left, top, right and bottom in pixels of the picture as it is shown (after its EXIF turn). It is not clipped: the box
+        of an object that is partly outside the picture may be too; the R-CNN family clips its own.
     """
 
     label: int
@@ -48,18 +57,24 @@ class Detection:
 
 @dataclass(frozen=True)
 class RotatedDetection(Detection):
-    """One object of a net that finds rotated boxes: rotated is (centre x, centre y, height, width, angle in degrees,
-    anti-clockwise); `box` goes around it."""
+    """One object of a net for rotated boxes; `box` is the upright box around `rotated`.
+
+    Attributes
+    ----------
+    rotated
+        Centre x, centre y, height, width, and the angle in degrees, anti-clockwise.
+    """
 
     rotated: tuple[float, float, float, float, float]
 
 
-Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels (N,), scores (N,), boxes (N, 4) or rotated ones (N, 5)
+Numpy = np.ndarray[Any, Any]
+RawDetections = tuple[Numpy, Numpy, Numpy]  # labels (N,), scores (N,), boxes (N, 4) or rotated ones (N, 5)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A net that lists its detections in the blob `top`, in parts of the picture."""
+    """A net that lists its detections in the blob `top`, with corners as fractions of the picture."""
 
     top: str
     mean: Mean = None
@@ -68,12 +83,12 @@ class Rows:
     def blobs(self) -> tuple[str, ...]:
         return (self.top,)
 
-    def inputs(self, net: Net, picture: Any, size: tuple[int, int] | None, **options: Any) -> dict[str, np.ndarray]:
+    def inputs(self, net: Net, picture: PillowImage, size: tuple[int, int] | None, **options: Any) -> dict[str, Numpy]:
         """The net's input for a picture, stretched to the input's size or to (width, height)."""
         name, channels, width, height = picture_input(net, size)
         return {name: input_array(picture, channels, width, height, **options)}
 
-    def found(self, net: Net, values: dict[str, np.ndarray], picture: Any, threshold: float) -> Found:
+    def read(self, net: Net, values: dict[str, Numpy], picture: PillowImage, threshold: float) -> RawDetections:
         rows = values[self.top].reshape(-1, 7).astype(np.float64)
         rows = rows[(rows[:, 1] >= 0) & (rows[:, 2] >= threshold)]
         return rows[:, 1].astype(int), rows[:, 2], rows[:, 3:] * np.tile(picture.size, 2)
@@ -81,8 +96,8 @@ class Rows:
 
 @dataclass(frozen=True)
 class Regions:
-    """A net that moves regions: blobs of regions (R, 5 or 6), probabilities (R, C), offsets (R, 4 or 5 of each class; or of
-    background and object alone), and the input im_info that tells its regions the size of the picture."""
+    """A net that moves regions: blobs of regions (R, 5 or 6), scores (R, C) and offsets (R, 4 or 5 for each class, or for
+    background and object alone), and the input `info`, im_info, with the size of the picture."""
 
     regions: str
     scores: str
@@ -94,8 +109,8 @@ class Regions:
     def blobs(self) -> tuple[str, ...]:
         return (self.regions, self.scores, self.offsets)
 
-    def inputs(self, net: Net, picture: Any, size: tuple[int, int] | None, **options: Any) -> dict[str, np.ndarray]:
-        """Picture and im_info; the picture with a shortest side of 600 pixels and a longest of 1000 at most, or of `size`."""
+    def inputs(self, net: Net, picture: PillowImage, size: tuple[int, int] | None, **options: Any) -> dict[str, Numpy]:
+        """Picture and im_info: the picture of `size`, or with a shortest side of 600 pixels and a longest of at most 1000."""
         name, channels = picture_input(net)[:2]
         (width, height), across = self.fit(net, picture, size)
         info = np.full((1, max(3, net.blobs[self.info].shape[-1])), across[0])  # some have a scale for each direction
@@ -104,8 +119,10 @@ class Regions:
         values = input_array(picture, channels, width, height, factors=across, **options)
         return {name: values, self.info: info}
 
-    def fit(self, net: Net, picture: Any, size: tuple[int, int] | None) -> tuple[tuple[int, int], tuple[float, float]]:
-        """Width and height of the net's picture, and how much larger that is across and down."""
+    def fit(
+        self, net: Net, picture: PillowImage, size: tuple[int, int] | None
+    ) -> tuple[tuple[int, int], tuple[float, float]]:
+        """Width and height of the net's input, and the enlargement of the picture across and down."""
         scale = SHORTEST / min(picture.size)
         if round(scale * max(picture.size)) > LONGEST:
             scale = LONGEST / max(picture.size)
@@ -116,8 +133,8 @@ class Regions:
             size = max(32, whole[0] // 32 * 32), max(32, whole[1] // 32 * 32)
         return size, (size[0] / picture.width, size[1] / picture.height)
 
-    def found(self, net: Net, values: dict[str, np.ndarray], picture: Any, threshold: float) -> Found:
-        """The detections of each class but the background, 0, that no better one of the class suppresses."""
+    def read(self, net: Net, values: dict[str, Numpy], picture: PillowImage, threshold: float) -> RawDetections:
+        """The detections of each class but the background, class 0, after suppression."""
         regions, scores, offsets = (values[name] for name in self.blobs)
         if not len(regions):
             return np.zeros(0, int), np.zeros(0), np.zeros((0, regions.shape[1] - 1))
@@ -132,9 +149,9 @@ class Regions:
             )
         _, _, height, width = net.blobs[picture_input(net)[0]].shape
         across = np.array(self.fit(net, picture, (width, height))[1])
-        there = regions[:, 1:].astype(np.float64)
-        there[:, :4] /= across[[0, 1, 1, 0]] if columns == 5 else across[[0, 1, 0, 1]]  # rotated: height, then width
-        moved = boxes.decode(there, offsets.reshape(len(regions), -1).astype(np.float64))
+        anchors = regions[:, 1:].astype(np.float64)
+        anchors[:, :4] /= across[[0, 1, 1, 0]] if columns == 5 else across[[0, 1, 0, 1]]  # rotated: height, then width
+        moved = boxes.decode(anchors, offsets.reshape(len(regions), -1).astype(np.float64))
         moved = boxes.clip(moved, picture.height, picture.width).reshape(len(regions), -1, columns)
         label, row = np.nonzero(((scores >= threshold) & (np.arange(classes) > 0)).T)
         order = np.lexsort((-scores[row, label], label))
@@ -143,35 +160,37 @@ class Regions:
         whole = np.isfinite(chosen).all(1)  # the others do not suppress; `detect` reports them
         starts = np.searchsorted(label[whole], np.arange(classes + 1))
         flat = Rotated.radians(chosen[whole]) if columns == 5 else chosen[whole]
-        kept = np.flatnonzero(whole)[suppress_boxes(net.device, flat, OVERLAP, starts=starts)]
-        kept = np.concatenate([kept, np.flatnonzero(~whole)])
-        return label[kept], scores[row[kept], label[kept]].astype(np.float64), chosen[kept]
+        remaining = np.flatnonzero(whole)[suppress_boxes(net.device, flat, OVERLAP, starts=starts)]
+        remaining = np.concatenate([remaining, np.flatnonzero(~whole)])
+        best = scores[row[remaining], label[remaining]].astype(np.float64)
+        return label[remaining], best, chosen[remaining]
 
 
 Reader = Union[Rows, Regions]
 
 
 def recognise(net: Net) -> Reader | None:
-    """How the net's outputs are read, or None for a net that gives no detections."""
+    """What reads the net's outputs, or None for a net without detections."""
     tops = [tops[0] for layer, (_, tops) in zip(net.layers, net.names) if layer.type in ROWS]
     if tops:
         return Rows(tops[-1])
     scores, offsets = (next((n for n in net.outputs if word in n), None) for word in ("cls_prob", "bbox_pred"))
     info = next((name for name in net.inputs if "im_info" in name), None)
-    made = [names[1][0] for layer, names in zip(net.layers, net.names) if proposes(layer)]
-    regions = "rois" if "rois" in net.blobs else made[-1] if made else None
+    proposals = [tops[0] for layer, (_, tops) in zip(net.layers, net.names) if proposes(layer)]
+    regions = "rois" if "rois" in net.blobs else proposals[-1] if proposals else None
     if not (scores and offsets and info and regions) or "rois" in net.inputs:
         return None
     return Regions(regions, scores, offsets, info)
 
 
-def proposes(layer: Any) -> bool:
+def proposes(layer: Layer) -> bool:
+    """Whether the first top of a layer is regions that the net proposes."""
     return layer.type in PROPOSALS or (layer.type == "Python" and layer.param.python_param.layer == "ProposalLayer")
 
 
 def detect(
     net: Net,
-    image: Any,
+    image: ImageLike,
     *,
     mean: Mean = None,
     scale: float = 1.0,
@@ -179,24 +198,64 @@ def detect(
     size: tuple[int, int] | None = None,
     threshold: float = 0.5,
 ) -> list[Detection]:
-    """What the net finds in a picture with a score of at least `threshold`, best first.
+    """Detects objects in a picture.
 
-    image: a path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order (OpenCV's is BGR: pass
-    `array[..., ::-1]`). mean, scale, swap_rb: the input is (pixel - mean) * scale in Caffe's order, blue, green, red; see
-    `image.input_array`. size: (width, height) to resize the picture, and the net, to; by default the net's input stays as it
-    is. Nets of the R-CNN family by default get 102.9801, 115.9465, 122.7717 as mean, and pictures whose shortest side is 600
-    pixels, or less so that the longest is 1000 at most; of one class a better detection suppresses those that it overlaps
+    Nets of the R-CNN family by default get 102.9801, 115.9465, 122.7717 as mean, and pictures whose shortest side is 600
+    pixels, or less so that the longest is at most 1000; in each class a better detection suppresses those that it overlaps
     by 0.3.
 
-    Raises ModelError when the net gives no detections or takes no single picture, BoxpressoError when the picture cannot be
-    read.
+    Parameters
+    ----------
+    net
+        A Net of a deploy.prototxt, with weights.
+    image
+        A path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order (OpenCV's is BGR: pass
+        `array[..., ::-1]`).
+    mean, scale, swap_rb
+        The input is (pixel - mean) * scale in Caffe's order, blue, green, red; see `image.input_array`.
+    size
+        (width, height) to which the picture, and the net, are resized; by default the net's input stays as it is.
+    threshold
+        The lowest score.
+
+    Returns
+    -------
+    list of Detection
+        Best first; RotatedDetection of a net for rotated boxes.
+
+    Raises
+    ------
+    ModelError
+        When the net has no detections, or its inputs are not a single picture.
+    BoxpressoError
+        When the picture cannot be read.
+
+    Source
+    ------
+    The demos of SSD, py-faster-rcnn, R-FCN, PVANET and RRPN.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
+    ...     layer { name: "box" type: "DummyData" top: "box" dummy_data_param { shape { dim: 1 dim: 4 } } }
+    ...     layer { name: "score" type: "DummyData" top: "score" dummy_data_param { shape { dim: 1 dim: 2 }
+    ...             data_filler { value: 0.75 } } }
+    ...     layer { name: "prior" type: "DummyData" top: "prior" dummy_data_param { shape { dim: 1 dim: 2 dim: 4 }
+    ...             data_filler { value: 0.5 } } }
+    ...     layer { name: "out" type: "DetectionOutput" bottom: "box" bottom: "score" bottom: "prior" top: "out"
+    ...             detection_output_param { num_classes: 2 keep_top_k: 1 nms_param { top_k: 1 } } }
+    ...     layer { name: "end" type: "Silence" bottom: "data" }'''), device="cpu")
+    >>> detect(net, np.zeros((20, 40, 3), np.uint8))
+    [Detection(label=1, score=0.75, box=(20.0, 10.0, 20.0, 10.0))]
     """
     reader = recognise(net)
     if reader is None:
         raise ModelError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     picture = as_image(image)
     values = run(net, picture, mean=mean, scale=scale, swap_rb=swap_rb, size=size, blobs=reader.blobs)
-    label, score, boxes = reader.found(net, values, picture, threshold)
+    label, score, boxes = reader.read(net, values, picture, threshold)
     whole = np.isfinite(boxes).all(axis=1) & np.isfinite(score)
     if not whole.all():
         message = (
@@ -212,20 +271,21 @@ def detect(
     return [RotatedDetection(int(label[i]), float(score[i]), plain(around[i]), plain(boxes[i])) for i in best]
 
 
-def plain(values: np.ndarray) -> Any:
+def plain(values: Numpy) -> Any:
+    """A tuple of Python's floats."""
     return tuple(map(float, values))
 
 
 def run(
     net: Net,
-    image: Any,
+    image: ImageLike,
     *,
     mean: Mean = None,
     scale: float = 1.0,
     swap_rb: bool = False,
     size: tuple[int, int] | None = None,
     blobs: tuple[str, ...] = (),
-) -> dict[str, np.ndarray]:
+) -> dict[str, Numpy]:
     """The net's outputs (and the named blobs) for one picture; see `detect`."""
     reader = recognise(net) or Rows("")
     mean = reader.mean if mean is None else mean
@@ -258,7 +318,7 @@ def picture_input(net: Net, size: tuple[int, int] | None = None) -> tuple[str, i
 
 
 def no_detections(net: Net) -> str:
-    """Why `detect` cannot read this net's outputs."""
+    """The reason why `detect` cannot read the outputs of a net, for a message."""
     offsets = [name for name in net.outputs if "bbox_pred" in name]
     if offsets:
         return (
@@ -278,7 +338,7 @@ def classes(net: Net) -> int | None:
     if layer is None:
         return None
     if layer.type == "Yolov3DetectionOutput":
-        return layer.param.yolov3_detection_output_param.num_classes + 1
+        return int(layer.param.yolov3_detection_output_param.num_classes) + 1
     if layer.type == "YoloDetectionOutput":
-        return layer.param.yolo_detection_output_param.num_classes + 1
-    return layer.param.detection_output_param.num_classes
+        return int(layer.param.yolo_detection_output_param.num_classes) + 1
+    return int(layer.param.detection_output_param.num_classes)

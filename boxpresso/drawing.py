@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PIL import ImageDraw, ImageFont
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from .detection import Detection
 
 # Told apart with any colour vision: Okabe and Ito's (https://jfly.uni-koeln.de/color), then Paul Tol's "muted".
@@ -25,28 +27,50 @@ def colour(label: int) -> tuple[int, int, int]:
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
 
 
-def draw_detections(image: Any, detections: Iterable[Detection], names: Mapping[int, str] | None = None) -> Any:
-    """A copy of a Pillow image, RGB, with a box and a tag ("person 87%") for each detection.
+def draw_detections(image: Image, detections: Iterable[Detection], names: Mapping[int, str] | None = None) -> Image:
+    """Draws a box and a tag ("person 87%") for each detection.
 
-    Lines and letters grow with the picture. The best detection is drawn last, tags over all boxes; a tag goes where it
-    stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit the picture.
+    The size of lines and letters follows that of the picture. The best detection is drawn last, tags over all boxes; a tag
+    goes where it stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit.
+
+    Parameters
+    ----------
+    image
+        A Pillow image, which stays as it is.
+    detections
+        Of `detect`, or anything else with label, score and box.
+    names
+        {label: name}; without one the tag says "label 3".
+
+    Returns
+    -------
+    PIL.Image.Image
+        A copy in mode RGB.
+
+    Examples
+    --------
+    >>> from PIL import Image
+    >>> from boxpresso import Detection
+    >>> drawing = draw_detections(Image.new("L", (100, 80)), [Detection(1, 0.9, (20, 20, 60, 60))], {1: "cat"})
+    >>> drawing.mode, drawing.size
+    ('RGB', (100, 80))
     """
-    made = image.convert("RGB")
-    drawing = ImageDraw.Draw(made)
-    side = math.sqrt(made.width * made.height)
+    picture = image.convert("RGB")
+    drawing = ImageDraw.Draw(picture)
+    side = math.sqrt(picture.width * picture.height)
     line = max(1, round(side / 190))
     edge = max(1, line // 4)
     font = ImageFont.load_default(max(10.0, side / 32))
-    seen = [(d, frame) for d in detections if (frame := visible(d, made.width, made.height))]
+    seen = [(d, frame) for d in detections if (frame := visible(d, picture.width, picture.height))]
     seen.sort(key=lambda pair: pair[0].score)
     for detection, frame in seen:
         draw_frame(drawing, frame, colour(detection.label), line, edge)
     taken: list[Corners] = []
-    for detection, (left, top, right, bottom) in reversed(seen):  # the best has the first choice of a place
+    for detection, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
         name = (names or {}).get(detection.label, f"label {detection.label}")
         outer = (left - edge, top - edge, right + edge, bottom + edge)
         draw_tag(drawing, outer, f"{name} {detection.score:.0%}", font, colour(detection.label), taken)
-    return made
+    return picture
 
 
 def visible(detection: Detection, width: int, height: int) -> Corners | None:
@@ -57,8 +81,8 @@ def visible(detection: Detection, width: int, height: int) -> Corners | None:
     return (left, top, right, bottom) if left < right and top < bottom else None
 
 
-def draw_frame(drawing: Any, frame: Corners, fill: tuple[int, int, int], line: int, edge: int) -> None:
-    """A coloured line along the inside of the frame, between two thin dark ones that part it from any background."""
+def draw_frame(drawing: ImageDraw.ImageDraw, frame: Corners, fill: tuple[int, int, int], line: int, edge: int) -> None:
+    """A coloured line along the inside of the frame, between two thin dark ones, which set it off from any background."""
     left, top, right, bottom = frame
     dark = tuple(value // 4 for value in fill)
     outer = (left - edge, top - edge, right - 1 + edge, bottom - 1 + edge)
@@ -67,9 +91,14 @@ def draw_frame(drawing: Any, frame: Corners, fill: tuple[int, int, int], line: i
 
 
 def draw_tag(
-    drawing: Any, frame: Corners, text: str, font: Any, fill: tuple[int, int, int], taken: list[Corners]
+    drawing: ImageDraw.ImageDraw,
+    frame: Corners,
+    text: str,
+    font: ImageFont.FreeTypeFont,
+    fill: tuple[int, int, int],
+    taken: list[Corners],
 ) -> None:
-    """The text on a filled tag at the frame, in black or white, whichever is easier to read; `taken` gets its place."""
+    """The text on a filled tag at the frame, in black or white, whichever is easier to read; its place is added to `taken`."""
     width, height = drawing.im.size
     pad = max(2, round(font.size / 4))
     text = shorten(text, font, width - 2 * pad)
@@ -85,7 +114,7 @@ def draw_tag(
 
 
 def find_place(frame: Corners, tag: tuple[int, int], picture: tuple[int, int], taken: list[Corners]) -> Corners:
-    """Where a tag (width, height) goes: above the frame, else below, beside or inside it, where none is yet."""
+    """Where a tag (width, height) goes: above the frame, else below, beside or inside it, where no other tag is."""
     (left, top, right, bottom), (wide, high) = frame, tag
     most_x, most_y = picture[0] - wide, picture[1] - high
     starts, ends = (min(max(0, x), most_x) for x in (left, right - wide))
@@ -98,8 +127,8 @@ def find_place(frame: Corners, tag: tuple[int, int], picture: tuple[int, int], t
     return next((place for place in places if not any(overlap(place, other) for other in taken)), places[0])
 
 
-def shorten(text: str, font: Any, width: float) -> str:
-    """The text, or its beginning and ".." where it is wider than `width` pixels; "" where not even that fits."""
+def shorten(text: str, font: ImageFont.FreeTypeFont, width: float) -> str:
+    """The text, or its beginning and ".." where it is wider than `width` pixels; "" where that does not fit either."""
     if font.getlength(text) <= width:
         return text
     while text and font.getlength(text + "..") > width:
@@ -108,4 +137,5 @@ def shorten(text: str, font: Any, width: float) -> str:
 
 
 def overlap(a: Corners, b: Corners) -> bool:
+    """Whether two rectangles have a pixel in common."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,4 +1,4 @@
-"""Pictures: read from any file, and made into the input of a net in Caffe's convention."""
+"""Pictures: read from any file, and converted to the input of a net in Caffe's convention."""
 
 from __future__ import annotations
 
@@ -8,20 +8,38 @@ from typing import Any, Union
 
 import numpy as np
 from PIL import Image, ImageOps
+from PIL.Image import Image as PillowImage
 
 from .data.picture import bilinear
 from .proto.binary import read_mean
 from .proto.errors import BoxpressoError, ModelError
 
 Source = Union[str, "os.PathLike[str]"]
-Mean = Union[None, float, Sequence[float], np.ndarray, Source]
+Numpy = np.ndarray[Any, Any]
+Mean = Union[None, float, Sequence[float], Numpy, Source]
+ImageLike = Union[Source, PillowImage, Numpy]  # a path, a Pillow image, or an array in RGB order
 
 
-def read_image(path: Source) -> Any:
-    """The picture in a file as a Pillow image of mode "L" (grey) or "RGB", turned as its EXIF orientation says.
+def read_image(path: Source) -> PillowImage:
+    """Reads a picture.
 
-    Palettes and CMYK become RGB, 16 bits become 8, transparency is dropped as Caffe and OpenCV drop it; of an animation it
-    is the first frame. Raises BoxpressoError, naming the file, when it cannot be read or holds no picture.
+    Palettes and CMYK become RGB, 16 bits become 8, transparency is dropped as in Caffe and OpenCV; of an animation the first
+    frame is read.
+
+    Parameters
+    ----------
+    path
+        A file of any format that Pillow reads.
+
+    Returns
+    -------
+    PIL.Image.Image
+        Of mode "L" (grey) or "RGB", turned as its EXIF orientation says.
+
+    Raises
+    ------
+    BoxpressoError
+        Names the file when it cannot be read or is not an image.
     """
     name = os.fspath(path)
     if os.path.isdir(path):
@@ -34,13 +52,13 @@ def read_image(path: Source) -> Any:
     except FileNotFoundError:
         raise BoxpressoError(f"there is no picture {name}") from None
     except Image.UnidentifiedImageError:
-        raise BoxpressoError(f"{name} is no picture that Pillow can read (JPEG, PNG, BMP, WebP, TIFF ..)") from None
+        raise BoxpressoError(f"{name} is not an image that Pillow can read (JPEG, PNG, BMP, WebP, TIFF ..)") from None
     except Exception as error:  # decoders raise all kinds, from SyntaxError to struct.error, on a broken file
         what = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BoxpressoError(f"cannot read the picture {name}: {what}") from error
 
 
-def as_image(image: Any) -> Any:
+def as_image(image: ImageLike) -> PillowImage:
     """A path, a Pillow image or an array (H, W), (H, W, 1), (H, W, 3 or 4; RGB order) of uint8, as Pillow's "L" or "RGB"."""
     if isinstance(image, (str, os.PathLike)):
         return read_image(image)
@@ -61,7 +79,7 @@ def as_image(image: Any) -> Any:
     return Image.fromarray(np.ascontiguousarray(array[..., :3] if array.ndim == 3 else array))
 
 
-def _eight_bits(image: Any, name: str) -> Any:
+def _eight_bits(image: PillowImage, name: str) -> PillowImage:
     """Any of Pillow's modes as "L" or "RGB"."""
     if image.mode in ("L", "RGB"):
         image.load()
@@ -80,17 +98,17 @@ def _eight_bits(image: Any, name: str) -> Any:
     return image.convert("RGB")
 
 
-def resize(array: np.ndarray, width: int, height: int, factors: tuple[float, float] | None = None) -> np.ndarray:
+def resize(array: Numpy, width: int, height: int, factors: tuple[float, float] | None = None) -> Numpy:
     """(H, W, C) to (height, width, C), float32, bilinear between pixel centres.
 
-    There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets learned from such pictures.
-    factors: how much larger it gets across and down, where the size is that, rounded; else the sizes say.
+    There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets were trained on such pictures.
+    factors: the exact enlargement across and down, where the sizes are rounded; by default the ratio of the sizes.
     """
     return bilinear(array, width, height, factors)
 
 
 def input_array(
-    image: Any,
+    image: ImageLike,
     channels: int,
     width: int,
     height: int,
@@ -99,13 +117,40 @@ def input_array(
     scale: float = 1.0,
     swap_rb: bool = False,
     factors: tuple[float, float] | None = None,
-) -> np.ndarray:
-    """A picture as a net's input, float32 (1, channels, height, width): (pixel - mean) * scale, pixels from 0 to 255.
+) -> Numpy:
+    """Converts a picture to the input of a net: (pixel - mean) * scale, with pixels from 0 to 255.
 
-    channels: 1 for grey, 3 for blue, green, red, or with `swap_rb` red, green, blue. mean: one number, one for each channel
-    in the order of the net's channels, an array (channels, H, W), or the path of a .binaryproto or .npy with one; a mean
-    picture of another size is resized. factors: as `resize` has them. Raises ModelError for what does not fit,
-    BoxpressoError for a broken picture.
+    Parameters
+    ----------
+    image
+        A path, a Pillow image, or a uint8 array in RGB order.
+    channels
+        1 for grey; 3 for blue, green, red, or with `swap_rb` red, green, blue.
+    width, height
+        Of the result, in pixels.
+    mean
+        One number, one for each channel in the order of the net's channels, an array (channels, H, W), or the path of a
+        .binaryproto or .npy with one; a mean picture of another size is resized.
+    factors
+        The exact enlargement across and down, where width and height are rounded.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32 of shape (1, channels, height, width).
+
+    Raises
+    ------
+    ModelError
+        For a mean or a number of channels that does not fit.
+    BoxpressoError
+        For a picture that cannot be read.
+
+    Examples
+    --------
+    >>> red = np.full((4, 4, 3), (255, 0, 0), np.uint8)
+    >>> input_array(red, 3, 2, 2, mean=(0, 0, 5))[0, :, 0, 0]
+    array([  0.,   0., 250.], dtype=float32)
     """
     if channels not in (1, 3):
         raise ModelError(f"a picture has 1 or 3 channels, the net's input has {channels}")
@@ -119,7 +164,7 @@ def input_array(
     return np.ascontiguousarray(values * np.float32(scale))[None]
 
 
-def mean_array(mean: Mean, channels: int, width: int, height: int) -> np.ndarray:
+def mean_array(mean: Mean, channels: int, width: int, height: int) -> Numpy:
     """What to subtract, float32 of shape (channels or 1, height or 1, width or 1)."""
     source = f"the mean {os.fspath(mean)}" if isinstance(mean, (str, os.PathLike)) else "the mean"
     array = np.asarray(read_mean(mean) if isinstance(mean, (str, os.PathLike)) else mean, np.float32)

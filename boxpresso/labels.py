@@ -14,11 +14,37 @@ BACKGROUND = {"background", "__background__", "none_of_the_above"}
 
 
 def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dict[int, str]:
-    """{label: name} from a file.
+    """Reads the names of classes.
 
-    A label map (`item { name: "n2" label: 2 display_name: "cat" }`) says its labels itself. In a text the first line is
-    label 0, the background; a text that leaves the background out, one line short of the `classes` of the net, starts at
-    label 1. Raises ModelError for a file that cannot be read or is neither; warns when its length fits no net.
+    A label map (`item { name: "n2" label: 2 display_name: "cat" }`) gives the labels itself. In a text the first line is
+    label 0, the background; a text without the background, one line shorter than the `classes` of the net, starts at label
+    1.
+
+    Parameters
+    ----------
+    path
+        A text with one name per line, or a label map.
+    classes
+        How many the net has, the background included; a warning says when the number of lines does not fit.
+
+    Returns
+    -------
+    dict
+        {label: name}.
+
+    Raises
+    ------
+    ModelError
+        For a file that cannot be read, or is neither.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/names.txt", "w") as file:
+    ...         _ = file.write("cat\\ndog\\n")
+    ...     read_labels(f"{folder}/names.txt", classes=3)
+    {1: 'cat', 2: 'dog'}
     """
     name = os.fspath(path)
     try:
@@ -26,12 +52,12 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     except OSError as error:
         raise ModelError(f"cannot read the labels {name}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise ModelError(f"the labels {name} are no text in UTF-8") from None
+        raise ModelError(f"the labels {name} are not a text in UTF-8") from None
     if re.search(r"^\s*item\s*:?\s*[{<]", text, re.M):
         items = parse_text(text, LabelMap(), source=name).item
-        silent = [item.name for item in items if not item.HasField("label") and not item.HasField("label_id")]
-        if silent:
-            raise ModelError(f"{name}: item {silent[0]!r} does not say its label; write `label: 1`, `label: 2` and on")
+        unlabelled = [item.name for item in items if not item.HasField("label") and not item.HasField("label_id")]
+        if unlabelled:
+            raise ModelError(f"{name}: item {unlabelled[0]!r} has no label; write `label: 1`, `label: 2` and so on")
         return {i.label if i.HasField("label") else i.label_id: i.display_name or i.name for i in items}
     lines = [line.strip() for line in text.rstrip().splitlines()]
     if not any(lines):

@@ -58,7 +58,7 @@ def test_records_without_an_annotation_type(tmp_path):
 
 
 def test_plain_records_are_refused(tmp_path):
-    with pytest.raises(LayerError, match="no AnnotatedDatum"):
+    with pytest.raises(LayerError, match="not an AnnotatedDatum"):
         annotated(datum_lmdb(tmp_path / "db"))
 
 

@@ -173,7 +173,7 @@ def test_what_is_no_picture_is_named(tmp_path):
     (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:80])
     Image.fromarray(np.ones((2, 2), np.float32)).save(tmp_path / "float.tif")
     for name, said in (
-        ("text.png", "no picture that Pillow can read"), ("cut.png", "cannot read the picture"),
+        ("text.png", "is not an image that Pillow can read"), ("cut.png", "cannot read the picture"),
         ("none.png", "there is no picture"), ("float.tif", "floating-point"), ("", "is a folder"),
     ):  # fmt: skip
         with pytest.raises(BoxpressoError, match=said) as caught:
@@ -235,8 +235,8 @@ def test_labels_that_do_not_fit(tmp_path):
         assert read_labels(path, 21)[3] == "d"
     for content, said in (
         (b" \n", "empty"),
-        (b"\xff\xfe\xfd", "no text"),
-        (b'item { name: "a" }', "does not say its label"),
+        (b"\xff\xfe\xfd", "not a text"),
+        (b'item { name: "a" }', "has no label; write"),
     ):
         path.write_bytes(content)
         with pytest.raises(ModelError, match=said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...data.sampler import check_samplers, crops
 from ...data.transform import Transform
 from ...device import Blob
 from ...proto import AnnotatedDatum
-from .batches import BatchLayer, stack
+from .batches import BatchLayer, Numpy, stack
 
 BBOX = AnnotatedDatum.BBOX
 
@@ -31,34 +32,34 @@ class AnnotatedSource(Source):
     layer: str
     tops: int
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None, int]:
+    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy | None, int]:
         what, transform = self.name(index), self.transform
         record = parse(AnnotatedDatum(), self.records[index], what)
         if not record.HasField("datum"):
-            raise BrokenRecord(f"{what} is no AnnotatedDatum: it has no datum; a Datum is for the layer Data")
+            raise BrokenRecord(f"{what} is not an AnnotatedDatum: it has no datum; a Datum is for the layer Data")
         kind = self.kind if self.kind is not None else record.type if record.HasField("type") else None
         if kind not in (None, BBOX):
             raise DataError(
-                f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not read here, only BBOX"
+                f"annotations of type {AnnotatedDatum.AnnotationType.Name(kind)} are not supported, only BBOX"
             )
         picture, boxes = picture_of(record.datum, transform.color, what), boxes_of(record)
         if not np.isfinite(boxes).all():
             raise BrokenRecord(f"{what} has a box that is not finite")
         picture, boxes = transform.distort_expand(picture, boxes, rng)
-        found = crops(self.samplers, boxes[:, CORNERS], rng)
-        if len(found):
-            picture, boxes = transform.cut(picture, boxes, found[rng.integers(len(found))])
+        windows = crops(self.samplers, boxes[:, CORNERS], rng)
+        if len(windows):
+            picture, boxes = transform.cut(picture, boxes, windows[rng.integers(len(windows))])
         values, boxes = transform(picture, rng, boxes)
         return values, None if kind is None else boxes, record.datum.label
 
-    def collate(self, samples) -> list[np.ndarray]:
+    def collate(self, samples: Sequence[tuple[Numpy, Numpy | None, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _, _ in samples], self.layer)
         given = {boxes is not None for _, boxes, _ in samples}
         if len(given) > 1:
             raise DataError(f"some records of {self.records.path!r} have an annotation type and some have none")
         if given == {False}:
             return [pictures, np.array([label for _, _, label in samples], np.float32)][: self.tops]
-        return [pictures, label_rows([boxes for _, boxes, _ in samples])][: self.tops]
+        return [pictures, label_rows([boxes for _, boxes, _ in samples if boxes is not None])][: self.tops]
 
     def name(self, index: int) -> str:
         return self.records.name(index)
@@ -77,7 +78,7 @@ class AnnotatedData(
     picture; a batch without a box has one row of -1. Records without an annotation type give labels (batch) instead.
 
     data_param as for Data. Each record goes through transform_param's distort_param and expand_param; then
-    annotated_data_param's batch_samplers look for crops, one of those found is drawn, or none; then resize_param, noise_param,
+    annotated_data_param's batch_samplers look for crops, of which one is drawn; then resize_param, noise_param,
     crop, mean, scale and mirror. Boxes follow, and emit_constraint says which ones a crop keeps. Source: SSD's Caffe.
     """
 
@@ -110,7 +111,7 @@ class AnnotatedData(
         return self.make_loader(source, order, param.batch_size, param.prefetch)
 
 
-def label_rows(boxes: list[np.ndarray]) -> np.ndarray:
+def label_rows(boxes: list[Numpy]) -> Numpy:
     """The boxes (N, 7) of each picture as one blob (1, 1, sum of N, 8), by picture, then label, as Caffe groups them."""
     rows = []
     for item, own in enumerate(boxes):
@@ -118,5 +119,5 @@ def label_rows(boxes: list[np.ndarray]) -> np.ndarray:
         rank = {own[at, 0]: at for at in first}  # labels in the order of their first box
         own = own[np.argsort([rank[label] for label in own[:, 0]], kind="stable")] if len(own) else own
         rows.append(np.concatenate([np.full((len(own), 1), item, np.float32), own], 1))
-    made = np.concatenate(rows)
-    return (made if len(made) else np.full((1, 8), -1, np.float32))[None, None]
+    table = np.concatenate(rows)
+    return (table if len(table) else np.full((1, 8), -1, np.float32))[None, None]

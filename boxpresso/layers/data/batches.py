@@ -1,4 +1,4 @@
-"""A layer that makes batches on the host, ahead of time: Data, AnnotatedData, ImageData, WindowData, RoIData."""
+"""The base of layers whose batches are made on the host, ahead of time: Data, AnnotatedData, ImageData, WindowData, RoIData."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from ...data.loader import Loader, Order, Source
 from ...data.transform import Transform
 from ...device.blob import Blob
 from ..core.layer import Layer
+
+Numpy = np.ndarray[Any, Any]
 
 
 class BatchLayer(Layer):
@@ -42,7 +44,7 @@ class BatchLayer(Layer):
     _loader: Loader | None = None
 
     def open(self) -> Loader:
-        """Opens the data and makes what loads them, with `make_loader`."""
+        """Opens the data and returns their Loader, of `make_loader`."""
         raise NotImplementedError(f"{self} has no open")
 
     @property
@@ -58,12 +60,12 @@ class BatchLayer(Layer):
     def make_loader(self, source: Source, order: Order, batch: int, ahead: int = 4) -> Loader:
         self.need(order.count > 0, "there is no record to read")
         seed = int(self.rng.integers(2**31))
-        made = Loader(source, order, batch, seed=seed, ahead=ahead, workers=self._workers, refuse=self._refuse_broken)
-        made.set_share(*self._share)
-        return made
+        loader = Loader(source, order, batch, seed=seed, ahead=ahead, workers=self._workers, refuse=self._refuse_broken)
+        loader.set_share(*self._share)
+        return loader
 
     def make_order(self, count: int, shuffle: bool, rand_skip: int = 0) -> Order:
-        """Records in turn or shuffled, from one drawn below rand_skip."""
+        """Records in turn or shuffled; the first is drawn below rand_skip."""
         skip = int(self.rng.integers(rand_skip)) if rand_skip else 0
         return Order(count, shuffle, int(self.rng.integers(2**31)), skip)
 
@@ -104,7 +106,7 @@ class BatchLayer(Layer):
         self.loader.batch = number
 
     def share(self, rank: int, size: int) -> None:
-        """Makes part `rank` of each batch that `size` times as large; records stay in one order for all ranks."""
+        """Gives part `rank` of batches that are `size` times as large; the order of records is the same on all ranks."""
         self.need(0 <= rank < size, f"share takes a rank from 0 to below the number of ranks, got {rank} and {size}")
         self._share = rank, size
         if self._loader is not None:
@@ -158,8 +160,8 @@ class BatchLayer(Layer):
             self._loader.close()
 
 
-def stack(pictures: list[np.ndarray], layer: str) -> np.ndarray:
-    """Pictures (C, H, W) as a batch. Raises DataError where they differ."""
+def stack(pictures: list[Numpy], layer: str) -> Numpy:
+    """Pictures (C, H, W) as a batch. Raises DataError where their shapes differ."""
     shapes = {p.shape for p in pictures}
     if len(shapes) > 1:
         raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from ...data.records import Records, open_records, parse, picture_of
 from ...data.transform import Transform
 from ...device import Blob
 from ...proto import Datum
-from .batches import BatchLayer, stack
+from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
@@ -23,12 +24,12 @@ class DatumSource(Source):
     layer: str
     tops: int
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, int]:
         what = self.name(index)
         datum = parse(Datum(), self.records[index], what)
         return self.transform(picture_of(datum, self.transform.color, what), rng)[0], datum.label
 
-    def collate(self, samples) -> list[np.ndarray]:
+    def collate(self, samples: Sequence[tuple[Numpy, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _ in samples], self.layer)
         return [pictures, np.array([label for _, label in samples], np.float32)][: self.tops]
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from ...device import Blob
 from ..core import Layer, fill
+
+Value = TypeVar("Value")
 
 
 class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None)):
@@ -34,7 +37,7 @@ class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, to
             else:
                 blob.data[...] = fill(blob.shape, filler, self.rng, self.dtype)
 
-    def each(self, values: list, name: str, tops: int) -> list:
+    def each(self, values: list[Value], name: str, tops: int) -> list[Value]:
         """One value for each top, from one for all or one for each."""
         self.need(
             len(values) in (1, tops), f"give {name} once, or once for each of the {tops} tops; {len(values)} were given"

@@ -39,7 +39,7 @@ class HDF5Data(Layer, type="HDF5Data", param=("hdf5_data_param", "transform_para
 
     @property
     def batch_number(self) -> int:
-        return self.rows.taken // (self.param.hdf5_data_param.batch_size * self._share[1])
+        return int(self.rows.taken // (self.param.hdf5_data_param.batch_size * self._share[1]))
 
     @batch_number.setter
     def batch_number(self, number: int) -> None:

@@ -37,7 +37,7 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
             self.need(False, str(error))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        """Nothing comes back from a file."""
-        for blob, wanted in zip(bottom, propagate_down):
-            if wanted:
+        """The output has no gradient: diffs are 0."""
+        for blob, needed in zip(bottom, propagate_down):
+            if needed:
                 blob.diff.fill(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
 from ...data.transform import Transform
 from ...device import Blob
-from .batches import BatchLayer, stack
+from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
@@ -26,14 +27,14 @@ class FileSource(Source):
     layer: str
     tops: int
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, int]:
         path, label = self.lines[index]
         picture = decode(Path(self.param.root_folder + path), self.param.is_color)
         if self.param.new_height:
             picture = resize(picture, self.param.new_width, self.param.new_height)
         return self.transform(picture, rng)[0], label
 
-    def collate(self, samples) -> list[np.ndarray]:
+    def collate(self, samples: Sequence[tuple[Numpy, int]]) -> list[Numpy]:
         pictures = stack([picture for picture, _ in samples], self.layer)
         return [pictures, np.array([label for _, label in samples], np.float32)][: self.tops]
 

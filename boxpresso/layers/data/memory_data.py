@@ -10,6 +10,7 @@ from ...data.errors import DataError
 from ...data.transform import Transform
 from ...device import Blob
 from ..core import Layer
+from .batches import Numpy
 
 
 class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transform_param"), bottoms=0, tops=(1, 2)):
@@ -31,14 +32,14 @@ class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transfor
             self.transform = Transform(self.param.transform_param, self.phase)
         except DataError as error:
             self.need(False, str(error))
-        self.data: np.ndarray | None = None
-        self.labels: np.ndarray | None = None
+        self.data: Numpy | None = None
+        self.labels: Numpy | None = None
         self.position = 0
         top[0].reshape(self.batch_size, *self.shape)
         if len(top) > 1:
             top[1].reshape(self.batch_size)
 
-    def set_input_arrays(self, data: np.ndarray, labels: np.ndarray | None = None) -> None:
+    def set_input_arrays(self, data: Numpy, labels: Numpy | None = None) -> None:
         """data: (N, channels, height, width); labels: N numbers, 0 for none. N must be a multiple of batch_size."""
         data = np.asarray(data)
         labels = np.zeros(len(data)) if labels is None else np.asarray(labels)
@@ -50,22 +51,22 @@ class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transfor
         )
         self.data, self.labels, self.position = data, labels.reshape(-1), 0
 
-    def add_pictures(self, pictures: list[np.ndarray], labels: np.ndarray | None = None) -> None:
+    def add_pictures(self, pictures: list[Numpy], labels: Numpy | None = None) -> None:
         """Pictures uint8 (H, W, C), blue, green, red, that go through transform_param; they replace those before."""
         try:
-            made = [self.transform(picture, self.rng)[0] for picture in pictures]
+            values = [self.transform(picture, self.rng)[0] for picture in pictures]
         except DataError as error:
             self.need(False, str(error))
-        shapes = {values.shape for values in made}
+        shapes = {each.shape for each in values}
         self.need(
             shapes == {self.shape}, f"transformed pictures must have the shape {self.shape}, got {sorted(shapes)}"
         )
-        self.set_input_arrays(np.stack(made), labels)
+        self.set_input_arrays(np.stack(values), labels)
 
     @property
     def batch_number(self) -> int:
         """The number of the next batch in the arrays; set it to resume."""
-        return self.position // self.batch_size
+        return self.position // int(self.batch_size)
 
     @batch_number.setter
     def batch_number(self, number: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ...data.loader import Loader, Source
 from ...data.picture import decode, resize, short_side
 from ...device import Blob
 from ..core.param_str import settings
-from .batches import BatchLayer
+from .batches import BatchLayer, Numpy
 
 DEFAULTS: dict[str, Any] = {
     "source": "",
@@ -39,7 +40,7 @@ class SceneSource(Source):
     sides: int  # 2 where each picture also comes flipped
     settings: dict[str, Any]  # as in DEFAULTS
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy, Numpy]:
         given, scene, flip = self.settings, self.scenes[index // self.sides], index % self.sides == 1
         if scene.wrong:
             raise BrokenRecord(scene.wrong)
@@ -48,18 +49,18 @@ class SceneSource(Source):
         if (width, height) != (scene.width, scene.height):
             raise BrokenRecord(f"{scene.path} is {width}x{height}, its annotation says {scene.width}x{scene.height}")
         scale = short_side(width, height, given["scales"][rng.integers(len(given["scales"]))], given["max_size"])
-        made = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        resized = resize(picture, max(1, round(width * scale)), max(1, round(height * scale)))
         chosen = keep(scene, given["difficult"])
         boxes = scene.corners[chosen] - [0, 0, 1, 1]  # the last pixel counts
         if flip:
-            made, boxes = made[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
+            resized, boxes = resized[:, ::-1], boxes * [-1, 1, -1, 1] + [width - 1, 0, width - 1, 0]
             boxes = boxes[:, [2, 1, 0, 3]]
         rows = np.concatenate([boxes * scale, np.array(scene.labels).reshape(-1, 1)[chosen]], 1)
-        info = np.array([made.shape[0], made.shape[1], scale], np.float32)
+        info = np.array([resized.shape[0], resized.shape[1], scale], np.float32)
         means = np.array(given["means"], np.float32)[:, None, None]
-        return made.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
+        return resized.transpose(2, 0, 1) - means, info, rows.astype(np.float32)
 
-    def collate(self, samples) -> list[np.ndarray]:
+    def collate(self, samples: Sequence[tuple[Numpy, Numpy, Numpy]]) -> list[Numpy]:
         picture, info, boxes = samples[0]
         return [picture[None], info[None], boxes]
 
@@ -122,6 +123,6 @@ class RoIData(
         return self.make_loader(SceneSource(scenes, sides, given), order, 1)
 
 
-def keep(scene: Scene, difficult: bool) -> np.ndarray:
+def keep(scene: Scene, difficult: bool) -> Numpy:
     """Which objects of a scene are used."""
     return np.array([difficult or not hard for hard in scene.difficult], bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ...data.loader import Loader, Order, Source
 from ...data.picture import decode
 from ...data.windows import Windows, cut_window, read_windows
 from ...device import Blob
-from .batches import BatchLayer, stack
+from .batches import BatchLayer, Numpy, stack
 
 
 @dataclass
@@ -21,16 +22,16 @@ class WindowSource(Source):
     """A record is a place in the batch: windows of objects come last, and which ones is drawn."""
 
     windows: Windows
-    objects: np.ndarray  # rows of the windows
-    rest: np.ndarray
+    objects: Numpy  # rows of the windows
+    rest: Numpy
     wanted: int  # how many of the rest there are in a batch
-    mean: np.ndarray | None
+    mean: Numpy | None
     param: Any  # a WindowDataParameter
     transform: Any  # a TransformationParameter
     layer: str
-    pictures: dict[str, np.ndarray] = field(default_factory=dict)  # with cache_images, those that were read
+    pictures: dict[str, Numpy] = field(default_factory=dict)  # with cache_images, those that were read
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, float]:
         transform, param, mean = self.transform, self.param, self.mean
         background = index < self.wanted
         rows = self.rest if background else self.objects
@@ -48,13 +49,13 @@ class WindowSource(Source):
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
         where = (slice(None), slice(y, y + crop.shape[0]), slice(x, x + crop.shape[1]))
-        made = np.zeros((3, size, size), np.float32)
-        made[where] = crop.transpose(2, 0, 1)
+        values = np.zeros((3, size, size), np.float32)
+        values[where] = crop.transpose(2, 0, 1)
         if mean is not None:
-            made[where] -= mean[where] if mean.shape[1] > 1 else mean
-        return made * np.float32(transform.scale), 0 if background else float(row[1])
+            values[where] -= mean[where] if mean.shape[1] > 1 else mean
+        return values * np.float32(transform.scale), 0 if background else float(row[1])
 
-    def collate(self, samples) -> list[np.ndarray]:
+    def collate(self, samples: Sequence[tuple[Numpy, float]]) -> list[Numpy]:
         pictures = stack([picture for picture, _ in samples], self.layer)
         return [pictures, np.array([label for _, label in samples], np.float32)]
 
