@@ -77,8 +77,8 @@ def bias_of(layer, axes):
 @pytest.mark.parametrize(("name", "shape", "text"), CASES, ids=IDS)
 def test_convolution(name, shape, text, dtype, device):
     bottom = RNG.standard_normal(shape)
-    made = rig(bottom, text, device, dtype)
-    layer, actual = made.layer, made.forward()[0]
+    case = rig(bottom, text, device, dtype)
+    layer, actual = case.layer, case.forward()[0]
     axis = layer.channel_axis
     x = bottom.reshape(-1, *shape[axis:])
     weights = np.asarray(layer.blobs[0].data, np.float64)
@@ -99,8 +99,8 @@ def test_deconvolution(name, shape, text, dtype, device):
     if name == "depthwise_times_2":
         text = text.replace("num_output: 6", "num_output: 3")
     bottom = RNG.standard_normal(shape)
-    made = rig(bottom, text, device, dtype, "Deconvolution")
-    layer, actual = made.layer, made.forward()[0]
+    case = rig(bottom, text, device, dtype, "Deconvolution")
+    layer, actual = case.layer, case.forward()[0]
     axis = layer.channel_axis
     y = bottom.reshape(-1, *shape[axis:])
     weights = np.asarray(layer.blobs[0].data, np.float64)
@@ -138,12 +138,12 @@ def test_depthwise_is_convolution_with_groups(type, times, device):
 def test_columns_and_host_kernels_agree():
     """The way of N axes and of the GPU, run on the host for two axes, against the host's own kernels."""
     for name, shape, text in CASES:
-        made = rig(RNG.standard_normal(shape), text)
-        tops = made.forward()
+        case = rig(RNG.standard_normal(shape), text)
+        tops = case.forward()
         upstream = [RNG.standard_normal(t.shape) for t in tops]
-        wanted = [*tops, *made.backward(upstream), *made.param_diffs()]
-        made.layer.convolution = ColumnConvolution(made.layer.sizes, made.device)
-        actual = [*made.forward(), *made.backward(upstream), *made.param_diffs()]
+        wanted = [*tops, *case.backward(upstream), *case.param_diffs()]
+        case.layer.convolution = ColumnConvolution(case.layer.sizes, case.device)
+        actual = [*case.forward(), *case.backward(upstream), *case.param_diffs()]
         for a, w in zip(actual, wanted):
             close(a, w, 1e-10, 1e-10, name)
 
@@ -152,12 +152,12 @@ def test_the_number_of_workers_does_not_matter(monkeypatch):
     for name, shape, text in CASES:
         results = []
         for workers in (1, 2, 5):
-            made = rig(np.random.default_rng(1).standard_normal(shape), text, dtype=np.float32)
-            monkeypatch.setattr(made.device, "workers", workers)
-            made.layer.sizes = None
-            tops = made.forward()
+            case = rig(np.random.default_rng(1).standard_normal(shape), text, dtype=np.float32)
+            monkeypatch.setattr(case.device, "workers", workers)
+            case.layer.sizes = None
+            tops = case.forward()
             upstream = [np.random.default_rng(2).standard_normal(t.shape) for t in tops]
-            results.append([*tops, *made.backward(upstream), *made.param_diffs()])
+            results.append([*tops, *case.backward(upstream), *case.param_diffs()])
         for other in results[1:]:
             assert all((a == b).all() for a, b in zip(results[0], other)), name
 
@@ -184,21 +184,21 @@ def test_several_bottoms_share_weights(type, device):
 
 
 def test_gradients_of_many_images_are_packed_in_steps(monkeypatch):
-    made = rig(RNG.standard_normal((7, 6, 9, 8)), "num_output: 4 kernel_size: 3 group: 2")
-    upstream = [RNG.standard_normal(made.forward()[0].shape)]
-    made.backward(upstream)
-    wanted = made.param_diffs()[0]
+    case = rig(RNG.standard_normal((7, 6, 9, 8)), "num_output: 4 kernel_size: 3 group: 2")
+    upstream = [RNG.standard_normal(case.forward()[0].shape)]
+    case.backward(upstream)
+    wanted = case.param_diffs()[0]
     monkeypatch.setattr(convolution, "PACKED", 2 * 2 * 48 * 42)
-    made.backward(upstream)
-    close(made.param_diffs()[0], wanted, 1e-10, 1e-10)
+    case.backward(upstream)
+    close(case.param_diffs()[0], wanted, 1e-10, 1e-10)
 
 
 def test_parameters_that_do_not_learn_are_left_alone(device):
-    made = rig(RNG.standard_normal((1, 2, 5, 5)), "num_output: 3 kernel_size: 3", device)
-    top = made.forward()[0]
-    made.layer.param_propagate_down[:] = [False, True]
-    made.backward([np.ones(top.shape)])
-    weights, bias = made.param_diffs()
+    case = rig(RNG.standard_normal((1, 2, 5, 5)), "num_output: 3 kernel_size: 3", device)
+    top = case.forward()[0]
+    case.layer.param_propagate_down[:] = [False, True]
+    case.backward([np.ones(top.shape)])
+    weights, bias = case.param_diffs()
     assert (weights == 0).all()
     close(bias, np.full(3, 9.0))
 
@@ -207,16 +207,16 @@ def test_parameters_that_do_not_learn_are_left_alone(device):
 @pytest.mark.parametrize("text", ["num_output: 4", "num_output: 4 group: 4", "num_output: 4 group: 2"])
 def test_other_sizes_then_none(type, text, device):
     """Weights stay; the result for each size is that of a fresh layer."""
-    made = rig(np.zeros((1, 4, 8, 8)), f"{text} kernel_size: 3 pad: 1", device, type=type)
+    case = rig(np.zeros((1, 4, 8, 8)), f"{text} kernel_size: 3 pad: 1", device, type=type)
     for shape in ((3, 4, 11, 5), (1, 4, 2, 2), (0, 4, 8, 8), (2, 4, 20, 33)):
         bottom = RNG.standard_normal(shape)
-        made.set_bottom(0, bottom)
+        case.set_bottom(0, bottom)
         fresh = rig(bottom, f"{text} kernel_size: 3 pad: 1", device, type=type)
-        for blob, other in zip(fresh.layer.blobs, made.layer.blobs):
+        for blob, other in zip(fresh.layer.blobs, case.layer.blobs):
             blob.data[...] = np.asarray(other.data)
-        top, upstream = made.forward()[0], RNG.standard_normal(shape)
+        top, upstream = case.forward()[0], RNG.standard_normal(shape)
         assert top.shape == shape
-        for a, w in zip([top, *made.backward([upstream]), *made.param_diffs()],
+        for a, w in zip([top, *case.backward([upstream]), *case.param_diffs()],
                         [fresh.forward()[0], *fresh.backward([upstream]), *fresh.param_diffs()]):  # fmt: skip
             assert (a == w).all()
 
@@ -226,10 +226,10 @@ def test_relu_in_the_store(text, device):
     text = text if "kernel_size" in text else f"{text} kernel_size: 3"
     bottom = RNG.standard_normal((2, 3, 9, 20))
     bottom[1, :, 4, 5] = np.nan
-    made = rig(bottom, text, device, np.float32)
-    plain = made.forward()[0]
-    made.layer.fuse_relu = True
-    np.testing.assert_array_equal(made.forward()[0], np.where(plain < 0, 0, plain))
+    case = rig(bottom, text, device, np.float32)
+    plain = case.forward()[0]
+    case.layer.fuse_relu = True
+    np.testing.assert_array_equal(case.forward()[0], np.where(plain < 0, 0, plain))
     assert np.isnan(plain).any()
 
 
@@ -237,10 +237,10 @@ def test_relu_in_the_store(text, device):
 def test_nan_and_infinity_stay_where_they_are(group, device):
     bottom = np.zeros((1, 3, 9, 9))
     bottom[0, :, 2, 2], bottom[0, :, 7, 7] = np.nan, np.inf
-    made = rig(bottom, f"num_output: 3 kernel_size: 3 pad: 1 group: {group}", device, np.float32)
-    made.layer.blobs[0].data[...] = 1
-    made.layer.blobs[1].data[...] = 0
-    top = made.forward()[0]
+    case = rig(bottom, f"num_output: 3 kernel_size: 3 pad: 1 group: {group}", device, np.float32)
+    case.layer.blobs[0].data[...] = 1
+    case.layer.blobs[1].data[...] = 0
+    top = case.forward()[0]
     wanted = np.zeros((9, 9))
     wanted[1:4, 1:4], wanted[6:9, 6:9] = np.nan, np.inf
     np.testing.assert_array_equal(top, np.broadcast_to(wanted, top.shape))
@@ -263,8 +263,8 @@ def test_winograd(shape, text, relu, device):
     fast.layer.fuse_relu = plain.layer.fuse_relu = relu
     close(fast.forward()[0], plain.forward()[0], 1e-5, 2e-6)
     bottom[0, 3, 4, 5], bottom[0, 9, 2, 7] = np.nan, np.inf
-    for made in (fast, plain):
-        made.set_bottom(0, bottom)
+    for case in (fast, plain):
+        case.set_bottom(0, bottom)
     actual, wanted = fast.forward()[0], plain.forward()[0]
     close(actual, wanted, 1e-5, 2e-6)
     assert not np.isfinite(wanted).all()
@@ -274,9 +274,9 @@ def test_winograd_and_workers(monkeypatch):
     results = []
     for workers in (1, 2, 5):
         bottom = np.random.default_rng(1).standard_normal(WINOGRAD[1][0])
-        made = rig(bottom, f"{WINOGRAD[1][1]} kernel_size: 3", dtype=np.float32)
-        monkeypatch.setattr(made.device, "workers", workers)
-        results.append(made.forward()[0])
+        case = rig(bottom, f"{WINOGRAD[1][1]} kernel_size: 3", dtype=np.float32)
+        monkeypatch.setattr(case.device, "workers", workers)
+        results.append(case.forward()[0])
     assert all((r == results[0]).all() for r in results)
 
 
@@ -284,10 +284,10 @@ def test_bilinear_upsampling_of_a_ramp(device):
     """Inside, upsampling by 2 makes a ramp with half the slope."""
     bottom = np.broadcast_to(np.arange(6.0), (1, 2, 6, 6))
     text = 'num_output: 2 group: 2 kernel_size: 4 stride: 2 pad: 1 bias_term: false weight_filler { type: "constant" }'
-    made = Rig(f'type: "Deconvolution" convolution_param {{ {text} }}', [bottom], device=device)
+    case = Rig(f'type: "Deconvolution" convolution_param {{ {text} }}', [bottom], device=device)
     tent = np.array([0.25, 0.75, 0.75, 0.25])
-    made.layer.blobs[0].data[...] = np.outer(tent, tent)
-    top = made.forward()[0]
+    case.layer.blobs[0].data[...] = np.outer(tent, tent)
+    top = case.forward()[0]
     assert top.shape == (1, 2, 12, 12)
     close(top[:, :, 1:-1, 1:-1], np.broadcast_to(0.25 + 0.5 * np.arange(10), (1, 2, 10, 10)))
 
@@ -324,10 +324,10 @@ def test_refusals_of_bottoms():
         rig([np.zeros((1, 4, 8, 8)), np.zeros((1, 4, 8, 9))], "num_output: 2 kernel_size: 3", tops=2)
     with pytest.raises(LayerError, match="2 and 1"):
         rig([np.zeros((1, 4, 8, 8))] * 2, "num_output: 2 kernel_size: 3")
-    made = rig(np.zeros((1, 4, 8, 8)), "num_output: 2 kernel_size: 3")
-    made.set_bottom(0, np.zeros((1, 5, 8, 8)))
+    case = rig(np.zeros((1, 4, 8, 8)), "num_output: 2 kernel_size: 3")
+    case.set_bottom(0, np.zeros((1, 5, 8, 8)))
     with pytest.raises(LayerError, match="4 channels, the bottom now has 5"):
-        made.forward()
+        case.forward()
     with pytest.raises(LayerError, match="pad is too large"):
         rig(np.zeros((1, 4, 2, 2)), "num_output: 2 kernel_size: 3 pad: 2", type="Deconvolution")
     with pytest.raises(LayerError, match="one for each of the 4 channels"):

@@ -218,9 +218,9 @@ def test_errors(change, shapes, message):
     text = prototxt(FORMS["3x3"])
     if change:
         word = change.split(":")[0] + ":"
-        kept = text.split()
-        for at in [i for i, w in enumerate(kept) if w == word][::-1]:
-            del kept[at : at + 2]
-        text = f"{change} {' '.join(kept)}"
+        words = text.split()
+        for at in [i for i, w in enumerate(words) if w == word][::-1]:
+            del words[at : at + 2]
+        text = f"{change} {' '.join(words)}"
     with pytest.raises(LayerError, match=message):
         Rig(MASKED % text, given)

@@ -212,7 +212,7 @@ def test_dropout_depends_on_seed_and_iteration(device):
 
     (a, b), (again, _), (other, _) = forwards(1), forwards(1), forwards(2)
     np.testing.assert_array_equal(a, again)
-    for left, right in ((a, b), (a, other)):  # independent: a quarter is kept by both
+    for left, right in ((a, b), (a, other)):  # independent: a quarter passes in both
         assert abs(((left > 0) & (right > 0)).mean() - 0.25) < 0.02
 
 
@@ -221,11 +221,11 @@ def test_dropout_is_the_same_for_any_number_of_threads(tmp_path):
         "import numpy as np; from test_elementwise import dropout;"
         "print(dropout(x=np.ones((100, 100)), seed=3).forward()[0].tobytes().hex()[:20000])"
     )
-    made = []
+    runs = []
     for threads in ("1", "5"):
         env = {**os.environ, "BOXPRESSO_THREADS": threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        made.append(subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True))
-    assert made[0].stdout == made[1].stdout
+        runs.append(subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True))
+    assert runs[0].stdout == runs[1].stdout
 
 
 def test_dropout_shares_memory_when_it_does_nothing(device):
@@ -237,8 +237,8 @@ def test_dropout_shares_memory_when_it_does_nothing(device):
 
 
 def test_dropout_of_forks(device):
-    kept = dropout("scale_train: false", np.ones(1000), device=device).forward()[0]
-    assert set(kept.tolist()) == {0.0, 1.0}
+    output = dropout("scale_train: false", np.ones(1000), device=device).forward()[0]
+    assert set(output.tolist()) == {0.0, 1.0}
     sampled = dropout("sample_weights_test: true", np.ones(1000), device=device, phase="TEST").forward()[0]
     assert set(sampled.tolist()) == {0.0, 2.0}
 

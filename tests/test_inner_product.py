@@ -22,14 +22,14 @@ def test_product_plus_bias(shape, text, device):
     if "axis: 0" in text and shape[0] == 0:
         pytest.skip("a row without elements is refused, see below")
     x = RNG.standard_normal(shape)
-    made = rig(f"num_output: 9 {text}", x, device)
+    case = rig(f"num_output: 9 {text}", x, device)
     axis = {"axis: 0": 0, "axis: -1": -1}.get(text, 1)
     flat = x.reshape(int(np.prod(shape[:axis])), int(np.prod(shape[axis:])))
-    weights = np.asarray(made.layer.blobs[0].data, np.float64)
+    weights = np.asarray(case.layer.blobs[0].data, np.float64)
     wanted = flat @ (weights if "transpose" in text else weights.T)
     if "bias_term" not in text:
-        wanted = wanted + np.asarray(made.layer.blobs[1].data)
-    close(made.forward()[0], wanted.reshape(*shape[:axis], 9))
+        wanted = wanted + np.asarray(case.layer.blobs[1].data)
+    close(case.forward()[0], wanted.reshape(*shape[:axis], 9))
 
 
 @pytest.mark.parametrize("text", ["", "bias_term: false", "transpose: true", "axis: 2", "axis: 0"])
@@ -39,22 +39,22 @@ def test_gradient(text, batch, device):
 
 
 def test_another_batch_then_none(device):
-    made = rig("num_output: 4", RNG.standard_normal((3, 6)), device)
+    case = rig("num_output: 4", RNG.standard_normal((3, 6)), device)
     for batch in (5, 0, 1):
-        made.set_bottom(0, np.ones((batch, 6)))
-        assert made.forward()[0].shape == (batch, 4)
-        made.backward([np.ones((batch, 4))])
-        close(made.param_diffs()[0], np.full((4, 6), batch))
-        close(made.param_diffs()[1], np.full(4, batch))
+        case.set_bottom(0, np.ones((batch, 6)))
+        assert case.forward()[0].shape == (batch, 4)
+        case.backward([np.ones((batch, 4))])
+        close(case.param_diffs()[0], np.full((4, 6), batch))
+        close(case.param_diffs()[1], np.full(4, batch))
 
 
 def test_infinity_and_nan_go_through(device):
-    made = rig("num_output: 20 bias_term: false", np.zeros((20, 64)), device)
-    made.layer.blobs[0].data[...] = 1
+    case = rig("num_output: 20 bias_term: false", np.zeros((20, 64)), device)
+    case.layer.blobs[0].data[...] = 1
     x = np.zeros((20, 64))
     x[3, 60], x[7, 1] = np.inf, np.nan
-    made.set_bottom(0, x)
-    top = made.forward()[0]
+    case.set_bottom(0, x)
+    top = case.forward()[0]
     assert np.isposinf(top[3]).all()
     assert np.isnan(top[7]).all()
     assert (np.delete(top, [3, 7], 0) == 0).all()
@@ -67,7 +67,7 @@ def test_refusals(device):
         rig("num_output: 2 axis: 3", np.ones((1, 2)), device)
     with pytest.raises(LayerError, match="no elements"):
         rig("num_output: 2", np.ones((1, 0)), device)
-    made = rig("num_output: 2", np.ones((1, 6)), device)
-    made.set_bottom(0, np.ones((1, 7)))
+    case = rig("num_output: 2", np.ones((1, 6)), device)
+    case.set_bottom(0, np.ones((1, 7)))
     with pytest.raises(LayerError, match="6 elements a row"):
-        made.forward()
+        case.forward()

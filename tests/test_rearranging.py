@@ -109,17 +109,17 @@ def test_argmax_along_an_axis(axis, k, values, device):
 def test_argmax_of_images(shape, values, device):
     x = np.random.default_rng(1).integers(0, 4, shape).astype(np.float32)
     text = f'type: "ArgMax" argmax_param {{ top_k: 3 out_max_val: {str(values).lower()} }}'
-    made = Rig(text, [x], device=device).forward()[0]
+    top = Rig(text, [x], device=device).forward()[0]
     places, best = ranked(x.reshape(shape[0], -1 if shape[0] else 12), 1, 3)
     wanted = np.stack([places, best] if values else [places], 1)
-    np.testing.assert_array_equal(made, wanted.reshape(*wanted.shape, *[1] * (len(shape) - 3)))
+    np.testing.assert_array_equal(top, wanted.reshape(*wanted.shape, *[1] * (len(shape) - 3)))
 
 
 def test_argmax_edges(device):
     x = np.array([[np.nan, 1, np.nan, 3], [np.nan] * 4], np.float32)
-    made = Rig('type: "ArgMax" argmax_param { axis: 1 top_k: 2 }', [x], device=device).forward()[0]
-    np.testing.assert_array_equal(made[0], [3, 1])
-    assert ((made[1] >= 0) & (made[1] < 4)).all()
+    top = Rig('type: "ArgMax" argmax_param { axis: 1 top_k: 2 }', [x], device=device).forward()[0]
+    np.testing.assert_array_equal(top[0], [3, 1])
+    assert ((top[1] >= 0) & (top[1] < 4)).all()
     for param, match in (
         ("top_k: 0", "top_k"),
         ("top_k: 5 axis: 1", "more than the 4"),
@@ -292,8 +292,8 @@ def test_im2col_is_half_of_a_convolution(param, device):
 
 def test_im2col_of_other_axes(device):
     x = random(2, 3, 4)
-    made = double('type: "Im2col" convolution_param { kernel_size: 2 axis: 1 }', x, device=device).forward()[0]
-    close(made, np.stack([x[:, :, :3], x[:, :, 1:]], 2).reshape(2, 6, 3))
+    top = double('type: "Im2col" convolution_param { kernel_size: 2 axis: 1 }', x, device=device).forward()[0]
+    close(top, np.stack([x[:, :, :3], x[:, :, 1:]], 2).reshape(2, 6, 3))
     x = random(2, 5, 3, 4, 4, 4)
     rig = double('type: "Im2col" convolution_param { kernel_size: 2 axis: 2 stride: 2 }', x, device=device)
     assert rig.forward()[0].shape == (2, 5, 24, 2, 2, 2)
@@ -309,7 +309,7 @@ def test_im2col_of_other_axes(device):
 
 def pyramid(x: np.ndarray, height: int, average: bool) -> np.ndarray:
     """By Caffe's recipe: the Pooling layers that it builds, one for each level."""
-    made = []
+    levels = []
     for level in range(height):
         bins, sizes = 2**level, x.shape[2:]
         kernel = [-(-s // bins) for s in sizes]
@@ -318,8 +318,8 @@ def pyramid(x: np.ndarray, height: int, average: bool) -> np.ndarray:
                 f'kernel_w: {kernel[1]} stride_h: {kernel[0]} stride_w: {kernel[1]} pad_h: {pad[0]} pad_w: {pad[1]} }}')  # fmt: skip
         pooled = double(text, x).forward()[0]
         assert pooled.shape[2:] == (bins, bins)
-        made.append(pooled.reshape(len(x), -1))
-    return np.concatenate(made, 1)
+        levels.append(pooled.reshape(len(x), -1))
+    return np.concatenate(levels, 1)
 
 
 @pytest.mark.parametrize("pool", ["MAX", "AVE"])

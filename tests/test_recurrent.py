@@ -51,10 +51,10 @@ def rnn(x, cont, params, static=None, h=ZERO):
 
 def bottoms(type: str, steps: int, count: int, static: bool, expose: bool, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    made = [rng.standard_normal((steps, count, 2, 3)), (rng.random((steps, count)) > 0.3).astype(float)]
-    made += [rng.standard_normal((count, 5))] * static
+    arrays = [rng.standard_normal((steps, count, 2, 3)), (rng.random((steps, count)) > 0.3).astype(float)]
+    arrays += [rng.standard_normal((count, 5))] * static
     states = (2 if type == "LSTM" else 1) * expose
-    return made + [rng.standard_normal((1, count, D)) for _ in range(states)]
+    return arrays + [rng.standard_normal((1, count, D)) for _ in range(states)]
 
 
 def text(type: str, expose: bool = False) -> str:

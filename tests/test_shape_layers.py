@@ -354,12 +354,12 @@ def test_dummy_data_constant_is_filled_once_random_every_time(device):
 
 
 def test_dummy_data_is_reproducible(device):
-    made = [
+    outputs = [
         dummy('shape { dim: 9 } data_filler { type: "gaussian" }', device=device, seed=s).forward()[0]
         for s in (1, 1, 2)
     ]
-    np.testing.assert_array_equal(made[0], made[1])
-    assert (made[0] != made[2]).any()
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+    assert (outputs[0] != outputs[2]).any()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ Deconvolution from map to image. Weights are (maps, channels / group, *kernel) f
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -193,6 +193,16 @@ class ColumnConvolution:
             self.kernels.im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
         return columns
 
+    def groups(
+        self, image: AnyArray, weights: AnyArray, map: AnyArray
+    ) -> Iterator[tuple[AnyArray, AnyArray, AnyArray]]:
+        """Each group's part of the weights, the columns and the map, image by image."""
+        s = self.sizes
+        filters = self.parts(weights, s.filters, s.depth)
+        for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
+            columns = self.parts(self.im2col(source), s.depth, s.places)
+            yield from zip(filters, columns, self.parts(target, s.filters, s.places))
+
     def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
         s = self.sizes
         if s.depthwise:
@@ -200,11 +210,8 @@ class ColumnConvolution:
                 map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.window
             )
         else:
-            filters = self.parts(weights, s.filters, s.depth)
-            for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
-                columns = self.parts(self.im2col(source), s.depth, s.places)
-                for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
-                    blas.gemm(self.device, False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
+            for w, x, y in self.groups(image, weights, map):
+                blas.gemm(self.device, False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
         if bias is not None or relu:
             has, values = bias is not None, weights if bias is None else bias
             self.kernels.add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
@@ -243,11 +250,8 @@ class ColumnConvolution:
             sizes = s.images, s.maps, s.filters, *self.plane, self.axes
             self.kernels.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
             return
-        filters = self.parts(weights_diff, s.filters, s.depth)
-        for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
-            columns = self.parts(self.im2col(source), s.depth, s.places)
-            for w, x, y in zip(filters, columns, self.parts(target, s.filters, s.places)):
-                blas.gemm(self.device, False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
+        for w, x, y in self.groups(image, weights_diff, map):
+            blas.gemm(self.device, False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
 
 
 class WindowLayer(Layer):

@@ -1,7 +1,7 @@
 // window.h: the geometry of a convolution of two axes on the host, and the columns under its taps: rows of pixels, zero in the
 // padding, that lie in no memory but the panel which is packed from them.
 //
-// An "image" is the larger side, a "map" the one with a place for each window, as in convolution.cu.
+// An "image" is the larger side, a "map" the one with a place for each window.
 #pragma once
 #include "gemm.h"
 

@@ -41,7 +41,7 @@ KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, Ru
 struct Turn {
   int p_size, p_from, p_to, p_tile;
   int q_size, q_from, q_to, q_tile;
-  int past, axes;  // past: whether the result is so large that no cache keeps it
+  int past, axes;  // past: whether the result is written past the caches, which it does not fit
 };
 
 // A tile goes through shared memory, so that both sides are walked along their own fast axis.

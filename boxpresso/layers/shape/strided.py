@@ -12,7 +12,7 @@ from ...device.kernel import Kernel, StructValue
 kernels = Kernels(Path(__file__).with_name("strided.cu"))
 PIECE = 4096  # elements that one block copies where they are contiguous
 TILE = 512, 16  # what one block of the CPU turns at a time: along the target's fast axis, along the source's
-PAST = 2**24  # bytes of a result that no cache is left with
+PAST = 2**24  # bytes of a result from which on it is written past the caches
 
 
 def copy(
