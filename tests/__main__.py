@@ -1,38 +1,115 @@
-"""The one check: `python tests` runs lint, format, types, tests, and the GPU tests on a stand-in for NVIDIA's driver (no GPU is
-needed; tests/stand_in/run.py), and says which of them failed.
+"""The one check. It ends with a table: what ran, how many passed and failed, what was skipped and why, how long it took.
 
-`python tests -k Permute` passes further words on to pytest and runs nothing else; `python tests --stand-in -k Permute`
-does so on the stand-in.
+python tests                        lint, format, types and tests, but for the slow ones and the stand-in
+python tests --all                  everything, as .ci/run does: the slow tests too (marked so: nets of the corpus, kernels
+                                    under the real nvcc and the sanitizers, whole trainings), the GPU tests on a stand-in for
+                                    NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and all layer tests with
+                                    threaded kernels (tests/threaded/full.py)
+python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
+python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
+python tests --stand-in -k Permute  does so on the stand-in
 """
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECKS = (
-    ("lint", ["-m", "ruff", "check", "boxpresso", "tests", "examples", "benchmarks"]),
-    ("format", ["-m", "ruff", "format", "--check", "boxpresso", "tests", "examples", "benchmarks"]),
-    ("types", ["-m", "mypy"]),
-    ("tests", ["-m", "pytest", "-q", "-n", "2"]),
-    ("GPU tests on the stand-in", ["tests/stand_in/run.py"]),
-)
+CODE = ("boxpresso", "tests", "examples", "benchmarks")
+STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
+CHECKS = {
+    "lint": ["-m", "ruff", "check", *CODE],
+    "format": ["-m", "ruff", "format", "--check", *CODE],
+    "types": ["-m", "mypy"],
+    "tests": ["-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"],
+}
+MORE = {
+    STAND_IN: ["tests/stand_in/run.py"],
+    "threaded kernels": ["tests/threaded/full.py"],
+}
 
 
-def run(name: str, command: list[str]) -> bool:
+@dataclass
+class Result:
+    """What became of one check. `passed` and `failed` count tests, `skipped` those of each reason."""
+
+    name: str
+    status: str  # "passed", "failed" or "skipped"
+    seconds: float = 0
+    reason: str = ""
+    passed: int | None = None
+    failed: int | None = None
+    skipped: dict[str, int] = field(default_factory=dict)
+
+
+def run(name: str, command: Sequence[str]) -> Result:
+    """Runs a check to its end. A pytest leaves its counts in a file; a check may leave the reason why it failed."""
     print(f"== {name}: {' '.join(command)}", flush=True)
-    return subprocess.run([sys.executable, *command], cwd=ROOT).returncode == 0
+    with tempfile.TemporaryDirectory() as folder:
+        report, start = Path(folder) / "report.json", time.monotonic()
+        environment = {**os.environ, "BOXPRESSO_TEST_REPORT": str(report)}
+        status = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment).returncode
+        told = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
+    return Result(name, "failed" if status else "passed", time.monotonic() - start, **told)
+
+
+def duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+def lines(results: Iterable[Result]) -> list[str]:
+    """The table, then what was skipped in each check, grouped by reason, then what failed."""
+    results = list(results)
+    text = [f"{'':27}{'':8}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>14}"]
+    for r in results:
+        counts = [r.passed, r.failed, sum(r.skipped.values()) if r.passed is not None else None]
+        cells = ["" if count is None else str(count) for count in counts]
+        time = "" if r.status == "skipped" else duration(r.seconds)
+        text.append(f"{r.name:27}{r.status:8}{cells[0]:>8}{cells[1]:>8}{cells[2]:>9}{time:>14}".rstrip())
+    for r in results:
+        if r.skipped:
+            text.append(f"skipped in {r.name}:")
+            text += [f"{count:7}  {reason}" for reason, count in sorted(r.skipped.items(), key=lambda x: -x[1])]
+        if r.reason:
+            text.append(f"{r.name} {r.status}: {r.reason}")
+    failed = [r.name for r in results if r.status == "failed"]
+    ran = [r.name for r in results if r.status == "passed"]
+    return [*text, f"failed: {', '.join(failed)}" if failed else f"all is well: {', '.join(ran)}"]
+
+
+def everything(words: Sequence[str]) -> list[Result]:
+    """The checks that `python tests` runs, or with --all."""
+    whole = "--all" in words
+    results = [run(name, [*c, *(["--slow"] if whole and name == "tests" else [])]) for name, c in CHECKS.items()]
+    for name, command in MORE.items():
+        if not whole:
+            results.append(Result(name, "skipped", reason="python tests --all runs it"))
+        elif name == STAND_IN and WITHOUT in words:
+            results.append(Result(name, "skipped", reason=f"left out by {WITHOUT}"))
+        else:
+            results.append(run(name, command))
+    return results
 
 
 def main(words: list[str]) -> int:
-    if words:
-        stand_in = words[0] == "--stand-in"
-        return 0 if run("tests", ["tests/stand_in/run.py", *words[1:]] if stand_in else ["-m", "pytest", *words]) else 1
-    failed = [name for name, command in CHECKS if not run(name, command)]
-    print(f"== failed: {', '.join(failed)}" if failed else "== all is well", flush=True)
-    return 1 if failed else 0
+    if set(words) <= {"--all", WITHOUT}:
+        results = everything(words)
+        print("", *lines(results), sep="\n", flush=True)
+        return 1 if any(r.status == "failed" for r in results) else 0
+    if words[0] == "--stand-in":
+        command = ["tests/stand_in/run.py", *words[1:]]
+    else:
+        command = ["-m", "pytest", *("--slow" if word == "--all" else word for word in words)]
+    return 1 if run("tests", command).status == "failed" else 0
 
 
 if __name__ == "__main__":

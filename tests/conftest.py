@@ -1,9 +1,13 @@
-"""Fixtures for all tests: each device that answers, and the recorded data beside the repository where it is there."""
+"""What all tests share: each device that answers, what is left out as slow, and what `python tests` is told of a run."""
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +16,35 @@ sys.path.insert(0, str(Path(__file__).parent))
 import stand_in
 
 from boxpresso.device import open_device
+
+SLOW = "slow: python tests --all (or pytest --slow) runs it"
+REPORT = pytest.StashKey["str | None"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Takes the name of the report away, so that a pytest that a test starts does not write it."""
+    config.stash[REPORT] = os.environ.pop("BOXPRESSO_TEST_REPORT", None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason=SLOW))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Writes how many passed and failed, and how many were skipped for each reason, where `python tests` asks for it."""
+    if path := config.stash[REPORT]:
+        stats = terminalreporter.stats
+        reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in stats.get("skipped", []))
+        failed = len(stats.get("failed", [])) + len(stats.get("error", []))
+        counts = {"passed": len(stats.get("passed", [])), "failed": failed, "skipped": dict(reasons)}
+        Path(path).write_text(json.dumps(counts), encoding="utf-8")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -46,5 +79,7 @@ def device(request: pytest.FixtureRequest) -> str:
         try:
             driver()
         except DeviceError as error:
+            if stand_in.active():
+                raise  # a stand-in that does not answer is a fault, not a machine without a GPU
             pytest.skip(str(error))
     return request.param

@@ -55,6 +55,7 @@ def test_the_command_line_trains_what_train_py_trains(tmp_path):
     assert (small.max_iter, small.random_seed, list(small.test_iter)) == (20, 7, [3])
 
 
+@pytest.mark.slow
 def test_it_learns_in_miniature(tmp_path):
     command = [sys.executable, str(HERE / "train.py"), "--iterations", "120", "--digits", "1000", "--held-out", "200"]
     result = subprocess.run([*command, "--out", str(tmp_path), "--device", "cpu"], capture_output=True, text=True)

@@ -124,6 +124,7 @@ def test_training_resumes(drawn, tmp_path):
         np.testing.assert_array_equal(one.data, other.data)
 
 
+@pytest.mark.slow
 def test_one_command_does_it_all(tmp_path):
     """Draws, trains, judges, and writes weights that fit the deploy net, a log, and pictures."""
     command = [sys.executable, str(HERE / "train.py"), "--iterations", "3", "--scenes", "6", "--held-out", "4"]

@@ -87,7 +87,9 @@ def compare_blobs(net: Net, about: dict[str, Any]) -> None:
         assert np.abs(seen - wanted).max() < 1e-4 * scale, f"{blob}: {seen}, Caffe has {wanted}"
 
 
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in ("cls_alexnet", "zf_frcnn") else []) for n in CORPUS]
+)
 def test_caffe(name, device):
     net, about, case = load(name, device)
     inputs = (
@@ -104,6 +106,7 @@ def test_caffe(name, device):
         assert np.abs(mine - value).max() <= 1e-4 * np.abs(value).max(), key
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     stand_in.active(), reason="minutes of backward convolutions on the stand-in; its layers run there singly"
 )

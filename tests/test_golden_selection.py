@@ -71,7 +71,7 @@ def test_each_folder_is_read_by_a_test():
 
 def test_without_the_other_recorded_data_every_test_has_a_case():
     """pyproject.toml makes a test without a case an error of the collection; here it collects as a bare clone does."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     environment = {**os.environ, "BOXPRESSO_SHARED": "none", "PYTEST_ADDOPTS": ""}
     result = subprocess.run(command, cwd=HERE.parent, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]

@@ -17,11 +17,15 @@ REALS = ("float", "double")
 # One pass of the compiler proper, assembled four times, takes a third of the time of four, which benchmarks/kernels.py makes.
 QUICK = ((75, (75, 80, 90, 120)),)
 ALL = tuple((a, (a,)) for a in ptxas.ARCHITECTURES)
+FEW = ("relu", "roi_align", "suppress")  # the others are slow
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 
 
 @needs_nvcc
-@pytest.mark.parametrize("path", ptxas.files(), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=[] if p.stem in FEW else pytest.mark.slow, id=p.stem) for p in ptxas.files()],
+)
 def test_compiles(path: Path, tmp_path):
     """For the kernels of region layers without spills."""
     codes = ALL if ptxas.of_regions(path) else QUICK

@@ -400,7 +400,16 @@ layer { name: "end" type: "Silence" bottom: "seen" }
 """
 
 
-@pytest.mark.parametrize(("rank", "how"), [(1, "raise"), (0, "raise"), (1, "memory"), (1, "kill"), (0, "leave")])
+@pytest.mark.parametrize(
+    ("rank", "how"),
+    [
+        (1, "raise"),
+        pytest.param(0, "raise", marks=pytest.mark.slow),
+        pytest.param(1, "memory", marks=pytest.mark.slow),
+        (1, "kill"),
+        pytest.param(0, "leave", marks=pytest.mark.slow),
+    ],
+)
 def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     (job / "faulty.py").write_text(FAULTY)
     (job / "net.prototxt").write_text((job / "net.prototxt").read_text() + LAYER)

@@ -82,6 +82,8 @@ LAYERS: dict[str, Line] = {
     ),
 }  # fmt: skip
 CONVOLUTION = "ModulatedDeformableConvolution"
+FEW = ("ROIPooling", "ROIAlign", "RotateROIPooling")  # the others are slow, their sanitized builds above all
+pytestmark = pytest.mark.xdist_group("region_safety")  # so that one worker runs what all tests here look at
 BROKEN = """#include "kernel.h"
 KERNEL past_the_end(int n, const Real* x, Real* y) { GRID_LOOP(i, n) y[i] = x[i + 1]; }
 """
@@ -252,11 +254,13 @@ def run(names: list[str]) -> tuple[dict[str, str], str]:
 
 
 @pytest.fixture(scope="module")
-def verdicts() -> dict[str, str]:
-    return run([*LAYERS, CONVOLUTION])[0]
+def verdicts(request) -> dict[str, str]:
+    return run([*LAYERS, CONVOLUTION] if request.config.getoption("--slow") else list(FEW))[0]
 
 
-@pytest.mark.parametrize("name", [*LAYERS, CONVOLUTION])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[] if n in FEW else pytest.mark.slow) for n in (*LAYERS, CONVOLUTION)]
+)
 def test_wild_regions(name, verdicts):
     assert not verdicts[name], verdicts[name]
 

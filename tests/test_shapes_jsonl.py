@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,19 @@ def key(record: dict[str, Any]) -> str:
     return f"{record['repo']}/{record['path']}"
 
 
-@pytest.mark.parametrize("record", cases(records(), "corpus/manifest.json"), ids=key)
+def large(record: dict[str, Any]) -> bool:
+    """Whether it has parameters of more than 100 MB, whose memory takes seconds to get."""
+    return sum(prod(shape) for *_, params in record["layers"] for shape in params) > 25e6
+
+
+@pytest.mark.parametrize(
+    "record",
+    cases(
+        [pytest.param(r, marks=pytest.mark.slow if large(r) else []) for r in records()],
+        "corpus/manifest.json",
+    ),
+    ids=key,
+)
 def test_shapes(record):
     net = Net(corpus.unfilled(read_net(by_blob()[record["sha"]])), phase=record["phase"], device="cpu")
     mine = {name: list(blob.shape) for name, blob in net.blobs.items()}

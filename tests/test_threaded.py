@@ -170,6 +170,7 @@ def test_every_kernel_is_right_for_every_launch():
     assert device.runs > 10 * device.launches > 10 * len(device.kernels)
 
 
+@pytest.mark.slow
 def test_no_kernel_has_a_race(tmp_path):
     if not can_sanitize():
         pytest.skip("the C++ compiler has no ThreadSanitizer")

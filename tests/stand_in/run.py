@@ -1,13 +1,15 @@
 """Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [words for pytest]`.
 
-Needs the headers of CUDA (the toolkit's, or the wheels nvidia-cuda-runtime and nvidia-cuda-profiler-api) and a C++
-compiler, no GPU. PyCUDA is used where it is installed; else it is built once, which takes a minute or two, and kept in
-the user's cache folder. Where that cannot be done the reason is printed and the exit status is 0.
+Needs a C++ compiler and pip, no GPU. The headers of CUDA are the toolkit's, or those of NVIDIA's wheels where these are
+installed; else the wheels are fetched once. PyCUDA is used where it is installed; else it is built once, which takes a minute
+or two. Both go to the user's cache folder. Where any of this cannot be done, and where no kernel has run in the end, that is a
+failure: the reason is printed and the exit status is 1.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import site
@@ -22,12 +24,14 @@ sys.path.insert(0, str(HERE.parent))
 import stand_in  # noqa: E402
 
 PYCUDA = "pycuda==2026.1"
+CUDA = "13.0"  # whose headers are fetched, 8 MB
+HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "profiler-api"))
 # Tests where no GPU has a part; `python tests` has run them already.
 HOST = (
-    "conversion", "corpus_parse", "data_transform", "data_workers", "drawing", "example_digits", "example_shapes", "filler",
-    "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
+    "conversion", "corpus_parse", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
+    "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
-WORDS = ["-q", "-n", "2", "-m", "not slow", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
+WORDS = ["-q", "-n", "2", "--dist", "loadgroup", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
 
 
 class CannotRun(Exception):
@@ -38,34 +42,58 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "boxpresso" / "stand-in"
 
 
+def pip(*words: str, environment: dict[str, str] | None = None) -> None:
+    """Runs pip; CannotRun with what it said where it fails."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *words]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if result.returncode:
+        raise CannotRun(f"{' '.join(command)} failed: {result.stderr[-3000:]}")
+
+
 def headers() -> Path:
-    """The folder of cuda.h."""
+    """The folder of cuda.h: the toolkit's, an installed wheel's, or that of wheels fetched into the cache folder."""
     nvcc = shutil.which("nvcc")
     roots = [os.environ.get("CUDA_HOME"), nvcc and Path(nvcc).resolve().parents[1], "/usr/local/cuda"]
     places = [Path(root) / "include" for root in roots if root]
     for folder in site.getsitepackages():
         places += sorted(Path(folder).glob("nvidia/*/include"))
     for place in places:
-        if (place / "cuda.h").exists() and (place / "cudaProfiler.h").exists():
+        if has_headers(place):
             return place
-    raise CannotRun(f"cuda.h and cudaProfiler.h were not found in {', '.join(map(str, places))}")
+    place = cache() / f"headers-{CUDA}"
+    if not place.exists():
+        print(f"fetching the headers of CUDA once, into {place}", flush=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+            pip("install", "--no-deps", "--target", f"{folder}/wheels", *HEADERS)
+            os.replace(f"{folder}/wheels", place)
+    for include in sorted(place.glob("nvidia/*/include")):
+        if has_headers(include):
+            return include
+    raise CannotRun(f"cuda.h and cudaProfiler.h were not found in {', '.join(map(str, [*places, place]))}")
+
+
+def has_headers(place: Path) -> bool:
+    return (place / "cuda.h").exists() and (place / "cudaProfiler.h").exists()
 
 
 def build_driver(include: Path) -> Path:
     """The stand-in library, compiled where its text has changed."""
     source = HERE / "driver.cpp"
     digest = hashlib.sha256(source.read_bytes() + str(include).encode()).hexdigest()[:16]
-    made = cache() / digest / "libcuda.so.1"
-    if not made.exists():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        part = made.with_name(f"{os.getpid()}.tmp")
+    library = cache() / digest / "libcuda.so.1"
+    if not library.exists():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        part = library.with_name(f"{os.getpid()}.tmp")
         command = [os.environ.get("CXX") or "g++", "-std=c++17", "-O2", "-fPIC", "-shared", f"-I{include}", str(source),
                    "-o", str(part), "-Wl,-soname,libcuda.so.1", "-ldl"]  # fmt: skip
         if shutil.which(command[0]) is None:
             raise CannotRun(f"there is no C++ compiler {command[0]!r}")
-        subprocess.run(command, check=True)
-        os.replace(part, made)
-    return made
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode:
+            raise CannotRun(f"{' '.join(command)} failed: {result.stderr[-3000:]}")
+        os.replace(part, library)
+    return library
 
 
 def build_pycuda(include: Path, driver: Path) -> Path:
@@ -89,15 +117,9 @@ def build_pycuda(include: Path, driver: Path) -> Path:
             "LIBRARY_PATH": str(work / "lib"),
             "CUDA_ROOT": str(include.parent),
         }
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-        for command in (
-            [*pip, "wheel", "--no-deps", "--no-binary", "pycuda", "-w", folder, PYCUDA],
-            [*pip, "install", "--target", str(work / "made"), "--find-links", folder, PYCUDA],
-        ):
-            result = subprocess.run(command, env=environment, capture_output=True, text=True)
-            if result.returncode:
-                raise CannotRun(f"{PYCUDA} cannot be built: {' '.join(command)}\n{result.stderr[-3000:]}")
-        os.replace(work / "made", place)
+        pip("wheel", "--no-deps", "--no-binary", "pycuda", "-w", folder, PYCUDA, environment=environment)
+        pip("install", "--target", str(work / "built"), "--find-links", folder, PYCUDA, environment=environment)
+        os.replace(work / "built", place)
     return place
 
 
@@ -105,7 +127,7 @@ def environment(report: Path) -> dict[str, str]:
     """The environment of a process that sees two stand-in GPUs."""
     include = headers()
     driver = build_driver(include)
-    made = {
+    variables = {
         **os.environ,
         "LD_PRELOAD": str(driver),
         "PATH": f"{HERE / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -114,39 +136,53 @@ def environment(report: Path) -> dict[str, str]:
         "STAND_IN_REPORT": str(report),
     }
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    tried = subprocess.run([sys.executable, "-c", "import pycuda.driver"], env=made, capture_output=True)
-    if tried.returncode:
+    probe = [sys.executable, "-c", "import pycuda.driver"]
+    if subprocess.run(probe, env=variables, capture_output=True).returncode:
         paths.insert(0, str(build_pycuda(include, driver)))
-    return {**made, "PYTHONPATH": os.pathsep.join(paths)}
+    variables["PYTHONPATH"] = os.pathsep.join(paths)
+    result = subprocess.run(probe, env=variables, capture_output=True, text=True)
+    if result.returncode:
+        raise CannotRun(f"{PYCUDA} cannot be imported with the stand-in for its driver: {result.stderr[-3000:]}")
+    return variables
 
 
-def summary(report: Path) -> str:
-    """One line of what all processes of the run have counted."""
-    total, kernels = Counter(), Counter()
+def counted(report: Path) -> tuple[Counter[str], Counter[str]]:
+    """What all processes of the run have counted, and the launches of each kernel."""
+    total, kernels = Counter[str](), Counter[str]()
     for line in report.read_text().splitlines() if report.exists() else ():
         words = [word.rpartition("=") for word in line.split()]  # numbers, then kernel=launches
         numbers = [int(value) for name, _, value in words if not name]
         total.update(dict(zip(stand_in.NAMES, numbers, strict=True)))
         kernels.update({name: int(value) for name, _, value in words if name})
-    return (
-        f"stand-in: {len(kernels)} kernels, {total['launches']} launches, {total['to_device']} copies to the device, "
-        f"{total['to_host']} to the host, {total['allocated']} allocations, {total['faults']} faults"
-    )
+    return total, kernels
 
 
 def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "counts"
         try:
-            made = environment(report)
+            variables = environment(report)
         except CannotRun as error:
-            print(f"the stand-in for the CUDA driver cannot run here: {error}")
-            return 0
+            return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/test_nvcc.py"  # of the real nvcc
         command = [sys.executable, "-m", "pytest", real, *(words or WORDS)]
-        code = subprocess.run(command, env=made, cwd=HERE.parents[1]).returncode
-        print(summary(report))
+        code = subprocess.run(command, env=variables, cwd=HERE.parents[1]).returncode
+        total, kernels = counted(report)
+        print(
+            f"stand-in: {len(kernels)} kernels, {total['launches']} launches, {total['to_device']} copies to the device, "
+            f"{total['to_host']} to the host, {total['allocated']} allocations, {total['faults']} faults"
+        )
+        if not code and not words and not kernels:
+            return failed("no kernel has run on the stand-in for the CUDA driver")
         return code
+
+
+def failed(reason: str) -> int:
+    """Says why, here and in the table of `python tests`."""
+    print(reason, file=sys.stderr, flush=True)
+    if path := os.environ.get("BOXPRESSO_TEST_REPORT"):
+        Path(path).write_text(json.dumps({"reason": reason}))
+    return 1
 
 
 if __name__ == "__main__":
