@@ -4,8 +4,8 @@
     net = Net("deploy.prototxt", "weights.caffemodel")
     out = net.forward(data=image)
 
-Net runs a model, Layer and Blob are what it is made of, devices() says where it can run. NetSpec, with L and P, writes one.
-ops has the region operators as functions of arrays.
+Net runs a model, which consists of Layers and Blobs; devices() lists where it can run. NetSpec, with L and P, writes one.
+Solver trains, detect finds objects in a picture, and ops has the region operators as functions of arrays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How good detections are: average precision by class, as a table, as JSON, and as precision-recall curves.
+"""The quality of detections: average precision by class, as a table, as JSON, and as precision-recall curves.
 
-found = [detect(net, path, threshold=0.01) for path in paths]
-result = evaluate(found, truth, {1: "cat", 2: "dog"})
+detections = [detect(net, path, threshold=0.01) for path in paths]
+result = evaluate(detections, truth, {1: "cat", 2: "dog"})
 print(result.mean, result.aps[1])
 print(result)
 """
@@ -30,9 +30,18 @@ from .tables import table
 
 @dataclass(frozen=True)
 class Evaluation:
-    """curves: {label: Curve}, with `truths`, `scores`, `right`, `precision`, `recall`; names: {label: name}.
+    """The result of `evaluate`; `str` of it is a table.
 
-    overlap, method: see `evaluate`; coco: COCO's own numbers, where they were asked for.
+    Attributes
+    ----------
+    curves
+        {label: Curve}, with `truths`, `scores`, `right`, `precision`, `recall`.
+    names
+        {label: name}.
+    overlap, method
+        As given to `evaluate`.
+    coco
+        COCO's own numbers, where they were asked for.
     """
 
     curves: dict[int, Curve]
@@ -43,46 +52,45 @@ class Evaluation:
 
     @property
     def aps(self) -> dict[int, float]:
-        """The average precision of each class; NaN for one that was found but is nowhere."""
+        """{label: average precision}; NaN for a class without an object."""
         return {label: curve.ap(self.method) for label, curve in self.curves.items()}
 
     @property
     def mean(self) -> float:
-        """mAP: the mean over the classes of which there is an object; NaN where there is none."""
+        """mAP: the mean over the classes that have an object; NaN where none has."""
         known = [ap for ap in self.aps.values() if not math.isnan(ap)]
         return sum(known) / len(known) if known else math.nan
 
     def name(self, label: int) -> str:
+        """The name of a class, or "label 3"."""
         return self.names.get(label) or f"label {label}"
 
     def __str__(self) -> str:
         return "\n".join(self.table())
 
     def table(self) -> list[str]:
-        """Lines: for each class how many objects there are, what was found, what of it is right, recall and AP."""
-        shown = lambda value: "-" if math.isnan(value) else f"{value:.4f}"  # noqa: E731
+        """The lines of a table: for each class the number of objects, of detections and of right ones, recall and AP."""
         aps, rows = self.aps, []
         for label, curve in self.curves.items():
             right = int(curve.right.sum())
             recall = right / curve.truths if curve.truths else math.nan
             counts = map(str, (curve.truths, len(curve.right), right))
-            own = [shown(self.coco.by_class.get(label, math.nan))] if self.coco else []
-            rows.append((self.name(label), *counts, shown(recall), shown(aps[label]), *own))
+            own = [fixed(self.coco.by_class.get(label, math.nan))] if self.coco else []
+            rows.append((self.name(label), *counts, fixed(recall), fixed(aps[label]), *own))
         total = [str(sum(int(row[i]) for row in rows)) for i in (1, 2, 3)]
         head, own = ["class", "truths", "found", "right", "recall", f"AP@{self.overlap:g}"], []
         if self.coco:
-            head, own = [*head, "AP@.5:.95"], [shown(self.coco.stats["AP"])]
-        rows.append(("mean", *total, "", shown(self.mean), *own))
+            head, own = [*head, "AP@.5:.95"], [fixed(self.coco.stats["AP"])]
+        rows.append(("mean", *total, "", fixed(self.mean), *own))
         lines = table(head, rows, "<>>>>>>")
         lines[-1:] = ["-" * max(map(len, lines)), lines[-1]]
         if self.coco:
-            parts = [f"{name} {shown(value)}" for name, value in self.coco.stats.items()]
+            parts = [f"{name} {fixed(value)}" for name, value in self.coco.stats.items()]
             lines += ["", "COCO: " + ", ".join(parts[:6]), "      " + ", ".join(parts[6:])]
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """What the table says; null for what there is not."""
-        shown = lambda value: None if math.isnan(value) else round(value, 6)  # noqa: E731
+        """The table as JSON; null for a number that does not exist."""
         aps = self.aps
         classes = [
             {
@@ -92,21 +100,42 @@ class Evaluation:
                 "found": len(curve.right),
                 "right": int(curve.right.sum()),
                 "skipped": curve.skipped,
-                "ap": shown(aps[label]),
-                **({"coco_ap": shown(self.coco.by_class.get(label, math.nan))} if self.coco else {}),
+                "ap": finite(aps[label]),
+                **({"coco_ap": finite(self.coco.by_class.get(label, math.nan))} if self.coco else {}),
             }
             for label, curve in self.curves.items()
         ]
-        made = {"mean": shown(self.mean), "overlap": self.overlap, "method": self.method, "classes": classes}
+        whole: dict[str, Any] = {
+            "mean": finite(self.mean),
+            "overlap": self.overlap,
+            "method": self.method,
+            "classes": classes,
+        }
         if self.coco:
-            made["coco"] = {name: shown(value) for name, value in self.coco.stats.items()}
-        return made
+            whole["coco"] = {name: finite(value) for name, value in self.coco.stats.items()}
+        return whole
 
     def draw(self, path: str | Path) -> Path:
-        """Writes the precision-recall curves to a picture; returns its path.
+        """Draws the precision-recall curves.
 
-        Of more than 20 classes the 10 with the highest AP and the 10 with the lowest are named, the others grey. Raises
-        DataError where there is no curve or matplotlib is missing, BoxpressoError where the picture cannot be written.
+        Of more than 20 classes the 10 with the highest AP and the 10 with the lowest are named, the others grey.
+
+        Parameters
+        ----------
+        path
+            The picture to write, in the format that its name ends in.
+
+        Returns
+        -------
+        Path
+            The picture.
+
+        Raises
+        ------
+        DataError
+            Where there is no curve, or matplotlib is missing.
+        BoxpressoError
+            Where the picture cannot be written.
         """
         aps = {label: ap for label, ap in self.aps.items() if not math.isnan(ap)}
         if not aps:
@@ -120,7 +149,9 @@ class Evaluation:
             style: dict[str, Any] = {"color": "#cccccc", "linewidth": 0.7, "zorder": 1}
             if at is not None:
                 style = {"color": PALETTE[at % len(PALETTE)], "linestyle": "-" if at < len(PALETTE) else "--"}
-                style["linewidth"] = 1.6 + (len(named) - 1 - at if len(named) <= 5 else 0)  # few may hide each other
+                style["linewidth"] = 1.6 + (
+                    len(named) - 1 - at if len(named) <= 5 else 0
+                )  # few curves may hide each other
                 style["label"] = f"{aps[label]:.3f}  {self.name(label)}"
             precision = curve.precision
             axes.plot([0, *curve.recall], [*precision[:1], *precision] or [0], **style)
@@ -138,8 +169,18 @@ class Evaluation:
         return Path(path)
 
 
+def fixed(value: float) -> str:
+    """A number with 4 digits, "-" for NaN."""
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def finite(value: float) -> float | None:
+    """A number for JSON, with 6 digits; None for NaN."""
+    return None if math.isnan(value) else round(value, 6)
+
+
 def evaluate(
-    found: Sequence[Iterable[Any]],
+    detections: Sequence[Iterable[Any]],
     truth: Sequence[Any],
     labels: Mapping[int, str] | None = None,
     *,
@@ -148,30 +189,70 @@ def evaluate(
     last_inside: bool = False,
     coco: bool | dict[str, list[Any]] = False,
 ) -> Evaluation:
-    """Compares what was found in each picture with what is there, by VOC's rules.
+    """Compares the detections of each picture with its true objects, by VOC's rules.
 
-    found: for each picture its Detections, or rows (label, score, xmin, ymin, xmax, ymax). truth: for each picture a Scene, or
-    rows (label, xmin, ymin, xmax, ymax[, difficult]), in the same pixels. labels: names of the classes, for printing.
-    overlap: the intersection over union that makes a detection right. method: "MaxIntegral" (VOC from 2010), "11point"
-    (VOC2007), "101point" (COCO), "Integral" (SSD's Caffe). last_inside: corners name a box's last pixel, as VOC's files do;
-    by default they are its edges, as `detect` and Scene have them. coco: also COCO's own numbers, by pycocotools, where
-    difficult objects are crowds; from these tables (see `data.coco.read_dataset`) where they are given.
+    A second detection of one object is wrong; a difficult object counts neither when detected nor when missed. Detect with a
+    low threshold (0.01): a higher one cuts off the end of the curve. Of rotated boxes the upright ones around them are
+    compared.
 
-    A second detection of one object is wrong; an object that is difficult counts neither when found nor when missed. Find
-    with a low threshold (0.01): what is cut off is missing at the end of the curve. Of rotated boxes those around them are
-    compared. Raises DataError for rows of another shape, for numbers that are not finite and for lists of unequal length.
+    Parameters
+    ----------
+    detections
+        For each picture its Detections, or rows (label, score, xmin, ymin, xmax, ymax).
+    truth
+        For each picture a Scene, or rows (label, xmin, ymin, xmax, ymax[, difficult]), in the same pixels.
+    labels
+        Names of the classes, for printing.
+    overlap
+        The intersection over union from which on a detection is right.
+    method
+        "MaxIntegral" (VOC from 2010), "11point" (VOC2007), "101point" (COCO), "Integral" (SSD's Caffe).
+    last_inside
+        Whether corners name a box's last pixel, as in VOC's files; by default they are its edges, as in `detect` and Scene.
+    coco
+        Also compute COCO's own numbers, by pycocotools, where difficult objects are crowds; or the tables from which to
+        compute them, of `data.coco.read_dataset`.
+
+    Returns
+    -------
+    Evaluation
+        Curves, average precisions and their mean.
+
+    Raises
+    ------
+    DataError
+        For rows of another shape, for numbers that are not finite, and for lists of unequal length.
+
+    Source
+    ------
+    VOC's development kit, SSD's Caffe, and pycocotools.
+
+    Examples
+    --------
+    >>> detections = [[(1, 0.9, 10, 10, 50, 50), (1, 0.8, 70, 70, 90, 90)]]
+    >>> truth = [[(1, 12, 10, 50, 52), (1, 100, 100, 140, 140)]]
+    >>> result = evaluate(detections, truth, {1: "cat"})
+    >>> result.mean
+    0.5
+    >>> print(result)
+    class  truths  found  right  recall  AP@0.5
+    cat         2      2      1  0.5000  0.5000
+    -------------------------------------------
+    mean        2      2      1          0.5000
     """
-    if len(found) != len(truth):
-        message = f"detections are of {len(found)} pictures, truth of {len(truth)}; give one of each for each picture"
+    if len(detections) != len(truth):
+        message = (
+            f"detections are of {len(detections)} pictures, truth of {len(truth)}; give one of each for each picture"
+        )
         raise DataError(message)
     average_precision(np.zeros(0), np.zeros(0), method)  # a wrong name is an error before the work
     none = np.zeros((0, 7))
-    mine = np.concatenate([none, *(numbered(i, as_found(rows), "detections") for i, rows in enumerate(found))])
-    true = np.concatenate([none, *(numbered(i, as_truth(rows), "truth") for i, rows in enumerate(truth))])
-    made = Evaluation(curves(mine, true, overlap, last_inside), labels or {}, overlap, method)
+    rows = np.concatenate([none, *(numbered(i, detection_rows(r), "detections") for i, r in enumerate(detections))])
+    true = np.concatenate([none, *(numbered(i, truth_rows(r), "truth") for i, r in enumerate(truth))])
+    result = Evaluation(curves(rows, true, overlap, last_inside), labels or {}, overlap, method)
     if coco is False:
-        return made
-    return replace(made, coco=evaluate_coco(mine, dataset_of(true, len(truth)) if coco is True else coco))
+        return result
+    return replace(result, coco=evaluate_coco(rows, dataset_of(true, len(truth)) if coco is True else coco))
 
 
 def find(
@@ -180,16 +261,34 @@ def find(
     *,
     threshold: float = 0.01,
     strict: bool = False,
-    tell: Callable[[int, int], None] = lambda done, all: None,
+    tell: Callable[[int, int], None] = lambda done, total: None,
     **inputs: Any,
 ) -> tuple[list[list[Detection] | None], list[str]]:
-    """What the net finds in each scene's picture, and what is wrong with those that are left out, which have None.
+    """Detects objects in the picture of each scene.
 
-    inputs: mean, scale, swap_rb and size, as for `detect`. strict: the first that is wrong raises DataError. tell: called
-    with how many are done, and of how many.
+    Parameters
+    ----------
+    net, threshold, inputs
+        As for `detect`; inputs are mean, scale, swap_rb and size.
+    scenes
+        Pictures and their annotations, such as `data.folders.read_voc` gives.
+    strict
+        Whether the first scene that cannot be used raises an error; else it is left out.
+    tell
+        Called after each scene with how many are done, and of how many.
+
+    Returns
+    -------
+    tuple
+        The detections of each scene, None for one that is left out; and for each of these a line that says why.
+
+    Raises
+    ------
+    DataError
+        With strict.
     """
-    found: list[list[Detection] | None] = []
-    wrong = []
+    detections: list[list[Detection] | None] = []
+    skipped = []
     for i, scene in enumerate(scenes, 1):
         try:
             if scene.wrong:
@@ -202,32 +301,34 @@ def find(
         except BoxpressoError as error:
             if strict:
                 raise DataError(str(error)) from error
-            wrong.append(str(error))
-            found.append(None)
+            skipped.append(str(error))
+            detections.append(None)
         else:
-            found.append(detect(net, picture, threshold=threshold, **inputs))
+            detections.append(detect(net, picture, threshold=threshold, **inputs))
         tell(i, len(scenes))
-    return found, wrong
+    return detections, skipped
 
 
-def as_found(rows: Iterable[Any]) -> list[Any]:
+def detection_rows(rows: Iterable[Any]) -> list[Any]:
+    """Detections as rows (label, score, xmin, ymin, xmax, ymax)."""
     return [(row.label, row.score, *row.box) if hasattr(row, "box") else row for row in rows]
 
 
-def as_truth(rows: Any) -> list[Any]:
+def truth_rows(rows: Any) -> list[Any]:
+    """A Scene, or rows with or without `difficult`, as rows (label, xmin, ymin, xmax, ymax, difficult)."""
     if hasattr(rows, "corners"):
         rows = zip(rows.labels, *rows.corners.T, rows.difficult)
     return [(*row, 0) if len(row) == 5 else row for row in rows]
 
 
-def numbered(picture: int, rows: list[Any], what: str) -> np.ndarray:
+def numbered(picture: int, rows: list[Any], what: str) -> np.ndarray[Any, Any]:
     """Rows (N, 7) that begin with the number of their picture, from rows of 6."""
     sizes = {len(row) for row in rows} - {6}
     if sizes:
         raise DataError(f"the {what} of picture {picture} must be rows of {WORDS[what]}, one has {sizes.pop()} numbers")
-    made = np.full((len(rows), 7), picture, float)
-    made[:, 1:] = np.array(rows, float).reshape(-1, 6)
-    return made
+    table = np.full((len(rows), 7), picture, float)
+    table[:, 1:] = np.array(rows, float).reshape(-1, 6)
+    return table
 
 
 WORDS = {

@@ -21,7 +21,7 @@ def arguments(about: str, folder: Path) -> argparse.ArgumentParser:
     """The words that every one of these commands takes; folder: the example's."""
     words = argparse.ArgumentParser(description=about.splitlines()[0])
     words.add_argument("--iterations", type=int, help="by default as many as solver.prototxt says")
-    words.add_argument("--out", type=Path, default=folder / "work", help="the folder for all that is made")
+    words.add_argument("--out", type=Path, default=folder / "work", help="the folder for everything that is written")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--device", default=None, help="cpu, cuda or cuda:N")
     return words
@@ -62,8 +62,8 @@ def sheet(pictures: Sequence[Any], columns: int = 4, gap: int = 4) -> Any:
     """Pillow images of one size, side by side in rows on white."""
     width, height = pictures[0].size
     rows = -(-len(pictures) // columns)
-    made = Image.new("RGB", (columns * (width + gap) - gap, rows * (height + gap) - gap), "white")
+    picture_sheet = Image.new("RGB", (columns * (width + gap) - gap, rows * (height + gap) - gap), "white")
     for i, picture in enumerate(pictures):
         row, column = divmod(i, columns)
-        made.paste(picture, (column * (width + gap), row * (height + gap)))
-    return made
+        picture_sheet.paste(picture, (column * (width + gap), row * (height + gap)))
+    return picture_sheet

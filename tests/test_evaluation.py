@@ -467,13 +467,13 @@ def test_broken_pictures_and_annotations_are_named(folder, capsys):
     status, out = run(folder, capsys, *words)
     assert status == 0
     assert "1 pictures; 3 skipped" in out.out
-    for what in ("a.jpg is no picture", "b.xml is not XML", "d.jpg is 64x64, its annotation is of 32x32"):
+    for what in ("a.jpg is not an image", "b.xml is not XML", "d.jpg is 64x64, its annotation is of 32x32"):
         assert f"{what}" in out.err
     assert out.err.count("skipped:") == 3
     status, out = run(folder, capsys, *words, "--strict")
     assert status == 1
     assert "error: " in out.err
-    assert "a.jpg is no picture" in out.err
+    assert "a.jpg is not an image" in out.err
     (folder / "JPEGImages/c.jpg").unlink()
     status, out = run(folder, capsys, *words)
     assert status == 1

@@ -39,7 +39,7 @@ def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[st
 
 
 def loss_weights(layer: Layer, tops: int) -> list[float]:
-    """The weight of each top in the loss: as the prototxt says, or else 1 for the first top of a loss and 0 for any other."""
+    """The weight of each top in the loss: that of the prototxt, or else 1 for the first top of a loss and 0 for any other."""
     weights = list(layer.param.loss_weight) or ([1.0] + [0.0] * (tops - 1) if layer.loss and tops else [0.0] * tops)
     layer.need(len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none")
     return weights
@@ -59,14 +59,14 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
             shared[spec.name] = (layer, i)
             continue
         owner, j = shared[spec.name]
-        mine, theirs = layer.blobs[i], owner.blobs[j]
+        blob, owned = layer.blobs[i], owner.blobs[j]
         loose = spec.share_mode == 1  # PERMISSIVE: the count must agree
         layer.need(
-            mine.count == theirs.count if loose else mine.shape == theirs.shape,
-            f"parameter {i} has the shape {mine.shape}, but {spec.name!r}, which it shares with {owner}, has "
-            f"{theirs.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
+            blob.count == owned.count if loose else blob.shape == owned.shape,
+            f"parameter {i} has the shape {blob.shape}, but {spec.name!r}, which it shares with {owner}, has "
+            f"{owned.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
         )
-        mine.share(theirs, *mine.shape) if mine.shape else mine.share(theirs)
+        blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
 
 
 def signature(blobs: Sequence[Blob]) -> Signature:

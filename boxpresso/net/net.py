@@ -408,13 +408,13 @@ class Net:
             Where the shapes of parameters, or the devices, differ.
         """
         for name, blobs in self.params.items():
-            theirs = other.params.get(name)
-            if theirs is None:
+            others = other.params.get(name)
+            if others is None:
                 continue
-            if [b.shape for b in blobs] != [b.shape for b in theirs] or other.device.name != self.device.name:
+            if [b.shape for b in blobs] != [b.shape for b in others] or other.device.name != self.device.name:
                 raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
-            for mine, blob in zip(blobs, theirs):
-                mine.share_data(blob)
+            for blob, shared in zip(blobs, others):
+                blob.share_data(shared)
 
     # Helpers
 

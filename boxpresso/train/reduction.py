@@ -101,7 +101,7 @@ class Reduction:
         self._progress()
 
     def _progress(self) -> None:
-        """MPI carries messages on only while somebody asks for them."""
+        """Lets MPI move messages, which it does only inside its calls."""
         with self.lock:
             if self.active:
                 self.ranks.mpi.Request.Testsome([m.request for m in self.active])

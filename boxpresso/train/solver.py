@@ -260,7 +260,7 @@ class Solver:
         Raises
         ------
         ModelError
-            For outputs that have no mean, or are no detections where eval_type says so.
+            For outputs whose shape changes, and for outputs other than detections with eval_type: "detection".
         """
         check_evaluation(self.param)
         means: list[dict[str, np.ndarray[Any, Any]]] = []
@@ -402,7 +402,7 @@ class Solver:
         return [array for (blob, lr_mult, _), arrays in rows if lr_mult for array in (blob.data, *arrays)]
 
     def _rescue(self) -> str:
-        """Saves the last complete iteration when the job ends early. Returns a sentence that says where to resume."""
+        """Saves the last complete iteration when the job ends early. Returns a line for the log: what to resume from."""
         if self.ranks.updating:
             return f"it ended during the update of iteration {self.iter}, of which no snapshot is written"
         if self.iter == self.started:

@@ -62,12 +62,12 @@ def read(net: Net, batches: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def answered(picture: np.ndarray, label: int, answer: int) -> Any:
     """A digit with what was read below it, in red where that is wrong."""
-    made = Image.new("RGB", (56, 70), "white")
-    made.paste(Image.fromarray((picture * 255).astype(np.uint8)).resize((56, 56)), (0, 0))
+    drawing = Image.new("RGB", (56, 70), "white")
+    drawing.paste(Image.fromarray((picture * 255).astype(np.uint8)).resize((56, 56)), (0, 0))
     right = label == answer
     text = str(answer) if right else f"{answer}, is {label}"
-    ImageDraw.Draw(made).text((28, 63), text, fill="black" if right else "red", anchor="mm")
-    return made
+    ImageDraw.Draw(drawing).text((28, 63), text, fill="black" if right else "red", anchor="mm")
+    return drawing
 
 
 def main() -> None:

@@ -40,13 +40,13 @@ def propose(
     offsets: str = "'bbox_normalize_targets_precomputed': True",
     anchors: str = f"'feat_stride': {STRIDE}",
     drawn: str = "",
-    kept: str = "",
+    proposals: str = "",
     filler: dict[str, Any] | None = None,
 ) -> Any:
     """A region proposal network over a feature map: the regions, and in training its two losses and the regions' targets.
 
-    What the layers are told. ProposalTarget: objects, and how offsets are measured. AnchorTarget and Proposal: anchors; the
-    former which are drawn besides, the latter which are kept. filler: of the first convolution.
+    Settings of layers: objects and offsets are those of ProposalTarget, anchors those of AnchorTarget and Proposal; drawn is for
+    AnchorTarget alone, proposals for Proposal alone. filler: of the first convolution.
     """
     n = w.n
     small: dict[str, Any] = dict(filler=dict(type="gaussian", std=0.01))
@@ -57,10 +57,10 @@ def propose(
     n.rpn_cls_score_reshape = L.Reshape(n.rpn_cls_score, shape=dict(dim=[0, 2, -1, 0]))
     if w.train:
         tops = ("rpn_labels", "rpn_bbox_targets", "rpn_bbox_inside_weights", "rpn_bbox_outside_weights")
-        made = L.AnchorTarget(
+        outputs = L.AnchorTarget(
             n.rpn_cls_score, n.gt_boxes, n.im_info, n.data, name="rpn-data", ntop=4, python_param=said(anchors, drawn)
         )
-        for name, top in zip(tops, made):
+        for name, top in zip(tops, outputs):
             n[name] = top
         n.rpn_loss_cls = L.SoftmaxWithLoss(
             n.rpn_cls_score_reshape, n.rpn_labels, propagate_down=[True, False], ignore_label=-1, normalize=True
@@ -69,7 +69,7 @@ def propose(
     n.rpn_cls_prob = L.Softmax(n.rpn_cls_score_reshape)
     n.rpn_cls_prob_reshape = L.Reshape(n.rpn_cls_prob, shape=dict(dim=[0, 2 * ANCHORS, -1, 0]))
     regions = L.Proposal(
-        n.rpn_cls_prob_reshape, n.rpn_bbox_pred, n.im_info, name="proposal", python_param=said(anchors, kept)
+        n.rpn_cls_prob_reshape, n.rpn_bbox_pred, n.im_info, name="proposal", python_param=said(anchors, proposals)
     )
     if not w.train:
         n.rois = regions
@@ -77,8 +77,8 @@ def propose(
     n.rpn_rois = regions
     settings = f"{{{objects}, 'bg_thresh_lo': 0.0, {offsets}}}"
     tops = ("rois", "labels", "bbox_targets", "bbox_inside_weights", "bbox_outside_weights")
-    made = L.ProposalTarget(n.rpn_rois, n.gt_boxes, name="roi-data", ntop=5, python_param=dict(param_str=settings))
-    for name, top in zip(tops, made):
+    outputs = L.ProposalTarget(n.rpn_rois, n.gt_boxes, name="roi-data", ntop=5, python_param=dict(param_str=settings))
+    for name, top in zip(tops, outputs):
         n[name] = top
     return n.rois
 

@@ -40,9 +40,9 @@ def ground(rng: np.random.Generator, size: int) -> Image.Image:
 def colour(rng: np.random.Generator, under: np.ndarray) -> tuple[int, ...]:
     """A colour that stands out from what lies under the shape."""
     while True:
-        made = rng.integers(0, 256, 3)
-        if np.abs(made - under).sum() > 150:
-            return tuple(int(c) for c in made)
+        candidate = rng.integers(0, 256, 3)
+        if np.abs(candidate - under).sum() > 150:
+            return tuple(int(c) for c in candidate)
 
 
 def outline(rng: np.random.Generator, label: int, x: float, y: float, w: float, h: float) -> np.ndarray:
@@ -103,25 +103,25 @@ def records(seed: int, kind: int, count: int) -> Iterator[tuple[str, bytes]]:
     """The scenes [seed, kind, 0 .. count - 1] as (key, AnnotatedDatum), drawn by a process per core, eight at most."""
     seeds = [(seed, kind, i) for i in range(count)]
     with multiprocessing.get_context("spawn").Pool(min(os.cpu_count() or 1, 8)) as pool:
-        for i, made in enumerate(pool.imap(record, seeds, chunksize=16)):
-            yield f"{i:08d}", made
+        for i, value in enumerate(pool.imap(record, seeds, chunksize=16)):
+            yield f"{i:08d}", value
 
 
-def draw(to: Path, made: Iterable[tuple[str, bytes]]) -> Path:
+def draw(to: Path, records: Iterable[tuple[str, bytes]]) -> Path:
     """Writes records to the LMDB `to`, in place of one that is there; returns its path."""
     shutil.rmtree(to, ignore_errors=True)
-    write_records(to, made)
+    write_records(to, records)
     return to
 
 
 def load(path: Path) -> list[tuple[Image.Image, list[Box]]]:
     """The scenes of an LMDB, in order."""
-    made, found = [], open_records(str(path))
-    for i in range(len(found)):
-        annotated = parse(AnnotatedDatum(), found[i], found.name(i))
+    scenes, records = [], open_records(str(path))
+    for i in range(len(records)):
+        annotated = parse(AnnotatedDatum(), records[i], records.name(i))
         image = Image.open(io.BytesIO(annotated.datum.data))
-        made.append((image, [(int(row[0]), *row[2:6]) for row in boxes_of(annotated).tolist()]))
-    return made
+        scenes.append((image, [(int(row[0]), *row[2:6]) for row in boxes_of(annotated).tolist()]))
+    return scenes
 
 
 if __name__ == "__main__":

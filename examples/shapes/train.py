@@ -57,11 +57,11 @@ def train(param: SolverParameter, out: Path, device: str | None) -> Path:
 
 def judge(net: Net, scenes: list[tuple[Any, Any]]) -> tuple[Any, list[Any]]:
     """What the net finds in scenes, evaluated, and pictures of the first twelve."""
-    found = [detect(net, image, threshold=0.01) for image, _ in scenes]
+    detections = [detect(net, image, threshold=0.01) for image, _ in scenes]
     truth = [[(label, *(c * image.width for c in corners)) for label, *corners in boxes] for image, boxes in scenes]
-    sure = [[d for d in one if d.score >= 0.5] for one in found[:12]]
+    sure = [[d for d in one if d.score >= 0.5] for one in detections[:12]]
     pictures = [draw_detections(image, one, NAMES) for (image, _), one in zip(scenes, sure)]
-    return evaluate(found, truth, {label: NAMES[label] for label in (1, 2, 3)}), pictures
+    return evaluate(detections, truth, {label: NAMES[label] for label in (1, 2, 3)}), pictures
 
 
 def main() -> None:

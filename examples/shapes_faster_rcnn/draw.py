@@ -53,8 +53,8 @@ def draw(folder: Path, seed: int, counts: dict[str, int]) -> Path:
     """Makes the VOC folder anew, with so many scenes in each split, by as many processes as there are cores; returns its path."""
     shutil.rmtree(folder, ignore_errors=True)
     sets = folder / "ImageSets" / "Main"
-    for made in (folder / "JPEGImages", folder / "Annotations", sets):
-        made.mkdir(parents=True)
+    for path in (folder / "JPEGImages", folder / "Annotations", sets):
+        path.mkdir(parents=True)
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         for split, count in counts.items():
             names = pool.imap(partial(one, folder, seed, split), range(count), chunksize=16)

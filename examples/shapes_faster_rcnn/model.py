@@ -25,7 +25,7 @@ SCENES = "examples/shapes_faster_rcnn/work/scenes"  # where draw.py puts them, s
 # What the layers are told.
 ANCHORS = f"'feat_stride': {STRIDE}, 'base_size': {STRIDE}, 'scales': [3, 5, 9]"
 DRAWN = "'allowed_border': 40, 'rpn_batchsize': 128"
-KEPT = {
+PROPOSALS = {
     "train": "'rpn_min_size': 4, 'rpn_pre_nms_top_n': 600, 'rpn_post_nms_top_n': 100",
     "deploy": "'rpn_min_size': 4, 'rpn_pre_nms_top_n': 300, 'rpn_post_nms_top_n': 50",
 }
@@ -47,7 +47,7 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
     n.small = top = L.Power(n.data, scale=1 / 64)
     for i, (channels, stride) in enumerate(TRUNK, 1):
         top = w.conv(f"conv{i}", top, channels, stride=stride, relu=f"relu{i}", filler=MSRA)
-    told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, kept=KEPT[kind])
+    told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
     regions = propose(w, top, 96, filler=MSRA, **told)
     n.roi_align = top = L.ROIAlign(
         top, regions, pooled_h=7, pooled_w=7, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True
@@ -59,5 +59,5 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
 
 
 if __name__ == "__main__":
-    for kind in KEPT:
+    for kind in PROPOSALS:
         Path(__file__).with_name(f"{kind}.prototxt").write_text(str(net(kind)), encoding="utf-8")

@@ -55,10 +55,10 @@ def train(out: Path, seed: int, iterations: int | None, device: str | None) -> P
 
 def judge(net: Net, scenes: list[Scene]) -> tuple[Evaluation, list[Any]]:
     """What the net finds in scenes, evaluated, and pictures of the first twelve."""
-    found = [detect(net, scene.path, size=(SIZE, SIZE), threshold=0.01) for scene in scenes]
-    sure = [[d for d in one if d.score >= 0.5] for one in found[:12]]
+    detections = [detect(net, scene.path, size=(SIZE, SIZE), threshold=0.01) for scene in scenes]
+    sure = [[d for d in one if d.score >= 0.5] for one in detections[:12]]
     pictures = [draw_detections(Image.open(scene.path), one, NAMES) for scene, one in zip(scenes, sure)]
-    return evaluate(found, scenes, NAMES), pictures
+    return evaluate(detections, scenes, NAMES), pictures
 
 
 def main() -> None:

@@ -60,38 +60,38 @@ def plate(rng: np.random.Generator, size: int) -> Plate:
 
 def layout(rng: np.random.Generator, size: int, plates: int) -> list[Plate]:
     """So many plates inside the scene, whose boxes do not overlap."""
-    made: list[Plate] = []
+    result: list[Plate] = []
     for attempt in range(1, 10**6):
         if attempt % 500 == 0:
-            made = []  # there was no room left
+            result = []  # there was no room left
         new = plate(rng, size)
         x1, y1, x2, y2 = new.box
         inside = min(x1, y1) > 2 and max(x2, y2) < size - 2
-        if inside and all(x2 < o.box[0] or y2 < o.box[1] or x1 > o.box[2] or y1 > o.box[3] for o in made):
-            made.append(new)
-        if len(made) == plates:
+        if inside and all(x2 < o.box[0] or y2 < o.box[1] or x1 > o.box[2] or y1 > o.box[3] for o in result):
+            result.append(new)
+        if len(result) == plates:
             break
-    return made
+    return result
 
 
 def colours(rng: np.random.Generator) -> list[tuple[int, ...]]:
     """The colour of light fields, of dark ones, and any one for the rim."""
-    grey, made = np.array([0.299, 0.587, 0.114]), []
+    grey, result = np.array([0.299, 0.587, 0.114]), []
     for low, high in ((140, 255), (0, 105), (0, 255)):
         while not low <= (colour := rng.integers(0, 256, 3)) @ grey <= high:
             pass
-        made.append(tuple(int(c) for c in colour))
-    return made
+        result.append(tuple(int(c) for c in colour))
+    return result
 
 
 def scene(seed: int | list[int], size: int = SIZE, plates: int = PLATES) -> tuple[Image.Image, list[Plate]]:
     """An RGB image of size x size pixels and the plates in it. The same seed, the same scene."""
     rng = np.random.default_rng(seed)
-    made = layout(rng, size, plates)
+    result = layout(rng, size, plates)
     layer = Image.new("RGBA", (size * FINE, size * FINE))
     drawing = ImageDraw.Draw(layer)
     lines = np.linspace(0, 1, FIELDS + 1)
-    for new in made:
+    for new in result:
         *two, rim = colours(rng)
         knots = new.map(np.stack(np.meshgrid(lines, lines), -1)) * FINE
         for i, j in np.ndindex(FIELDS, FIELDS):
@@ -103,11 +103,11 @@ def scene(seed: int | list[int], size: int = SIZE, plates: int = PLATES) -> tupl
     image = ground(rng, size).convert("RGB")
     image.paste(small.convert("RGB"), mask=small.getchannel("A"))
     noisy = np.asarray(image, np.float32) + rng.normal(0, rng.uniform(0, 10), (size, size, 1))
-    return Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)), made
+    return Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)), result
 
 
 if __name__ == "__main__":
-    image, found = scene(int(sys.argv[1]))
+    image, items = scene(int(sys.argv[1]))
     image.save(sys.argv[2])
-    for one in found:
+    for one in items:
         print("box", *(f"{value:.1f}" for value in one.box), "fields", *("".join(map(str, row)) for row in one.fields))

@@ -50,10 +50,10 @@ def drawn(stream: int, seed: int, number: int) -> tuple[Any, list[Plate], np.nda
 
 def batch(stream: int, seed: int, number: int) -> Batch:
     """Batch `number` of a stream: data (SCENES, 3, 128, 128) of bytes, rois (K, 5) and fields (K, 16), for the nets' inputs."""
-    made = [drawn(stream, seed, number * SCENES + i) for i in range(SCENES)]
-    data = np.stack([np.asarray(image)[..., ::-1].transpose(2, 0, 1) for image, _, _ in made])
-    rois = np.concatenate([np.insert(boxes, 0, i, 1) for i, (_, _, boxes) in enumerate(made)])
-    fields = np.stack([plate.fields.ravel() for _, plates, _ in made for plate in plates])
+    scenes = [drawn(stream, seed, number * SCENES + i) for i in range(SCENES)]
+    data = np.stack([np.asarray(image)[..., ::-1].transpose(2, 0, 1) for image, _, _ in scenes])
+    rois = np.concatenate([np.insert(boxes, 0, i, 1) for i, (_, _, boxes) in enumerate(scenes)])
+    fields = np.stack([plate.fields.ravel() for _, plates, _ in scenes for plate in plates])
     return {"data": data, "rois": rois.astype(np.float32), "fields": fields.astype(np.float32)}
 
 
@@ -62,7 +62,7 @@ def train(model: str, args: argparse.Namespace, batches: dict[str, list[Batch]])
     param = read_solver(HERE / model / "solver.prototxt")
     param.net, param.random_seed = str(HERE / model / "train.prototxt"), args.seed
     param.max_iter = args.iterations or param.max_iter
-    turns = {phase: cycle(made) for phase, made in batches.items()}
+    turns = {phase: cycle(parts) for phase, parts in batches.items()}
     moves: list[float] = []
 
     def feed(net: Net) -> None:
@@ -115,15 +115,15 @@ def judge(net: Net, seed: int, scenes: int) -> Result:
     for number in range(scenes):
         image, plates, boxes = drawn(JUDGE, seed, number)
         prob, places = read(net, image, boxes)
-        for plate, one, found, start in zip(plates, prob, places, middles(boxes)):
+        for plate, one, reached, start in zip(plates, prob, places, middles(boxes)):
             dark = plate.fields.ravel() > 0
             result.losses.append(float(-np.log(np.maximum(np.where(dark, one, 1 - one), 1e-7)).mean()))
             right = (one > 0.5) == dark
             result.fields.append(float(right.mean()))
             result.plates.append(float(right.all()))
             size = np.sqrt(area(plate.corners)) / FIELDS
-            result.apart.append(float(np.linalg.norm(found - plate.middles, axis=-1).mean() / size))
-            result.moved.append(float(np.linalg.norm(found - start, axis=-1).mean() / size))
+            result.apart.append(float(np.linalg.norm(reached - plate.middles, axis=-1).mean() / size))
+            result.moved.append(float(np.linalg.norm(reached - start, axis=-1).mean() / size))
     return result
 
 
@@ -137,8 +137,8 @@ def picture(net: Net, seed: int, number: int, larger: int = 4) -> Any:
     """A held-out scene: boxes, where bins begin (grey) and where they go (green: its field is read right; red: wrong)."""
     image, plates, boxes = drawn(JUDGE, seed, number)
     prob, places = read(net, image, boxes)
-    made = image.resize((image.width * larger, image.height * larger))
-    drawing = ImageDraw.Draw(made)
+    canvas = image.resize((image.width * larger, image.height * larger))
+    drawing = ImageDraw.Draw(canvas)
     for plate, box, one, ends, starts in zip(plates, boxes, prob, places, middles(boxes)):
         drawing.rectangle(tuple(box * larger), outline="white")
         rows = zip(one, plate.fields.ravel(), starts.reshape(-1, 2) * larger, ends.reshape(-1, 2) * larger)
@@ -146,7 +146,7 @@ def picture(net: Net, seed: int, number: int, larger: int = 4) -> Any:
             drawing.line([*start, *end], fill="#c0c0c0", width=2)
             dot(drawing, start, 3, "#c0c0c0")
             dot(drawing, end, 5, "#00c050" if (likely > 0.5) == bool(true) else "#ff2020")
-    return made
+    return canvas
 
 
 def dot(drawing: Any, at: np.ndarray, radius: int, fill: str) -> None:

@@ -59,13 +59,13 @@ def decode(score: np.ndarray, geometry: np.ndarray, threshold: float = 0.5) -> n
     likely = score[0] > threshold
     weights, (dx, dy, wide, cos, sin) = score[0][likely], geometry[:, likely]
     rows = np.stack([x[likely] + dx * NEAR, y[likely] + dy * NEAR, wide, cos, sin], 1)
-    found = []
+    regions = []
     while len(rows):
         best = rows[weights.argmax()]
         same = beside(rows[:, :2] - best[:2], WIDE * np.exp(best[2]), np.arctan2(best[4], best[3]) / 2)
         cx, cy, wide, cos, sin = np.average(rows[same], 0, weights[same])
         w = WIDE * np.exp(wide)
         if same.sum() > 5:  # a small word has a dozen
-            found.append((cx, cy, w, w / LENGTH * TALL, np.arctan2(sin, cos) / 2))
+            regions.append((cx, cy, w, w / LENGTH * TALL, np.arctan2(sin, cos) / 2))
         rows, weights = rows[~same], weights[~same]
-    return np.array(found).reshape(-1, 5)
+    return np.array(regions).reshape(-1, 5)

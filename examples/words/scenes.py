@@ -72,9 +72,9 @@ def ink(rng: np.random.Generator, under: np.ndarray) -> np.ndarray:
     """A colour that is clearly lighter or darker than what lies under the word."""
     weights = np.array([0.299, 0.587, 0.114])
     while True:
-        made = rng.uniform(0, 255, 3)
-        if abs((made - under) @ weights) > 60:
-            return made
+        candidate = rng.uniform(0, 255, 3)
+        if abs((candidate - under) @ weights) > 60:
+            return candidate
 
 
 def place(rng: np.random.Generator, taken: Image.Image) -> np.ndarray | None:
@@ -97,9 +97,9 @@ def layout(rng: np.random.Generator, size: int, words: int) -> list[np.ndarray]:
     """So many regions, none over another."""
     while True:
         taken = Image.new("1", (size, size))
-        found = [region for _ in range(words) if (region := place(rng, taken)) is not None]
-        if len(found) == words:
-            return found
+        regions = [region for _ in range(words) if (region := place(rng, taken)) is not None]
+        if len(regions) == words:
+            return regions
 
 
 def scene(
@@ -107,7 +107,7 @@ def scene(
 ) -> tuple[Image.Image, list[Word]]:
     """An RGB image of size x size pixels and the words in it. The same seed, the same scene."""
     rng = np.random.default_rng(seed)
-    regions, made = layout(rng, size, words), []
+    regions, placed = layout(rng, size, words), []
     image = np.array(ground(rng, size), np.float32)
     for region in regions:
         text = spell(rng, held_out)
@@ -115,8 +115,8 @@ def scene(
         patch = image[top : top + cover.shape[0], left : left + cover.shape[1]]
         under = (patch * cover).sum((0, 1)) / cover.sum()
         patch += cover * (ink(rng, under) - patch)
-        made.append((text, region))
-    return Image.fromarray(image.astype(np.uint8)), made
+        placed.append((text, region))
+    return Image.fromarray(image.astype(np.uint8)), placed
 
 
 def jittered(rng: np.random.Generator, region: np.ndarray, share: float = 1.0) -> np.ndarray:
@@ -129,7 +129,7 @@ def jittered(rng: np.random.Generator, region: np.ndarray, share: float = 1.0) -
 
 
 if __name__ == "__main__":
-    made, words = scene(int(sys.argv[1]))
-    made.save(sys.argv[2])
+    image, words = scene(int(sys.argv[1]))
+    image.save(sys.argv[2])
     for text, region in words:
         print(text, *(f"{value:.2f}" for value in region))

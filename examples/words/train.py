@@ -47,14 +47,14 @@ def drawn(stream: int, seed: int, number: int) -> tuple[Any, list[Word], np.ndar
 
 def batch(stream: int, seed: int, number: int) -> Batch:
     """Batch `number` of a stream, for the net's inputs. One region of four stands on its head: it has no text to learn."""
-    made = [drawn(stream, seed, number * SCENES + i) for i in range(SCENES)]
-    rois = np.concatenate([np.insert(regions, 0, i, 1) for i, (_, _, regions) in enumerate(made)])
-    text = np.array([[[LETTERS.index(letter) for letter in word]] for _, words, _ in made for word, _ in words])
+    scenes = [drawn(stream, seed, number * SCENES + i) for i in range(SCENES)]
+    rois = np.concatenate([np.insert(regions, 0, i, 1) for i, (_, _, regions) in enumerate(scenes)])
+    text = np.array([[[LETTERS.index(letter) for letter in word]] for _, words, _ in scenes for word, _ in words])
     turned = np.random.default_rng([seed, stream, number, 2]).random(len(rois)) < 0.25
     rois[turned, 5] += np.pi
     text[turned] = -1
-    score, geometry = (np.stack(maps) for maps in zip(*(encode(words, CELLS[0]) for _, words, _ in made)))
-    data = np.stack([pixels(image) for image, _, _ in made])
+    score, geometry = (np.stack(maps) for maps in zip(*(encode(words, CELLS[0]) for _, words, _ in scenes)))
+    data = np.stack([pixels(image) for image, _, _ in scenes])
     maps = {"score_map": score, "geometry_map": geometry, "middle": (score > 0).repeat(GEOMETRY, 1)}
     return {"data": data, "rois": rois, "text": text, "turned": turned, **maps}
 
@@ -139,14 +139,14 @@ def picture(net: Net, seed: int, number: int, larger: int = 3) -> Any:
     net.forward(data=data)
     rois = find(net)
     size = image.width * larger
-    made = Image.new("RGB", (size + 210, size), "white")
-    made.paste(image.resize((size, size)), (0, 0))
+    canvas = Image.new("RGB", (size + 210, size), "white")
+    canvas.paste(image.resize((size, size)), (0, 0))
     if not len(rois):
-        return made
+        return canvas
     texts = read(net, rois)
     right = {j for i, j in match(rois, words).items() if texts[j] == words[i][0]}
     upright = ops.roi_align_rotated(data, rois.astype(np.float32), (24, 96), spatial_scale=1.0, sampling_ratio=1)
-    drawing, font = ImageDraw.Draw(made), ImageFont.load_default(24)
+    drawing, font = ImageDraw.Draw(canvas), ImageFont.load_default(24)
     for i, (text, region) in enumerate(zip(texts, rois[:, 1:])):
         colour, top = "#00a040" if i in right else "#e00000", i * size // max(WORDS, len(rois))
         points = [tuple(p) for p in corners(region) * larger]
@@ -155,9 +155,9 @@ def picture(net: Net, seed: int, number: int, larger: int = 3) -> Any:
         tag = dict(font=font, fill="white", anchor="mm", stroke_width=3, stroke_fill=colour)
         drawing.text(np.mean(points[::3], 0), str(i + 1), **tag)
         crop = Image.fromarray(np.clip(upright[i, ::-1], 0, 255).astype(np.uint8).transpose(1, 2, 0))
-        made.paste(crop.resize((192, 48)), (size + 9, top + 4))
+        canvas.paste(crop.resize((192, 48)), (size + 9, top + 4))
         drawing.text((size + 12, top + 56), f"{i + 1}  {text}", font=font, fill=colour)
-    return made
+    return canvas
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ class WindowSource(Source):
     windows: Windows
     objects: Numpy  # rows of the windows
     rest: Numpy
-    wanted: int  # how many of the rest there are in a batch
+    backgrounds: int  # how many of the rest a batch has
     mean: Numpy | None
     param: Any  # a WindowDataParameter
     transform: Any  # a TransformationParameter
@@ -33,7 +33,7 @@ class WindowSource(Source):
 
     def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, float]:
         transform, param, mean = self.transform, self.param, self.mean
-        background = index < self.wanted
+        background = index < self.backgrounds
         rows = self.rest if background else self.objects
         row = rows[rng.integers(len(rows))]
         flip = bool(transform.mirror and rng.integers(2))
@@ -94,8 +94,8 @@ class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "tra
         overlap = windows.rows[:, 2]
         objects, rest = windows.rows[overlap >= param.fg_threshold], windows.rows[overlap < param.bg_threshold]
         count = int(np.float32(param.batch_size) * np.float32(param.fg_fraction))
-        for kind, rows, wanted in (("object", objects, count), ("background", rest, param.batch_size - count)):
-            if wanted and not len(rows):
+        for kind, rows, needed in (("object", objects, count), ("background", rest, param.batch_size - count)):
+            if needed and not len(rows):
                 raise DataError(
                     f"{param.source!r} has no window that counts as {kind}; check fg_threshold and bg_threshold"
                 )
@@ -107,7 +107,7 @@ class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "tra
             if min(room) < 0:
                 raise DataError(f"the mean {transform.mean_file} is smaller than crop_size {size}")
             mean = mean[:, room[0] : room[0] + size, room[1] : room[1] + size]
-        wanted = param.batch_size - count
-        source = WindowSource(windows, objects, rest, wanted, mean, param, transform, str(self))
+        backgrounds = param.batch_size - count
+        source = WindowSource(windows, objects, rest, backgrounds, mean, param, transform, str(self))
         order = Order(param.batch_size, False, 0)  # the place in the batch says what to draw
         return self.make_loader(source, order, param.batch_size)
