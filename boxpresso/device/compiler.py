@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -46,11 +47,12 @@ def identity() -> str:
     command = compiler()
     program = Path(shutil.which(command[0]) or command[0]).resolve()
     stat = program.stat()
+    wheel = (importlib.metadata.version("ziglang"),) if "ziglang" in command else ()  # there the program is Python
     cpu = platform.machine() + platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
         cpu += "".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))}))
-    return "\0".join((*command, str(program), str(stat.st_size), str(stat.st_mtime_ns), cpu))
+    return "\0".join((*command, *wheel, str(program), str(stat.st_size), str(stat.st_mtime_ns), cpu))
 
 
 def launchers(kernels: KernelFile) -> str:
