@@ -136,13 +136,9 @@ class Net:
 
     def _append(self, param: LayerParameter, cls: type[Layer], unused: dict[str, None]) -> None:
         """Creates one layer and its tops, to which the layer gives their shapes."""
-        layer = cls(
-            param,
-            device=self.device,
-            dtype=self.dtype,
-            phase="TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase,
-            seed=int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0]),
-        )
+        phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
+        seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
+        layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
         layer.python_layers = self.python_layers
         bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
