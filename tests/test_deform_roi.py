@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_any_workers, check_wild_regions
 from shared import golden
 
 from boxpresso.proto.errors import LayerError
@@ -84,54 +85,35 @@ def test_one_bin_by_hand(device):
 
 
 def test_new_shapes_no_regions_no_images(device):
-    kept = inside(np.random.default_rng(4), 4)
-    r = Rig(MASKED % SMALL, kept, device=device)
+    bottoms = inside(np.random.default_rng(4), 4)
+    r = Rig(MASKED % SMALL, bottoms, device=device)
     first = r.forward()[0]
     for i, shape in enumerate([(0, 5), (0, 2, 2, 3), (0, 1, 2, 3)]):
         r.set_bottom(1 + i, np.zeros(shape))
     assert r.forward()[0].size == 0
     assert not r.backward([np.zeros(r.top[0].shape)], WITHOUT_REGIONS[4])[0].any()
     for shape in ((0, 3, 8, 9), (2, 3, 0, 9), (2, 3, 8, 0), (2, 0, 8, 9)):
-        for i, value in enumerate([np.zeros(shape), *kept[1:]]):
+        for i, value in enumerate([np.zeros(shape), *bottoms[1:]]):
             r.set_bottom(i, value)
         assert not r.forward()[0].any()
         diffs = r.backward([np.ones(r.top[0].shape)], WITHOUT_REGIONS[4])
         assert not diffs[2].any()
         assert not diffs[3].any()
-    for i, value in enumerate(kept):
+    for i, value in enumerate(bottoms):
         r.set_bottom(i, value)
     assert np.array_equal(r.forward()[0], first)
 
 
 def test_wild_regions_contribute_nothing(device):
-    rng = np.random.default_rng(5)
-    x, rois, offset, mask = inside(rng, 5)
-    many = [np.repeat(a, 3, axis=0) for a in (rois, offset, mask)]
-    many[0][1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
-    many[0][[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = (
-        Rig(MASKED % SMALL, [x, rois, offset, mask], device=device),
-        Rig(MASKED % SMALL, [x, *many], device=device),
-    )
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    diff = rng.standard_normal(got.shape)
-    wanted_diffs = alone.backward([diff[::3]], WITHOUT_REGIONS[4])
-    diffs = among.backward([diff], WITHOUT_REGIONS[4])
-    assert np.array_equal(diffs[0], wanted_diffs[0])
-    for some, all_ in zip(wanted_diffs[2:], diffs[2:]):
-        assert np.array_equal(all_[::3], some)
-    for wild in (got, *diffs[2:]):
-        assert not wild[1::3].any()
-        assert not wild[2::3].any()
+    bottoms = inside(np.random.default_rng(5), 5)
+    check_wild_regions(MASKED % SMALL, bottoms, WITHOUT_REGIONS[4], device, each=(1, 2, 3))
 
 
 def test_any_finite_region_and_any_offset_is_survived(device):
     rng = np.random.default_rng(6)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
-    offset = rng.choice(np.append(numbers, [np.nan, np.inf, -np.inf]), (3000, 2, 2, 3))
+    offset = rng.choice(np.append(FINITE, [np.nan, np.inf, -np.inf]), (3000, 2, 2, 3))
     x, _, _, mask = inside(rng, 3000)
-    r = Rig(MASKED % SMALL, [x, rng.choice(numbers, (3000, 5)), offset, mask], device=device)
+    r = Rig(MASKED % SMALL, [x, rng.choice(FINITE, (3000, 5)), offset, mask], device=device)
     assert np.isfinite(r.forward()[0]).all()
     diffs = r.backward([np.ones(r.top[0].shape)], WITHOUT_REGIONS[4])
     assert np.isfinite(diffs[0]).all()
@@ -139,17 +121,9 @@ def test_any_finite_region_and_any_offset_is_survived(device):
     assert not np.isnan(diffs[2]).any()
 
 
-def test_the_same_for_any_number_of_threads(monkeypatch):
-    inputs = inside(np.random.default_rng(7), 40, 70)
-    r = Rig(MASKED % SMALL, inputs)
-    diff = np.random.default_rng(8).standard_normal(r.top[0].shape)
-    results = []
-    for workers in (1, 2, 5):
-        monkeypatch.setattr(r.device, "workers", workers)
-        results.append([r.forward()[0], *r.backward([diff], WITHOUT_REGIONS[4])])
-    for other in results[1:]:
-        for a, b in zip(results[0], other):
-            assert np.array_equal(a, b, equal_nan=True)
+def test_bitwise_identical_for_any_number_of_workers(monkeypatch):
+    r = Rig(MASKED % SMALL, inside(np.random.default_rng(7), 40, 70))
+    check_any_workers(r, WITHOUT_REGIONS[4], monkeypatch)
 
 
 @pytest.mark.parametrize("params", [SMALL, ADAPTIVE], ids=["fixed", "adaptive"])

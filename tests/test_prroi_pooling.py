@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_any_workers, check_wild_regions, regions
 from shared import golden, recorded
 
 from boxpresso.proto.errors import LayerError
@@ -37,13 +38,6 @@ def test_as_mmcv(path, real, device):
         close(r_top, c["output_f64"], rtol=1e-6, atol=1e-6)
         close(features, c["grad_input_f64"], rtol=1e-6, atol=1e-6)
         close(rois, c["grad_rois_f64"], rtol=2e-5, atol=2e-5)
-
-
-def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
-    """Proper regions, some of them partly outside."""
-    low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
-    high = low + rng.uniform(0.05, 0.9, (count, 2)) * extent
-    return np.concatenate([rng.integers(0, batch, (count, 1)), low, high], axis=1)
 
 
 def inputs(rng, count: int = 9) -> list[np.ndarray]:
@@ -112,44 +106,21 @@ def test_new_shapes_no_regions_no_images(device):
 
 
 def test_wild_regions_contribute_nothing(device):
-    rng = np.random.default_rng(4)
-    features, good = inputs(rng, 5)
-    wild = np.repeat(good, 3, axis=0)
-    wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
-    wild[[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = (Rig(TEXT % (2, 3, 0.5), [features, rows], device=device) for rows in (good, wild))
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    assert not got[1::3].any()
-    assert not got[2::3].any()
-    diff = rng.standard_normal(got.shape)
-    wanted, got = alone.backward([diff[::3]]), among.backward([diff])
-    assert np.array_equal(got[0], wanted[0])
-    assert np.array_equal(got[1][::3], wanted[1])
-    assert not got[1][1::3].any()
-    assert not got[1][2::3].any()
+    check_wild_regions(TEXT % (2, 3, 0.5), inputs(np.random.default_rng(4), 5), [True, True], device)
 
 
 def test_any_finite_region_is_survived(device):
     rng = np.random.default_rng(5)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
-    r = Rig(TEXT % (2, 2, 0.5), [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (2000, 5))], device=device)
+    r = Rig(TEXT % (2, 2, 0.5), [rng.standard_normal((2, 3, 8, 9)), rng.choice(FINITE, (2000, 5))], device=device)
     assert np.isfinite(r.forward()[0]).all()
     features, rois = r.backward([np.ones(r.top[0].shape)])
     assert np.isfinite(features).all()
     assert not np.isnan(rois).any()  # a side of 1e-40 has a slope beyond float
 
 
-def test_the_same_bits_for_any_number_of_threads(monkeypatch):
-    rng = np.random.default_rng(6)
-    r = Rig(TEXT % (2, 3, 0.5), inputs(rng, 40))
-    diff, results = rng.standard_normal(r.top[0].shape), []
-    for workers in (1, 2, 5):
-        monkeypatch.setattr(r.device, "workers", workers)
-        results.append([*r.forward(), *r.backward([diff])])
-    for result in results[1:]:
-        for one, other in zip(results[0], result, strict=True):
-            assert np.array_equal(one, other)
+def test_bitwise_identical_for_any_number_of_workers(monkeypatch):
+    r = Rig(TEXT % (2, 3, 0.5), inputs(np.random.default_rng(6), 40))
+    check_any_workers(r, [True, True], monkeypatch)
 
 
 def test_float16(device):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_any_workers, check_wild_regions, regions
 from shared import golden, recorded
 
 from boxpresso.layers.core import layer_class
@@ -95,13 +96,6 @@ def test_deformable_as_mxnet(path, real, device):
         )
 
 
-def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
-    """Proper regions, some of them partly outside."""
-    low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
-    high = low + rng.uniform(0.05, 0.9, (count, 2)) * extent
-    return np.concatenate([rng.integers(0, batch, (count, 1)), low, high], axis=1)
-
-
 MOVED = dict(
     output_dim=4, group_size=2, pooled_size=3, part_size=2, sample_per_part=3, spatial_scale=0.5, trans_std=0.3
 )
@@ -162,35 +156,18 @@ def test_new_shapes_no_regions_no_images(kind, device):
 
 @every
 def test_wild_regions_contribute_nothing(kind, device):
-    """NaN, infinity or a batch index outside the batch: 0, no gradient, and nothing of its neighbours changes."""
-    rng = np.random.default_rng(3)
-    bottoms = inputs(kind, rng, 5)
-    wild = [bottoms[0], *(np.repeat(b, 3, axis=0) for b in bottoms[1:])]
-    wild[1][1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
-    wild[1][[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = (Rig(EVERY[kind], b, device=device) for b in (bottoms, wild))
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    assert wanted.any()
-    assert not got[1::3].any()
-    assert not got[2::3].any()
-    diff = rng.standard_normal(got.shape)
-    wanted, got = alone.backward([diff[::3]], down(alone)), among.backward([diff], down(among))
-    close(got[0], wanted[0], rtol=1e-6, atol=1e-6)
-    if kind == "deformable":
-        close(got[2][::3], wanted[2], rtol=1e-6)
-        assert not got[2][1::3].any()
-        assert not got[2][2::3].any()
+    bottoms = inputs(kind, np.random.default_rng(3), 5)
+    wanted = [True, False, True][: len(bottoms)]
+    check_wild_regions(EVERY[kind], bottoms, wanted, device, exact=False, each=(1, 2))
 
 
 @pytest.mark.parametrize("kind", [k for k in EVERY if k != "adaptive"])
 def test_any_finite_region_is_survived(kind, device):
     rng = np.random.default_rng(4)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
     bottoms = inputs(kind, rng, 2000)
-    bottoms[1] = rng.choice(numbers, (2000, 5))
+    bottoms[1] = rng.choice(FINITE, (2000, 5))
     if kind == "deformable":
-        bottoms[2] = rng.choice([*numbers, np.nan, np.inf], bottoms[2].shape)
+        bottoms[2] = rng.choice([*FINITE, np.nan, np.inf], bottoms[2].shape)
     r = Rig(EVERY[kind], bottoms, device=device)
     assert np.isfinite(r.forward()[0]).all()
     diffs = r.backward([np.ones(r.top[0].shape)], down(r))
@@ -198,18 +175,9 @@ def test_any_finite_region_is_survived(kind, device):
 
 
 @every
-def test_the_same_bits_for_any_number_of_threads(kind, monkeypatch):
-    rng = np.random.default_rng(6)
-    r = Rig(EVERY[kind], inputs(kind, rng, 40))
-    diff, results = rng.standard_normal(r.top[0].shape), []
-    for workers in (1, 2, 5):
-        monkeypatch.setattr(r.device, "workers", workers)
-        results.append(
-            r.forward() + [d for d, asked in zip(r.backward([diff], down(r)), down(r), strict=True) if asked]
-        )
-    for result in results[1:]:
-        for one, other in zip(results[0], result, strict=True):
-            assert np.array_equal(one, other)
+def test_bitwise_identical_for_any_number_of_workers(kind, monkeypatch):
+    r = Rig(EVERY[kind], inputs(kind, np.random.default_rng(6), 40))
+    check_any_workers(r, down(r), monkeypatch)
 
 
 @every

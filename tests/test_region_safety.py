@@ -214,14 +214,14 @@ def sanitizer() -> str:
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("the sanitizers are run with g++ on Linux")
-    found = []
+    libraries = []
     for name in ("libasan.so", "libstdc++.so"):
         asked = subprocess.run([compiler, f"-print-file-name={name}"], text=True, capture_output=True)
         path = asked.stdout.strip()
         if asked.returncode or not os.path.isabs(path):
             pytest.skip(f"{compiler} has no {name}")
-        found.append(os.path.realpath(path))
-    return " ".join(found)
+        libraries.append(os.path.realpath(path))
+    return " ".join(libraries)
 
 
 def run(names: list[str]) -> tuple[dict[str, str], str]:

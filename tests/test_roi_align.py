@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_any_workers, check_no_forward_no_order, check_wild_regions, regions
 from shared import golden
 
 from boxpresso.proto.errors import BoxpressoWarning, LayerError
@@ -84,13 +85,6 @@ def test_regions_may_be_float32_beside_float16(device):
     got, wanted = half.backward([diff]), wide.backward([diff])
     close(got[0], wanted[0], rtol=1e-3, atol=1e-3)
     close(got[1], wanted[1], rtol=1e-5, atol=1e-5)
-
-
-def regions(rng, count: int, batch: int, extent: float) -> np.ndarray:
-    """Proper regions, some of them partly outside."""
-    low = rng.uniform(-0.3, 0.8, (count, 2)) * extent
-    high = low + rng.uniform(0.05, 0.9, (count, 2)) * extent
-    return np.concatenate([rng.integers(0, batch, (count, 1)), low, high], axis=1)
 
 
 def plainly(features, rows, text_size, scale, ratio, aligned, mode):
@@ -191,48 +185,32 @@ def test_new_shapes_no_regions_no_images(text, device):
     r = Rig(text, [rng.standard_normal((2, 3, 8, 9)), regions(rng, 4, 2, 16)], device=device)
     both = [True, "MAX" not in text]
     first = r.forward()[0]
-    kept = [np.array(b.data) for b in r.bottom]
+    bottoms = [np.array(b.data) for b in r.bottom]
     r.set_bottom(1, np.zeros((0, 5)))
     assert r.forward()[0].size == 0
     assert not r.backward([np.zeros(r.top[0].shape)], both)[0].any()
     for shape in ((0, 3, 8, 9), (2, 3, 0, 9), (2, 3, 8, 0), (2, 0, 8, 9)):
         r.set_bottom(0, np.zeros(shape))
-        r.set_bottom(1, kept[1])
+        r.set_bottom(1, bottoms[1])
         assert not r.forward()[0].any()
         diffs = r.backward([np.ones(r.top[0].shape)], both)
         assert not both[1] or not diffs[1].any()
-    for i, value in enumerate(kept):
+    for i, value in enumerate(bottoms):
         r.set_bottom(i, value)
     assert np.array_equal(r.forward()[0], first)
 
 
 @pytest.mark.parametrize("text", EVERY, ids=NAMES)
 def test_wild_regions_contribute_nothing(text, device):
-    """NaN, infinity or a batch index outside the batch: 0, no gradient, and nothing of its neighbours changes."""
     rng = np.random.default_rng(3)
-    features, good = rng.standard_normal((2, 3, 8, 9)), regions(rng, 5, 2, 16)
-    wild = np.repeat(good, 3, axis=0)
-    wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5]
-    wild[[2, 5, 8, 11, 14], [0, 1, 2, 3, 4]] = [np.nan, np.inf, -np.inf, np.nan, np.inf]
-    alone, among = (Rig(text, [features, r], device=device) for r in (good, wild))
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    assert not got[1::3].any()
-    assert not got[2::3].any()
-    diff, both = rng.standard_normal(got.shape), [True, "MAX" not in text]
-    wanted, got = alone.backward([diff[::3]], both), among.backward([diff], both)
-    assert np.array_equal(got[0], wanted[0])
-    if both[1]:
-        assert np.array_equal(got[1][::3], wanted[1])
-        assert not got[1][1::3].any()
-        assert not got[1][2::3].any()
+    bottoms = [rng.standard_normal((2, 3, 8, 9)), regions(rng, 5, 2, 16)]
+    check_wild_regions(text, bottoms, [True, "MAX" not in text], device)
 
 
 @pytest.mark.parametrize("text", [EVERY[0], EVERY[0].replace("}", "pool_mode: MAX }")], ids=["avg", "max"])
 def test_any_finite_region_is_survived(text, device):
     rng = np.random.default_rng(4)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
-    r = Rig(text, [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (4000, 5))], device=device)
+    r = Rig(text, [rng.standard_normal((2, 3, 8, 9)), rng.choice(FINITE, (4000, 5))], device=device)
     top = r.forward()[0]
     assert np.isfinite(top).all()
     assert np.isfinite(r.backward([np.ones(top.shape)], FEATURES_ONLY)[0]).all()
@@ -299,33 +277,17 @@ def test_sample_ratio_is_another_name():
     assert not np.array_equal(tops[0], tops[2])
 
 
-def test_the_same_bits_for_any_number_of_threads(monkeypatch):
+@pytest.mark.parametrize("text", EVERY, ids=NAMES)
+def test_bitwise_identical_for_any_number_of_workers(text, monkeypatch):
     rng = np.random.default_rng(6)
-    for text in EVERY:
-        r = Rig(text, [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
-        diff = rng.standard_normal(r.top[0].shape)
-        results = []
-        for workers in (1, 2, 5):
-            monkeypatch.setattr(r.device, "workers", workers)
-            results.append((r.forward()[0], *r.backward([diff], [True, "MAX" not in text])))
-        for other in results[1:]:
-            assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(results[0], other))
+    r = Rig(text, [rng.standard_normal((2, 70, 12, 12)), regions(rng, 40, 2, 24)])
+    check_any_workers(r, [True, "MAX" not in text], monkeypatch)
 
 
 @pytest.mark.parametrize("text", EVERY[:2], ids=NAMES[:2])
 def test_gradients_need_no_forward_and_regions_no_order(text, device):
     rng = np.random.default_rng(8)
-    features, rows = rng.standard_normal((2, 19, 40, 9)), regions(rng, 30, 2, 80)
-    r = Rig(text, [features, rows], device=device, dtype=np.float64)
-    top, diff = r.forward()[0], rng.standard_normal(r.top[0].shape)
-    diffs = r.backward([diff])
-    alone = Rig(text, [features, rows], device=device, dtype=np.float64)
-    assert all(np.array_equal(a, b) for a, b in zip(alone.backward([diff]), diffs))
-    order = rng.permutation(len(rows))
-    other = Rig(text, [features, rows[order]], device=device, dtype=np.float64)
-    assert np.array_equal(other.forward()[0], top[order])
-    for a, b in zip(other.backward([diff[order]]), (diffs[0], diffs[1][order])):
-        close(a, b, rtol=1e-9, atol=1e-9)
+    check_no_forward_no_order(text, rng.standard_normal((2, 19, 40, 9)), regions(rng, 30, 2, 80), device)
 
 
 def test_an_image_without_regions_has_no_gradient_and_bands_of_rows_do_not_touch(device):

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_any_workers, check_no_forward_no_order, check_wild_regions
 from shared import golden
 
 from boxpresso.proto.errors import LayerError
@@ -92,16 +93,16 @@ def test_new_shapes_no_regions_no_images(text, device):
     rng = np.random.default_rng(2)
     r = Rig(text, [rng.standard_normal((2, 20, 8, 9)), regions(rng, 4, 2, 16)], device=device)
     first = r.forward()[0]
-    kept = [np.array(b.data) for b in r.bottom]
+    bottoms = [np.array(b.data) for b in r.bottom]
     r.set_bottom(1, np.zeros((0, 6)))
     assert r.forward()[0].size == 0
     assert not r.backward([np.zeros(r.top[0].shape)])[0].any()
     for shape in ((0, 20, 8, 9), (2, 20, 0, 9), (2, 20, 8, 0), (2, 0, 8, 9)):
         r.set_bottom(0, np.zeros(shape))
-        r.set_bottom(1, kept[1])
+        r.set_bottom(1, bottoms[1])
         assert not r.forward()[0].any()
         assert not r.backward([np.ones(r.top[0].shape)])[1].any()
-    for i, value in enumerate(kept):
+    for i, value in enumerate(bottoms):
         r.set_bottom(i, value)
     assert np.array_equal(r.forward()[0], first)
 
@@ -109,28 +110,14 @@ def test_new_shapes_no_regions_no_images(text, device):
 @pytest.mark.parametrize("text", EVERY, ids=NAMES)
 def test_wild_regions_contribute_nothing(text, device):
     rng = np.random.default_rng(3)
-    features, good = rng.standard_normal((2, 20, 8, 9)), regions(rng, 6, 2, 16)
-    wild = np.repeat(good, 3, axis=0)
-    wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5, 2]
-    wild[[2, 5, 8, 11, 14, 17], [0, 1, 2, 3, 4, 5]] = [np.nan, np.inf, -np.inf, np.nan, np.inf, np.inf]
-    alone, among = (Rig(text, [features, r], device=device) for r in (good, wild))
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    assert not got[1::3].any()
-    assert not got[2::3].any()
-    diff = rng.standard_normal(got.shape)
-    wanted, got = alone.backward([diff[::3]]), among.backward([diff])
-    assert np.array_equal(got[0], wanted[0])
-    assert np.array_equal(got[1][::3], wanted[1])
-    assert not got[1][1::3].any()
-    assert not got[1][2::3].any()
+    bottoms = [rng.standard_normal((2, 20, 8, 9)), regions(rng, 6, 2, 16)]
+    check_wild_regions(text, bottoms, [True, True], device)
 
 
 @pytest.mark.parametrize("text", EVERY[::2], ids=NAMES[::2])
 def test_any_finite_region_is_survived(text, device):
     rng = np.random.default_rng(4)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
-    r = Rig(text, [rng.standard_normal((2, 20, 8, 9)), rng.choice(numbers, (4000, 6))], device=device)
+    r = Rig(text, [rng.standard_normal((2, 20, 8, 9)), rng.choice(FINITE, (4000, 6))], device=device)
     top = r.forward()[0]
     assert np.isfinite(top).all()
     assert np.isfinite(r.backward([np.ones(top.shape)], FEATURES_ONLY)[0]).all()
@@ -139,17 +126,7 @@ def test_any_finite_region_is_survived(text, device):
 @pytest.mark.parametrize("text", EVERY, ids=NAMES)
 def test_gradients_need_no_forward_and_regions_no_order(text, device):
     rng = np.random.default_rng(8)
-    features, rows = rng.standard_normal((2, 20, 40, 9)), regions(rng, 30, 2, 80)
-    r = Rig(text, [features, rows], device=device, dtype=np.float64)
-    top, diff = r.forward()[0], rng.standard_normal(r.top[0].shape)
-    diffs = r.backward([diff])
-    alone = Rig(text, [features, rows], device=device, dtype=np.float64)
-    assert all(np.array_equal(a, b) for a, b in zip(alone.backward([diff]), diffs))
-    order = rng.permutation(len(rows))
-    other = Rig(text, [features, rows[order]], device=device, dtype=np.float64)
-    assert np.array_equal(other.forward()[0], top[order])
-    for a, b in zip(other.backward([diff[order]]), (diffs[0], diffs[1][order])):
-        close(a, b, rtol=1e-9, atol=1e-9)
+    check_no_forward_no_order(text, rng.standard_normal((2, 20, 40, 9)), regions(rng, 30, 2, 80), device)
 
 
 @pytest.mark.parametrize("ratio", [1, 3, 17, 40])
@@ -169,17 +146,11 @@ def test_more_samples_than_a_block_keeps(ratio, device):
     close(turned.backward([diff], down)[0], plain.backward([diff], down)[0], rtol=1e-3, atol=1e-4)
 
 
-def test_the_same_bits_for_any_number_of_threads(monkeypatch):
+@pytest.mark.parametrize("text", EVERY, ids=NAMES)
+def test_bitwise_identical_for_any_number_of_workers(text, monkeypatch):
     rng = np.random.default_rng(6)
-    for text in EVERY:
-        r = Rig(text, [rng.standard_normal((2, 60, 12, 12)), regions(rng, 40, 2, 24)])
-        diff = rng.standard_normal(r.top[0].shape)
-        results = []
-        for workers in (1, 2, 5):
-            monkeypatch.setattr(r.device, "workers", workers)
-            results.append((*r.forward(), *r.backward([diff])))
-        for other in results[1:]:
-            assert all(np.array_equal(a, b) for a, b in zip(results[0], other))
+    r = Rig(text, [rng.standard_normal((2, 60, 12, 12)), regions(rng, 40, 2, 24)])
+    check_any_workers(r, [True, True], monkeypatch)
 
 
 def test_by_hand(device):

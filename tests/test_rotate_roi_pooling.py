@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
+from region_checks import FINITE, check_wild_regions
 from shared import golden, recorded
 
 from boxpresso.proto.errors import LayerError
@@ -81,28 +82,14 @@ def test_bins_of_many_pixels(device):
 
 
 def test_wild_regions_contribute_nothing(device):
-    rng = np.random.default_rng(3)
-    bottoms = inputs(rng, 6)
-    wild = np.repeat(bottoms[1], 3, axis=0)
-    wild[1::3, 0] = [2, -1, 1e9, -1e30, 7.5, 3e38]
-    wild[[2, 5, 8, 11, 14, 17], [0, 1, 2, 3, 4, 5]] = [np.nan, np.inf, -np.inf, np.nan, np.inf, np.nan]
-    alone = Rig(TEXT % (2, 3, 0.5), bottoms, device=device)
-    among = Rig(TEXT % (2, 3, 0.5), [bottoms[0], wild, bottoms[2]], device=device)
-    wanted, got = alone.forward()[0], among.forward()[0]
-    assert np.array_equal(got[::3], wanted)
-    assert wanted.any()
-    assert not got[1::3].any()
-    assert not got[2::3].any()
-    diff = rng.standard_normal(got.shape)
-    wanted, got = alone.backward([diff[::3]], FEATURES_ONLY)[0], among.backward([diff], FEATURES_ONLY)[0]
-    close(got, wanted, rtol=1e-6, atol=1e-6)
+    bottoms = [np.array(b) for b in inputs(np.random.default_rng(3), 6)]
+    check_wild_regions(TEXT % (2, 3, 0.5), bottoms, FEATURES_ONLY, device, exact=False)
 
 
 def test_any_finite_region_is_survived(device):
     rng = np.random.default_rng(4)
-    numbers = np.array([0, 0.5, -0.5, 3, -3, 1e3, 1e9, -1e9, 2.2e9, 1e20, -1e30, 3e38, -3e38, 1e-40])
     for info in ([8, 9, 1], [np.nan, np.inf, 1], [-1e30, 3e38, 0]):
-        bottoms = [rng.standard_normal((2, 3, 8, 9)), rng.choice(numbers, (2000, 6)), info]
+        bottoms = [rng.standard_normal((2, 3, 8, 9)), rng.choice(FINITE, (2000, 6)), info]
         r = Rig(TEXT % (2, 2, 0.5), bottoms, device=device)
         assert np.isfinite(r.forward()[0]).all()
         assert np.isfinite(r.backward([np.ones(r.top[0].shape)], FEATURES_ONLY)[0]).all()

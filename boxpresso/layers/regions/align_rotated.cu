@@ -42,21 +42,21 @@ struct Samples {
   Real weight[4][SAMPLES];
 };
 
-template <class Kept>
-DEVICE void keep_places(Kept& kept, int i, const Sample& s) {
-  kept.at[0][i] = s.inside ? s.at : s.nowhere;
-  kept.at[1][i] = s.inside ? s.at + s.beside : s.nowhere;
-  kept.at[2][i] = s.inside ? s.at + s.below : s.nowhere;
-  kept.at[3][i] = s.inside ? s.at + s.below + s.beside : s.nowhere;
+template <class Chunk>
+DEVICE void put_places(Chunk& chunk, int i, const Sample& s) {
+  chunk.at[0][i] = s.inside ? s.at : s.nowhere;
+  chunk.at[1][i] = s.inside ? s.at + s.beside : s.nowhere;
+  chunk.at[2][i] = s.inside ? s.at + s.below : s.nowhere;
+  chunk.at[3][i] = s.inside ? s.at + s.below + s.beside : s.nowhere;
 }
 
-DEVICE void keep(Samples& kept, int i, const Sample& s) {
+DEVICE void put(Samples& chunk, int i, const Sample& s) {
   const Real one = s.inside ? Real(1) : Real(0);
-  keep_places(kept, i, s);
-  kept.weight[0][i] = one * (1 - s.down) * (1 - s.across);
-  kept.weight[1][i] = one * (1 - s.down) * s.across;
-  kept.weight[2][i] = one * s.down * (1 - s.across);
-  kept.weight[3][i] = one * s.down * s.across;
+  put_places(chunk, i, s);
+  chunk.weight[0][i] = one * (1 - s.down) * (1 - s.across);
+  chunk.weight[1][i] = one * (1 - s.down) * s.across;
+  chunk.weight[2][i] = one * s.down * (1 - s.across);
+  chunk.weight[3][i] = one * s.down * s.across;
 }
 
 // What is in them: `bins` bins from (ph, pw) on, `count` samples of each, from number `first` of a bin on.
@@ -64,10 +64,10 @@ struct Some {
   int ph, pw, bins, first, count;
 };
 
-// The one walker, and the one bilinear: keep() is called for each of `some` samples, and says what is kept of it. Without
+// The one walker, and the one bilinear: put() is called for each of `some` samples and stores what the kernel needs of it. Without
 // branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
-template <class Kept>
-DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Kept& kept) {
+template <class Chunk>
+DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Chunk& chunk) {
   const Grid g = t.grid;
   const Real count = some.count, columns = g.columns, bins = pooled_width, half = Real(0.5);
   THREAD_LOOP(i, some.bins * some.count) {
@@ -82,7 +82,7 @@ DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height
     const int top = min(int(on_y), height - 1), left = min(int(on_x), width - 1);
     const int below = top + 1 < height ? width : 0, beside = left + 1 < width ? 1 : 0, at = top * width + left;
     const Real down = below > 0 ? on_y - top : Real(0), across = beside > 0 ? on_x - left : Real(0);
-    keep(kept, i, Sample{inside, at, beside, below, height * width, down, across, yy, xx, on_y, on_x});
+    put(chunk, i, Sample{inside, at, beside, below, height * width, down, across, yy, xx, on_y, on_x});
   }
 }
 
@@ -113,7 +113,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Samples kept;
+    SHARED Samples chunk;
     SHARED Lanes averages[BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
@@ -129,14 +129,14 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         const int samples = t.grid.rows * t.grid.columns;
         Store* out = top + ((long long)k * channels + channel) * bins;
         visit_some(t.grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
-          find(t, some, pooled_width, height, width, kept);
+          find(t, some, pooled_width, height, width, chunk);
           BARRIER();
           TILE_LOOP(c, group, some.bins, GROUPS) {
             Lanes sum = {};
             for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Lanes value = kept.weight[0][v] * lanes(slab, kept.at[0][v], group);
+              Lanes value = chunk.weight[0][v] * lanes(slab, chunk.at[0][v], group);
               for (int corner = 1; corner < 4; ++corner)
-                value += kept.weight[corner][v] * lanes(slab, kept.at[corner][v], group);
+                value += chunk.weight[corner][v] * lanes(slab, chunk.at[corner][v], group);
               sum += value;
             }
             Lanes& to = averages[c * GROUPS + group];
@@ -160,7 +160,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Samples kept;
+    SHARED Samples chunk;
     SHARED Lanes given[BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     const int first_row = min(b % bands * tall, height), end_row = min(first_row + tall, height);
@@ -184,7 +184,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         const Real count = Real(grid.rows) * Real(grid.columns);
         visit_some(grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
           turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
-          find(t, some, pooled_width, height, width, kept);
+          find(t, some, pooled_width, height, width, chunk);
           BARRIER();
           for (int set = 0; set < step_y * step_x; ++set) {
             const int first_y = set / step_x, first_x = set - first_y * step_x;
@@ -195,9 +195,9 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
               const Lanes gradient = given[c * GROUPS + group] / count;
               for (int s = c * some.count; s < (c + 1) * some.count; ++s)
                 for (int corner = 0; corner < 4; ++corner) {
-                  const int at = kept.at[corner][s];
+                  const int at = chunk.at[corner][s];
                   if (unsigned(at - begin) < unsigned(end - begin))
-                    lanes(map, at, group) += kept.weight[corner][s] * gradient;
+                    lanes(map, at, group) += chunk.weight[corner][s] * gradient;
                 }
             }
             BARRIER();
@@ -212,7 +212,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
   }
 }
 
-constexpr int PRODUCTS = 256;  // kept before they are summed
+constexpr int PRODUCTS = 256;  // stored before they are summed
 
 // How samples change as they move: their places, how far they lie beyond the first pixel, whether the value there changes with
 // y and with x (1 or 0), and where they lie before they are turned.
@@ -221,24 +221,24 @@ struct Moves {
   Real down[SAMPLES], across[SAMPLES], moves_y[SAMPLES], moves_x[SAMPLES], yy[SAMPLES], xx[SAMPLES];
 };
 
-DEVICE void keep(Moves& kept, int i, const Sample& s) {
-  keep_places(kept, i, s);
-  kept.down[i] = s.down;
-  kept.across[i] = s.across;
-  kept.moves_y[i] = s.inside & (s.y > 0) & (s.below > 0) ? Real(1) : Real(0);
-  kept.moves_x[i] = s.inside & (s.x > 0) & (s.beside > 0) ? Real(1) : Real(0);
-  kept.yy[i] = s.inside ? s.yy : Real(0);
-  kept.xx[i] = s.inside ? s.xx : Real(0);
+DEVICE void put(Moves& chunk, int i, const Sample& s) {
+  put_places(chunk, i, s);
+  chunk.down[i] = s.down;
+  chunk.across[i] = s.across;
+  chunk.moves_y[i] = s.inside & (s.y > 0) & (s.below > 0) ? Real(1) : Real(0);
+  chunk.moves_x[i] = s.inside & (s.x > 0) & (s.beside > 0) ? Real(1) : Real(0);
+  chunk.yy[i] = s.inside ? s.yy : Real(0);
+  chunk.xx[i] = s.inside ? s.xx : Real(0);
 }
 
-// The sums that the regions' gradient is made of, a block for a region in a slab; parts: (slabs, K, 5): with respect to the
+// The sums that make up the regions' gradient, a block for a region in a slab; parts: (slabs, K, 5): with respect to the
 // centre's x and y, the width, the height and the angle, on the map.
 KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, const Real* rows, Real* parts, int clockwise,
                            GridGeometry g) {
   const int regions = g.regions, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, bins = pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Moves kept;
+    SHARED Moves chunk;
     SHARED Real product[5][PRODUCTS], total[5];
     const int slab_number = b / regions, k = b - slab_number * regions;
     const int image = image_of(rows + 6 * (long long)k, 6, g.batch);
@@ -249,16 +249,16 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
     const Store* given = top_diff + (long long)k * channels * bins;
     THREAD_LOOP(i, 5) total[i] = 0;
     visit_some(t.grid, pooled_height, pooled_width, PRODUCTS / SLAB, [&](int bin, const Some& some) {
-      find(t, some, pooled_width, height, width, kept);
+      find(t, some, pooled_width, height, width, chunk);
       BARRIER();
       TILE_LOOP(c, group, some.bins, GROUPS) {
         Lanes sum[5] = {};
         for (int s = c * some.count; s < (c + 1) * some.count; ++s) {
-          const Lanes &v0 = lanes(slab, kept.at[0][s], group), &v1 = lanes(slab, kept.at[1][s], group);
-          const Lanes &v2 = lanes(slab, kept.at[2][s], group), &v3 = lanes(slab, kept.at[3][s], group);
-          const Real down = kept.down[s], across = kept.across[s], yy = kept.yy[s], xx = kept.xx[s];
-          const Lanes gx = kept.moves_x[s] * ((1 - down) * (v1 - v0) + down * (v3 - v2));
-          const Lanes gy = kept.moves_y[s] * ((1 - across) * (v2 - v0) + across * (v3 - v1));
+          const Lanes &v0 = lanes(slab, chunk.at[0][s], group), &v1 = lanes(slab, chunk.at[1][s], group);
+          const Lanes &v2 = lanes(slab, chunk.at[2][s], group), &v3 = lanes(slab, chunk.at[3][s], group);
+          const Real down = chunk.down[s], across = chunk.across[s], yy = chunk.yy[s], xx = chunk.xx[s];
+          const Lanes gx = chunk.moves_x[s] * ((1 - down) * (v1 - v0) + down * (v3 - v2));
+          const Lanes gy = chunk.moves_y[s] * ((1 - across) * (v2 - v0) + across * (v3 - v1));
           sum[0] += gx;
           sum[1] += gy;
           sum[2] += xx * (gx * t.cosine - gy * t.sine);  // xx and yy grow with the width and the height

@@ -1,4 +1,4 @@
-// bins.h: which pixels belong to each bin of each region, as a table of ints that the region layers make first.
+// bins.h: which pixels belong to each bin of each region, as a table of ints that is filled before the bins are read.
 //
 // A row of the table is a region: where its bins begin and end in y, then in x (ends not included, clipped to the map, neither
 // ever decreasing), then how far apart bins are in y and in x that share no pixel.

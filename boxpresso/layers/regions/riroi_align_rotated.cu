@@ -3,6 +3,8 @@
 
 #define TWO_PI 6.283185307179586
 
+constexpr int SLOTS = 256;  // partial sums of a region, in one fixed order
+
 // An angle in orientations: the whole ones, from 0 to orientations - 1, and the part above.
 struct Turn {
   int whole;
@@ -27,11 +29,11 @@ KERNEL riroi_align_rotated_mix(int n, const Store* pooled, const Real* rows, Sto
       top[i] = Real(0);
       continue;
     }
-    const Turn t = turn_of(rows[6 * (long long)k + 5], orientations);
-    const int shift = back ? t.whole : orientations - t.whole;
+    const Turn turn = turn_of(rows[6 * (long long)k + 5], orientations);
+    const int shift = back ? turn.whole : orientations - turn.whole;
     const int lower = (o + shift) % orientations, upper = (o + shift + (back ? orientations - 1 : 1)) % orientations;
     const Store* from = pooled + (i - o * bins);
-    top[i] = (1 - t.part) * Real(from[lower * bins]) + t.part * Real(from[upper * bins]);
+    top[i] = (1 - turn.part) * Real(from[lower * bins]) + turn.part * Real(from[upper * bins]);
   }
 }
 
@@ -39,23 +41,23 @@ KERNEL riroi_align_rotated_mix(int n, const Store* pooled, const Real* rows, Sto
 KERNEL riroi_align_rotated_angle(int n, const Store* pooled, const Store* top_diff, const Real* rows, Store* diff,
                                  int channels, int bins, int orientations, int batch) {
   BLOCK_LOOP(k, n) {
-    SHARED Real sum[256];
-    const Turn t = turn_of(rows[6 * (long long)k + 5], orientations);
+    SHARED Real sum[SLOTS];
+    const Turn turn = turn_of(rows[6 * (long long)k + 5], orientations);
     const long long first = (long long)k * channels * bins;
-    THREAD_LOOP(lane, 256) {
+    THREAD_LOOP(t, SLOTS) {
       Real total = 0;
-      for (int i = lane; i < channels * bins; i += 256) {
-        const int o = i / bins % orientations, shift = orientations - t.whole;
+      for (int i = t; i < channels * bins; i += SLOTS) {
+        const int o = i / bins % orientations, shift = orientations - turn.whole;
         const Store* from = pooled + first + (i - o * bins);
         const Real lower = Real(from[(o + shift) % orientations * bins]);
         total += Real(top_diff[first + i]) * (Real(from[(o + shift + 1) % orientations * bins]) - lower);
       }
-      sum[lane] = total;
+      sum[t] = total;
     }
     BARRIER();
-    THREAD_LOOP(lane, 1) {
+    THREAD_LOOP(one, 1) {
       Real total = 0;
-      for (int i = 0; i < 256; ++i) total += sum[i];
+      for (int i = 0; i < SLOTS; ++i) total += sum[i];
       if (image_of(rows + 6 * (long long)k, 6, batch) >= 0)
         diff[6 * (long long)k + 5] = Real(diff[6 * (long long)k + 5]) + total * orientations / Real(TWO_PI);
     }

@@ -15,7 +15,7 @@
 
 constexpr int STRIP = 4096;    // numbers that a block keeps between the two products
 constexpr int PART = 16;       // channels that a block of the regions' gradient takes
-constexpr int PRODUCTS = 256;  // of them kept before they are summed
+constexpr int PRODUCTS = 256;  // of them stored before they are summed
 
 // `regions` regions of maps (batch, channels, height, width), cut into pooled_height x pooled_width bins.
 struct ListGeometry {
@@ -349,7 +349,7 @@ KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, 
   }
 }
 
-// The sums that the regions' gradient is made of, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
+// The sums that make up the regions' gradient, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
 // respect to where y starts, the height of a bin, where x starts, and the width of a bin.
 KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,
                        const int* index, const Real* weight, const Real* slope, const Real* lever, Real* parts, ListGeometry g) {
