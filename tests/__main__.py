@@ -29,7 +29,7 @@ CHECKS = {
     "lint": ["-m", "ruff", "check", *CODE],
     "format": ["-m", "ruff", "format", "--check", *CODE],
     "types": ["-m", "mypy"],
-    "tests": ["-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"],
+    "tests": ["-m", "pytest", "-q", "-n", "2"],
 }
 MORE = {
     STAND_IN: ["tests/stand_in/run.py"],

@@ -21,6 +21,23 @@ SLOW = "slow: python tests --all (or pytest --slow) runs it"
 REPORT = pytest.StashKey["str | None"]()
 
 
+# Files whose tests share what takes long to make: one worker runs all of them.
+TOGETHER = ("test_example_faster_rcnn", "test_example_shapes", "test_region_safety", "test_threaded")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Under pytest-xdist a worker takes all cases of a test, or all tests of a file of TOGETHER; those of most cases first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, *_ = nodeid.partition("::")
+            return file if Path(file).stem in TOGETHER else nodeid.partition("[")[0]
+
+    return Scheduling(config, log)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
 

@@ -25,7 +25,6 @@ from examples.shapes import scenes, train  # noqa: E402
 
 pytest.importorskip("lmdb", reason="records are LMDBs")
 pytest.importorskip("matplotlib", reason="the command draws curves")
-pytestmark = pytest.mark.xdist_group("example_shapes")  # so that one worker trains for all tests here
 
 
 @pytest.fixture(scope="module")

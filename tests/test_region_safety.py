@@ -83,7 +83,6 @@ LAYERS: dict[str, Line] = {
 }  # fmt: skip
 CONVOLUTION = "ModulatedDeformableConvolution"
 FEW = ("ROIPooling", "ROIAlign", "RotateROIPooling")  # the others are slow, their sanitized builds above all
-pytestmark = pytest.mark.xdist_group("region_safety")  # so that one worker runs what all tests here look at
 BROKEN = """#include "kernel.h"
 KERNEL past_the_end(int n, const Real* x, Real* y) { GRID_LOOP(i, n) y[i] = x[i + 1]; }
 """

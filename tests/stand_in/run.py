@@ -31,7 +31,7 @@ HOST = (
     "conversion", "corpus_parse", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
     "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
-WORDS = ["-q", "-n", "2", "--dist", "loadgroup", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
+WORDS = ["-q", "-n", "2", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
 
 
 class CannotRun(Exception):
