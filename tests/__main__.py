@@ -2,12 +2,12 @@
 
 python tests                        lint, format, types and tests, but for the slow ones and the stand-in
 python tests --all                  everything, as .ci/run does: the slow tests too (marked so: nets of the corpus, kernels
-                                    under the real nvcc and the sanitizers, whole trainings), the GPU tests on a stand-in for
-                                    NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and all layer tests with
-                                    threaded kernels (tests/threaded/full.py)
+                                    under the real nvcc and the sanitizers, whole trainings), and the GPU tests on a stand-in
+                                    for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed)
 python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
 python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
 python tests --stand-in -k Permute  does so on the stand-in
+python tests/threaded/full.py       all layer tests with kernels in blocks of real threads, a quarter of an hour or more
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ CHECKS = {
 }
 MORE = {
     STAND_IN: ["tests/stand_in/run.py"],
-    "threaded kernels": ["tests/threaded/full.py"],
 }
 
 

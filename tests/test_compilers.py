@@ -66,7 +66,8 @@ def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]]) -> None:
     assert not wrong, f"{len(wrong)} of {len(jobs)} do not compile:\n" + "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", COMPILERS)
+# g++'s part is slow because every other test compiles with it, or with whatever the default compiler is.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "g++" else []) for n in COMPILERS])
 def test_every_file_compiles(name):
     check(command(name), [(path, "float") for path in FILES])
 
@@ -123,6 +124,7 @@ print("all is right")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the cache's libraries cannot be removed while they are loaded")
 @pytest.mark.parametrize("name", ["clang++", "ziglang"])  # all other tests run what the default compiler makes
 def test_results(name, tmp_path):
