@@ -88,9 +88,9 @@ def stages(net: NetParameter, phase: str) -> list[str]:
 
 def fed(net: NetParameter, file: str) -> NetParameter:
     """The net with an Input in the place of each layer that reads data."""
-    made = NetParameter()
-    made.CopyFrom(net)
-    for layer in made.layer:
+    result = NetParameter()
+    result.CopyFrom(net)
+    for layer in result.layer:
         layer.detection_evaluate_param.ClearField("name_size_file")  # of somebody's data set
         if not layer.bottom and (layer.type in SOURCES or (layer.type == "Python" and layer.top)):
             shapes = source_shapes(layer, file)
@@ -103,7 +103,7 @@ def fed(net: NetParameter, file: str) -> NetParameter:
             layer.exclude.extend(rules[1])
             for shape in shapes:
                 layer.input_param.shape.add(dim=shape)
-    return made
+    return result
 
 
 def source_shapes(layer: LayerParameter, file: str) -> list[tuple[int, ...]]:
@@ -117,8 +117,8 @@ def source_shapes(layer: LayerParameter, file: str) -> list[tuple[int, ...]]:
         size = (3, transform.resize_param[0].height, transform.resize_param[0].width)
     elif layer.type == "Python":
         size = (3, *REGION_IMAGE)
-    found = re.search(r"num_classes'?:\s*(\d+)", layer.python_param.param_str)
-    classes = int(found[1]) if found else 2
+    match = re.search(r"num_classes'?:\s*(\d+)", layer.python_param.param_str)
+    classes = int(match[1]) if match else 2
     batch = 1 if layer.type == "Python" or max(size) > 400 else 2
     divisor = layer.dense_image_data_param.label_divide_factor
     if layer.annotated_data_param.yolo_data_type:  # true boxes as YOLO has them
@@ -157,7 +157,7 @@ def top_shape(
 
 
 def values(name: str, shape: tuple[int, ...], image: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """Random values for an input of that name and shape; `image` is the shape of the pictures they are about."""
+    """Random values for an input of that name and shape; `image` is the shape of the images that they belong to."""
     height, width = image[-2:] if len(image) >= 2 else (1, 1)
     count = shape[0] if shape else 1
     low = rng.uniform(0, 0.4, (count, 2))
@@ -207,28 +207,28 @@ def feed(net: Net, seed: int = 0) -> None:
 
 def unfilled(net: NetParameter) -> NetParameter:
     """The net without fillers: its own sizes, and no time spent on random numbers."""
-    made = NetParameter()
-    made.CopyFrom(net)
-    for layer in made.layer:
+    result = NetParameter()
+    result.CopyFrom(net)
+    for layer in result.layer:
         layer.convolution_param.ClearField("weight_filler")
         layer.inner_product_param.ClearField("weight_filler")
-    return made
+    return result
 
 
 def reduced(net: NetParameter, small: bool = True) -> NetParameter:
     """The net with narrow fully connected layers, random weights and, if `small`, few images of moderate size."""
-    made = NetParameter()
-    made.CopyFrom(net)
-    for layer in made.layer:
+    result = NetParameter()
+    result.CopyFrom(net)
+    for layer in result.layer:
         if layer.type == "Input" and small:
             for shape in layer.input_param.shape:
                 if len(shape.dim) == 4 and shape.dim[1] > 1 and layer.top[0] == "data":
                     shape.dim[0] = min(shape.dim[0], 2)
                     if max(shape.dim[2:]) > 400:
                         shape.dim[2:] = [max(32, side // 64 * 32) for side in shape.dim[2:]]
-        for kind, found in (("Yolov3DetectionOutput", "yolov3"), ("YoloDetectionOutput", "yolo")):
+        for kind, prefix in (("Yolov3DetectionOutput", "yolov3"), ("YoloDetectionOutput", "yolo")):
             if layer.type == kind:  # random scores leave half a million boxes to suppress
-                getattr(layer, f"{found}_detection_output_param").confidence_threshold = 0.9
+                getattr(layer, f"{prefix}_detection_output_param").confidence_threshold = 0.9
         for kind, param in (("InnerProduct", layer.inner_product_param), ("Convolution", layer.convolution_param)):
             if layer.type == kind and param.weight_filler.type in ("", "constant", "gaussian"):
                 param.weight_filler.Clear()
@@ -241,7 +241,7 @@ def reduced(net: NetParameter, small: bool = True) -> NetParameter:
             and "bbox" not in layer.name
         ):
             wide.num_output = WIDTH
-    return made
+    return result
 
 
 @contextmanager

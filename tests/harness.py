@@ -49,9 +49,9 @@ class Rig:
             blob.data[...] = np.asarray(value).reshape(blob.shape)
 
     def blob(self, value: np.ndarray) -> Blob:
-        made = Blob(np.shape(value), self.dtype, self.device)
-        made.data[...] = value
-        return made
+        blob = Blob(np.shape(value), self.dtype, self.device)
+        blob.data[...] = value
+        return blob
 
     def set_bottom(self, index: int, value: np.ndarray) -> None:
         self.bottom[index].reshape(*np.shape(value))
@@ -122,6 +122,8 @@ def check_golden(path: Path, device: str, tweak: Callable[[Rig], None] | None = 
     for i, wanted in enumerate(down):
         if wanted:
             close(bottoms[i], case[f"bottom_diff_{i}"], what=f"bottom diff {i}")
+        elif not case["inplace"]:
+            assert np.isnan(bottoms[i]).all(), f"bottom {i}: its diff was written although it was not asked for"
     for i, diff in enumerate(rig.param_diffs()):
         if f"param_diff_{i}" in case:
             close(diff, case[f"param_diff_{i}"], what=f"parameter diff {i}")
@@ -174,7 +176,7 @@ def check_gradient(
             targets.append((f"parameter {i}", rig.layer.blobs[i].data, diff))
     for i, asked in enumerate(down):
         if not asked:
-            assert np.isnan(diffs[i]).all(), f"bottom {i}: its diff was written although nobody asked"
+            assert np.isnan(diffs[i]).all(), f"bottom {i}: its diff was written although it was not asked for"
     for name, _, analytic in targets:
         assert np.isfinite(analytic).all(), f"{name}: backward left NaN or infinity"
     assert not set(zero) - {name for name, *_ in targets}, f"{sorted(zero)}: not all of them are checked"
@@ -222,7 +224,7 @@ def slope(
 
 
 def check_contract(rig: Rig, upstream: Sequence[np.ndarray], down: Sequence[bool]) -> None:
-    """Backward overwrites bottom diffs, adds to parameter diffs, and leaves alone what nobody asks for."""
+    """Backward overwrites bottom diffs, adds to parameter diffs, and leaves alone what is not asked for."""
     layer = rig.layer
     firsts, params = rig.backward(upstream, down), rig.param_diffs()
 

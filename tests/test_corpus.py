@@ -16,14 +16,14 @@ from boxpresso import BoxpressoError, Net
 from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import NetParameter, read_net
 
-# Why a net of the corpus cannot be expected to run, by a part of its file name.
+# Nets that cannot run, and why, by a part of their file names.
 EXCEPTIONS = {
     "MhLiao+TextBoxes/": "its Caffe's PriorBox makes every box twice, the second half a cell lower; the prototxt does not say so",
     "MNC/models/VGG16/cfm/train": "its Caffe's SigmoidCrossEntropyLoss takes weights as a third bottom",
     "FaceBoxes/": "its Caffe's PriorBox makes 21 boxes a cell from three sizes; the prototxt does not say so",
 }
 
-# Types of one program each that nobody has written here; a net with one is refused by name.
+# Layer types of a single program each, which Boxpresso does not have; a net with one is refused by name.
 MISSING = {
     "ConvolutionRistretto": "Ristretto's quantised convolution",
     "L1Loss": "NVIDIA's DetectNet",
@@ -56,7 +56,7 @@ def sample() -> list[dict[str, Any]]:
 
 
 def unknown(net: NetParameter) -> list[tuple[str, str]]:
-    """Type and name of the layers whose type nobody has written."""
+    """Type and name of the layers whose type is unknown."""
     discover()
     return [(layer.type, layer.name) for layer in net.layer if layer.type.lower() not in REGISTRY]
 

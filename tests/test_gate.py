@@ -167,7 +167,7 @@ def test_each_thing_that_is_missing_has_a_reason(stand_in_run, monkeypatch, tmp_
     with pytest.raises(run.CannotRun, match="no network"):
         run.headers()
     monkeypatch.setattr(run, "pip", lambda *words, environment=None: (Path(words[3]) / "nvidia").mkdir(parents=True))
-    with pytest.raises(run.CannotRun, match=r"cuda\.h and cudaProfiler\.h were not found in"):
+    with pytest.raises(run.CannotRun, match=r"cuda\.h and cudaProfiler\.h are in none of"):
         run.headers()
 
 

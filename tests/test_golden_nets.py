@@ -45,17 +45,17 @@ def recipe(net: Net, about: dict[str, Any], case: Any) -> None:
 
 def deployed(param: NetParameter, shape: tuple[int, ...]) -> NetParameter:
     """A train and test prototxt without its data and evaluation layers, with an Input in their place."""
-    kept = [layer for layer in param.layer if layer.type not in ("AnnotatedData", "DetectionEvaluate")]
-    if len(kept) == len(param.layer):
+    layers = [layer for layer in param.layer if layer.type not in ("AnnotatedData", "DetectionEvaluate")]
+    if len(layers) == len(param.layer):
         return param
-    made = parse_net('layer { name: "input" type: "Input" top: "data" input_param { shape { } } }')
-    made.layer[0].input_param.shape[0].dim.extend(shape)
-    made.layer.extend(layer for layer in kept if not (layer.include and layer.include[0].phase == 0))
-    return made
+    net = parse_net('layer { name: "input" type: "Input" top: "data" input_param { shape { } } }')
+    net.layer[0].input_param.shape[0].dim.extend(shape)
+    net.layer.extend(layer for layer in layers if not (layer.include and layer.include[0].phase == 0))
+    return net
 
 
-def picture(seed: int, height: int, width: int) -> np.ndarray:
-    """The recorded pictures: squares of 16 pixels, each of a colour and a little noise; here with Faster R-CNN's means."""
+def image(seed: int, height: int, width: int) -> np.ndarray:
+    """The recorded images: squares of 16 pixels, each of one colour with a little noise, less Faster R-CNN's means."""
     rng = np.random.default_rng(seed)
     coarse = rng.integers(0, 256, (3, -(-height // 16), -(-width // 16)))
     squares = np.kron(coarse, np.ones((16, 16), int))[:, :height, :width]
@@ -92,9 +92,7 @@ def compare_blobs(net: Net, about: dict[str, Any]) -> None:
 )
 def test_caffe(name, device):
     net, about, case = load(name, device)
-    inputs = (
-        {"data": case["data"]} if "data" in case else {"data": picture(about["image_seed"], about["h"], about["w"])}
-    )
+    inputs = {"data": case["data"]} if "data" in case else {"data": image(about["image_seed"], about["h"], about["w"])}
     net.forward(**inputs, **{name: case[name] for name in net.inputs if name not in inputs})
     compare_blobs(net, about)
     for key in case:

@@ -106,7 +106,7 @@ class AddsToABottom(Fault):
 
 
 class AddsToABottomThatItClearedOnce(AddsToABottom):
-    """It takes NaN for a buffer that nobody has written, as a layer may that fills its own."""
+    """It first clears the NaN of a diff that was never written."""
 
     match = "added to, not overwritten: bottom 0"
 
@@ -187,7 +187,7 @@ class LosesASmallChannel(Fault):
 
 
 def faults(base: type[Fault] = Fault) -> list[type[Fault]]:
-    return [found for cls in base.__subclasses__() for found in (cls, *faults(cls))]
+    return [each for cls in base.__subclasses__() for each in (cls, *faults(cls))]
 
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda cls: cls.__name__)

@@ -62,5 +62,5 @@ def test_a_broken_file_says_what_it_is(file, words):
     with pytest.raises(ModelError, match=words):
         net.copy_from(path)
     for name, blobs in before.items():
-        for kept, blob in zip(blobs, net.params[name]):
-            np.testing.assert_array_equal(kept, blob.data)
+        for value, blob in zip(blobs, net.params[name]):
+            np.testing.assert_array_equal(value, blob.data)

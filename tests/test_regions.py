@@ -90,16 +90,16 @@ def test_new_shapes_no_regions_no_images(device):
     rng = np.random.default_rng(2)
     r = Rig(TEXT, [rng.standard_normal((2, 3, 8, 9)), regions(rng, 4, 2, 16)], device=device)
     first = r.forward()[0]
-    kept = [np.array(b.data) for b in r.bottom]
+    bottoms = [np.array(b.data) for b in r.bottom]
     r.set_bottom(1, np.zeros((0, 5)))
     assert r.forward()[0].size == 0
     assert not r.backward([np.zeros(r.top[0].shape)], FEATURES_ONLY)[0].any()
     for shape in ((0, 3, 8, 9), (2, 3, 0, 9), (2, 3, 8, 0)):
         r.set_bottom(0, np.zeros(shape))
-        r.set_bottom(1, kept[1])
+        r.set_bottom(1, bottoms[1])
         assert not r.forward()[0].any()
         r.backward([np.ones(r.top[0].shape)], FEATURES_ONLY)
-    for i, value in enumerate(kept):
+    for i, value in enumerate(bottoms):
         r.set_bottom(i, value)
     assert np.array_equal(r.forward()[0], first)
 

@@ -21,12 +21,12 @@ RECORD = SHARED / "golden" / "shapes" / "shapes.jsonl"
 
 @cache
 def by_blob() -> dict[str, Path]:
-    """Files of the corpus by what git would call their contents."""
-    found = {}
+    """Files of the corpus by the hash that git has for their contents."""
+    files = {}
     for path in sorted(corpus.CORPUS.rglob("*.p*t*")):
         data = path.read_bytes()
-        found[hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()] = path
-    return found
+        files[hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()] = path
+    return files
 
 
 def records() -> list[dict[str, Any]]:

@@ -27,9 +27,9 @@ def active() -> bool:
 
 def counts() -> dict[str, int]:
     """What this process has done so far: calls and bytes of copies, bytes held now, and so on."""
-    made = (ctypes.c_ulonglong * len(NAMES))()
-    library().stand_in_counts(made)
-    return dict(zip(NAMES, made, strict=True))
+    values = (ctypes.c_ulonglong * len(NAMES))()
+    library().stand_in_counts(values)
+    return dict(zip(NAMES, values, strict=True))
 
 
 def since(before: dict[str, int]) -> dict[str, int]:

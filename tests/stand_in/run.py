@@ -70,7 +70,7 @@ def headers() -> Path:
     for include in sorted(place.glob("nvidia/*/include")):
         if has_headers(include):
             return include
-    raise CannotRun(f"cuda.h and cudaProfiler.h were not found in {', '.join(map(str, [*places, place]))}")
+    raise CannotRun(f"cuda.h and cudaProfiler.h are in none of {', '.join(map(str, [*places, place]))}")
 
 
 def has_headers(place: Path) -> bool:
