@@ -64,8 +64,8 @@ struct Some {
   int ph, pw, bins, first, count;
 };
 
-// The one walker, and the one bilinear: put() is called for each of `some` samples and stores what the kernel needs of it. Without
-// branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
+// The one walker, and the one bilinear: put() is called for each of `some` samples and stores what the kernel needs
+// of it. Without branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
 template <class Chunk>
 DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Chunk& chunk) {
   const Grid g = t.grid;

@@ -2,8 +2,8 @@
 #pragma once
 #include "region.h"
 
-// The Geometry of region.h, and what the samples depend on: sampling_ratio of them along each side of a bin or, from 0 down, as
-// many as its size in pixels; whether half a pixel is taken off (`aligned`).
+// The Geometry of region.h, and what the samples depend on: sampling_ratio of them along each side of a bin or, from
+// 0 down, as many as its size in pixels; whether half a pixel is taken off (`aligned`).
 struct GridGeometry {
   int regions, batch, channels, height, width, pooled_height, pooled_width;
   int sampling_ratio, aligned;

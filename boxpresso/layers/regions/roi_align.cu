@@ -56,10 +56,10 @@ DEVICE Axis axis_by_pixel(int k, int axis, const int* head, const int* index, co
   return axis_of(k, axis, head, index, weight, offsets_of(k, axis, g.height + 1, g.width + 1, g));
 }
 
-// The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the samples of a
-// bin. A pixel is entered once for a bin, and once more with weight 0 if a sample names it so: 0 * infinity is NaN there, as in
-// the sum of single samples. slope and lever, or null: how a weight changes with the start of the axis and with the size of a
-// bin. Samples of `corners` lie in [-0.5, size - 0.5].
+// The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the
+// samples of a bin. A pixel is entered once for a bin, and once more with weight 0 if a sample names it so: 0 *
+// infinity is NaN there, as in the sum of single samples. slope and lever, or null: how a weight changes with the
+// start of the axis and with the size of a bin. Samples of `corners` lie in [-0.5, size - 0.5].
 KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, Real* slope, Real* lever,
                        ListGeometry g) {
   BLOCK_LOOP(k, n) {
@@ -352,7 +352,8 @@ KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, 
 // The sums that make up the regions' gradient, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
 // respect to where y starts, the height of a bin, where x starts, and the width of a bin.
 KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,
-                       const int* index, const Real* weight, const Real* slope, const Real* lever, Real* parts, ListGeometry g) {
+                       const int* index, const Real* weight, const Real* slope, const Real* lever, Real* parts,
+                       ListGeometry g) {
   const int regions = g.regions, channels = g.channels, width = g.width, area = g.height * width;
   const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
