@@ -111,7 +111,7 @@ def test_in_miniature_it_learns(drawn, device):
 
 
 def test_training_resumes(drawn, tmp_path):
-    """Pictures, flips, and which anchors and regions are drawn: a training that is taken up again ends with the same bits."""
+    """Pictures, flips, and which anchors and regions are drawn: a resumed training ends with bitwise identical weights."""
     param = recipe(drawn, seed=1, iterations=8)
     param.snapshot_prefix = str(tmp_path / "half")
     whole, resumed = (Solver(param, device="cpu", log=lambda line: None) for _ in range(2))

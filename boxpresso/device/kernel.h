@@ -8,7 +8,7 @@
 // 3. A cooperative kernel is a BLOCK_LOOP around THREAD_LOOPs with BARRIER() between them, never inside one. A value that
 //    crosses a barrier lives in SHARED.
 // 4. add() and raise_to() may be contended by the threads of one block, never by two blocks: a block owns what it changes.
-//    So the host needs no atomics, and its sums are the same bits for every number of workers. No other write may meet
+//    So the host needs no atomics, and its sums are bitwise identical for any number of workers. No other write may meet
 //    another thread's read or write without a BARRIER() between them, not even one of the same value.
 // `Real`, what is computed in, is float or double, given on the command line. `Store` is the type of numbers that may be
 // kept in float16 (-DStore=half; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.

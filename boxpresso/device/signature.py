@@ -236,8 +236,11 @@ class KernelFile:
 
     @functools.cached_property
     def adds(self) -> bool:
-        """Whether threads of a block may add to one place: on a GPU their order decides the last bits."""
-        return re.search(r"\badd\(", self.text) is not None
+        """Whether threads of a block may add to one place: on a GPU their order decides the last bits.
+
+        Headers count, but for kernel.h, which defines the word.
+        """
+        return re.search(r"(?<!void )\badd\(", self.whole_text) is not None
 
     @functools.cached_property
     def constants(self) -> Mapping[str, int]:

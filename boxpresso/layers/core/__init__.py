@@ -5,5 +5,6 @@ Read layer.py first.
 
 from .filler import fill
 from .layer import REGISTRY, Layer, check_arity, discover, layer_class, make_layer
+from .run import run_layer
 
-__all__ = ["REGISTRY", "Layer", "check_arity", "discover", "fill", "layer_class", "make_layer"]
+__all__ = ["REGISTRY", "Layer", "check_arity", "discover", "fill", "layer_class", "make_layer", "run_layer"]
