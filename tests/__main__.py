@@ -28,7 +28,7 @@ STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
 CHECKS = {
     "lint": ["-m", "ruff", "check", *CODE],
     "format": ["-m", "ruff", "format", "--check", *CODE],
-    "types": ["-m", "mypy"],
+    "strict types": ["-m", "mypy"],  # strict by pyproject.toml
     "tests": ["-m", "pytest", "-q", "-n", "2"],
 }
 MORE = {

@@ -70,7 +70,7 @@ def runs(gate, monkeypatch, capsys, *words: str, **statuses: str):
 def test_what_runs(gate, monkeypatch, capsys):
     status, seen, out = runs(gate, monkeypatch, capsys)
     assert status == 0
-    assert [name for name, _ in seen] == ["lint", "format", "types", "tests"]
+    assert [name for name, _ in seen] == ["lint", "format", "strict types", "tests"]
     assert "GPU tests on the stand-in skipped: python tests --all runs it" in out
     status, seen, out = runs(gate, monkeypatch, capsys, "--all")
     assert [name for name, _ in seen][4:] == ["GPU tests on the stand-in"]
