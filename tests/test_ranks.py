@@ -27,7 +27,7 @@ from boxpresso.device import open_device
 from boxpresso.layers.core import make_layer
 from boxpresso.layers.core.catalogue import layer_types
 from boxpresso.proto import LayerParameter, parse_net, parse_solver, parse_text
-from boxpresso.train.ranks import Ranks, open_ranks
+from boxpresso.train.ranks import POOL_LOCK, Ranks, open_ranks
 from boxpresso.train.reduction import SMALL, plan
 
 STEPS = 6
@@ -440,6 +440,33 @@ def test_a_rank_that_is_told_to_end_saves_what_was_learned(job, rank):
     assert f"rank {rank} (process {numbers[rank]} on" in rest
     assert len(saved(job)) == 1
     resumes(job, saved(job)[0])
+
+
+def test_sigterm_waits_for_a_lock_that_a_fork_would_wait_for(monkeypatch):
+    """The signal may come while a thread pool takes work; Python's fork takes the pool's lock, too."""
+
+    class Ended(Exception):
+        pass
+
+    def abort(self, text, status):
+        raise Ended(text)
+
+    forks = []
+    ranks = Ranks()
+    monkeypatch.setattr(os, "fork", lambda: forks.append(1) or 12345)
+    monkeypatch.setattr(os, "waitpid", lambda child, options: (child, 0))
+    monkeypatch.setattr(Ranks, "_abort", abort)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    try:
+        with POOL_LOCK:
+            ranks._terminate(signal.SIGTERM, None)
+            assert not forks
+        with pytest.raises(Ended, match="what was learned is saved"):
+            signal.sigtimedwait([], 5)
+        assert forks
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def test_a_failure_before_training_is_one_line(job):

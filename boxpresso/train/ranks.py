@@ -7,6 +7,7 @@ here alone.
 
 from __future__ import annotations
 
+import concurrent.futures.thread
 import math
 import os
 import pickle
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 Numpy = np.ndarray[Any, Any]
 FAILED = 1  # the tag of a message to rank 0 that its sender has failed
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # in which launchers give the number of ranks
+
+
+# Python's thread pools hold it while they take work, and every fork takes it.
+POOL_LOCK = getattr(concurrent.futures.thread, "_global_shutdown_lock", None)
 
 
 class RankError(BoxpressoError):
@@ -277,6 +282,10 @@ class Ranks:
         """
         if self.updating:
             self.terminated = True
+            return
+        if POOL_LOCK is not None and POOL_LOCK.locked():  # by this thread, perhaps: then a fork would wait for ever
+            signal.signal(signal.SIGALRM, self._terminate)
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
             return
         error = RankError(
             f"rank {self.rank} (process {os.getpid()} on {socket.gethostname()}) was told to end (SIGTERM)"
