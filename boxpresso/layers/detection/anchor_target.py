@@ -14,20 +14,71 @@ from .rcnn import Boxes, Rotated, Upright
 
 
 class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, tops=4):
-    """py-faster-rcnn's rpn.anchor_target_layer AnchorTargetLayer.
+    """The targets of a region proposal network: a label, box offsets and loss weights for each anchor.
 
-    Bottoms: scores (1, 2 A, H, W), of which only the shape is read; true boxes (G, 5): xmin, ymin, xmax, ymax, label;
-    im_info (1, 3); the image, not read. Tops: labels (1, 1, A H, W): 1 object, 0 background, -1 neither; offsets to the
-    true box that an anchor overlaps most (1, 4 A, H, W); weights inside and outside of the loss, of the same shape.
+    This is the AnchorTargetLayer of py-faster-rcnn's rpn.anchor_target_layer.
 
-    Anchors inside the image (by allowed_border) count: 1 from an overlap of rpn_positive_overlap on, and for each true box
-    those that overlap it most; 0 below rpn_negative_overlap. Of these at most rpn_batchsize, of which rpn_fg_fraction 1,
-    are drawn at random, with the net's seed. The weights: inside 1 where the label is 1, outside 1 / the number drawn.
+    Only anchors inside the image (by `allowed_border`) count. An anchor gets label 1 from an overlap of
+    `rpn_positive_overlap` on; so do, for each true box, the anchors that overlap it most. An anchor whose overlaps
+    are all below `rpn_negative_overlap` gets label 0. All others get -1.
 
-    param_str: 'feat_stride', 'scales', 'ratios', 'allowed_border' (0), and what py-faster-rcnn's cfg.TRAIN holds, with its
-    defaults: rpn_positive_overlap (0.7), rpn_negative_overlap (0.3), rpn_clobber_positives (False), rpn_fg_fraction (0.5),
-    rpn_batchsize (256), rpn_bbox_inside_weights (1, 1, 1, 1), rpn_positive_weight (-1: uniform). No gradient.
-    Source: Ren et al. 2015. Without true boxes every anchor is background, where py-faster-rcnn fails.
+    At most `rpn_batchsize` of the labelled anchors are drawn at random, with the net's seed; of these at most the
+    fraction `rpn_fg_fraction` has label 1. The rest get label -1.
+
+    Without true boxes every anchor is background; py-faster-rcnn fails in that case. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (1, 2 A, H, W), scores of A anchors at each place. Only the shape is read.
+    bottom 1
+        (G, 5), true boxes: xmin, ymin, xmax, ymax, label.
+    bottom 2
+        (1, 3), im_info: height and width of the net's input, and its scale.
+    bottom 3
+        The image. It is not read.
+    python_param
+        `param_str` holds the settings by name. Those of the anchors: `feat_stride` (16): pixels per place;
+        `scales` (8, 16, 32); `ratios` (0.5, 1, 2); `base_size` (16); `allowed_border` (0): pixels by which an anchor
+        may leave the image. Those of py-faster-rcnn's cfg.TRAIN, with its defaults: `rpn_positive_overlap` (0.7),
+        `rpn_negative_overlap` (0.3), `rpn_clobber_positives` (False): whether label 0 wins over label 1,
+        `rpn_fg_fraction` (0.5), `rpn_batchsize` (256), `rpn_bbox_inside_weights` (1, 1, 1, 1),
+        `rpn_positive_weight` (-1: uniform weights): otherwise the share of label 1 in the outside weights.
+
+    Returns
+    -------
+    top 0
+        (1, 1, A H, W), labels: 1 object, 0 background, -1 neither.
+    top 1
+        (1, 4 A, H, W), offsets to the true box that an anchor overlaps most.
+    top 2
+        (1, 4 A, H, W), weights inside the loss: `rpn_bbox_inside_weights` where the label is 1, else 0.
+    top 3
+        (1, 4 A, H, W), weights outside the loss: 1 / the number of anchors drawn, where an anchor is drawn.
+
+    Raises
+    ------
+    LayerError
+        For more than one image, scores whose channels are not 2 A, true boxes that are not (G, 5), an im_info with
+        fewer than two numbers, an `rpn_positive_weight` that is 0 or is 1 or more, an `rpn_batchsize` below 1, or a
+        `param_str` that cannot be read.
+
+    Source
+    ------
+    Ren et al. 2015 (Faster R-CNN), and py-faster-rcnn.
+
+    Examples
+    --------
+    Two anchors side by side, of which the first is the true box:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "AnchorTarget" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> truth, info, image = [[0, 0, 15, 15, 1]], [[16, 32, 1]], [0]
+    >>> labels, offsets, inside, outside = run_layer(text, [[[[0, 0]]] * 2], truth, info, image, tops=4)
+    >>> labels.tolist(), offsets.shape
+    ([[[[1.0, 0.0]]]], (1, 4, 1, 2))
+    >>> inside[0, 0].tolist(), outside[0, 0].tolist()
+    ([[1.0, 0.0]], [[0.5, 0.5]])
     """
 
     boxes: ClassVar[Boxes] = Upright
@@ -132,12 +183,58 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
 
 
 class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=4, tops=4):
-    """AnchorTarget for rotated anchors: RRPN's rotation.anchor_target_layer AnchorTargetLayer.
+    """AnchorTarget for rotated anchors.
 
-    True boxes (G, 6): centre x, centre y, height, width, angle in degrees, label; offsets have five numbers. An anchor that
-    overlaps a true box most is 1 only when it is turned by r_positive_angle_filter (15 degrees) or less against it; with
-    rpn_clobber_positives one turned by more than r_negative_angle_filter (15) is 0. Unlike RRPN, which takes the height of
-    the image for its width here, an anchor is inside by its own corners. Source: Ma et al. 2018.
+    This is the AnchorTargetLayer of RRPN's rotation.anchor_target_layer. All that is not said here is as in
+    AnchorTarget. Offsets have five numbers.
+
+    An anchor that overlaps a true box most gets label 1 only when it is turned by `r_positive_angle_filter` degrees
+    or less against it. With `rpn_clobber_positives`, an anchor with an overlap of `rpn_positive_overlap` or more
+    that is turned by more than `r_negative_angle_filter` degrees gets label 0.
+
+    An anchor is inside the image when its own corners are. RRPN differs here: it takes the height of the image for
+    its width. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (1, 2 A, H, W), scores. Only the shape is read.
+    bottom 1
+        (G, 6), true boxes: centre x, centre y, height, width, angle in degrees, label.
+    bottom 2
+        (1, 3), im_info: height, width, scale.
+    bottom 3
+        The image. It is not read.
+    python_param
+        `param_str` holds the settings of AnchorTarget, with these differences: `ratios` (0.2, 0.5, 1), `angles`
+        (-30, 0, 30, 60, 90, 120), `rpn_bbox_inside_weights` (1, 1, 1, 1, 1), `r_positive_angle_filter` (15),
+        `r_negative_angle_filter` (15).
+
+    Returns
+    -------
+    top 0
+        (1, 1, A H, W), labels: 1 object, 0 background, -1 neither.
+    top 1, top 2, top 3
+        (1, 5 A, H, W) each: offsets, weights inside and weights outside of the loss.
+
+    Raises
+    ------
+    LayerError
+        As AnchorTarget; true boxes must be (G, 6).
+
+    Source
+    ------
+    Ma et al. 2018 (RRPN) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "RotateAnchorTarget"
+    ... python_param { param_str: "{scales: [1], ratios: [1], angles: [0], allowed_border: 2}" }'''
+    >>> truth, info, image = [[7, 7, 16, 16, 0, 1]], [[16, 32, 1]], [0]
+    >>> labels, offsets, inside, outside = run_layer(text, [[[[0, 0]]] * 2], truth, info, image, tops=4)
+    >>> labels.tolist(), offsets.shape
+    ([[[[1.0, 0.0]]]], (1, 5, 1, 2))
     """
 
     boxes = Rotated

@@ -10,12 +10,50 @@ from ..core import Layer
 
 
 class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", param="box_annotator_ohem_param", bottoms=4, tops=2):
-    """Bottoms: regions (R, 5) or (R, 5, H, W), the image first; the loss of each (R) or (R, 1, H, W); its label, of the same
-    size; the weights of its box loss (R, C) or (R, C, H, W).
+    """Online hard example mining: keeps the labels of the `roi_per_img` regions of each image with the greatest loss.
 
-    Of each image the roi_per_img regions with the greatest loss keep their label, in top 0 (R, 1, H, W), and their weights,
-    in top 1 (R, C, H, W); the others get ignore_label and 0. box_annotator_ohem_param { roi_per_img: 128 ignore_label: -1 }.
-    Among equal losses the first wins. No gradient. Source: Shrivastava et al. 2016, R-FCN's Caffe.
+    The regions that are chosen keep their label and their weights. The others get `ignore_label` and weights of 0.
+    Among equal losses the first wins. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5) or (R, 5, H, W), regions; the first number is the image.
+    bottom 1
+        (R,) or (R, 1, H, W), the loss of each region.
+    bottom 2
+        The label of each region, of the same size as bottom 1.
+    bottom 3
+        (R, C) or (R, C, H, W), the weights of the box loss of each region.
+    box_annotator_ohem_param
+        `roi_per_img` (required, for example 128): how many regions of each image are kept. `ignore_label` (-1): the
+        label of the others.
+
+    Returns
+    -------
+    top 0
+        (R, 1, H, W), labels.
+    top 1
+        (R, C, H, W), weights.
+
+    Raises
+    ------
+    LayerError
+        For a `roi_per_img` that is missing or 0, regions that do not have five numbers, or bottoms whose shapes do
+        not fit the regions.
+
+    Source
+    ------
+    Shrivastava et al. 2016, and R-FCN's Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "BoxAnnotatorOHEM" box_annotator_ohem_param { roi_per_img: 1 }'
+    >>> regions, loss, label, weights = [[0, 0, 0, 9, 9], [0, 0, 0, 5, 5]], [2, 3], [4, 7], [[1, 1], [1, 1]]
+    >>> labels, weights = run_layer(text, regions, loss, label, weights, tops=2)
+    >>> labels.ravel().tolist(), weights[:, :, 0, 0].tolist()
+    ([-1.0, 7.0], [[0.0, 0.0], [1.0, 1.0]])
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

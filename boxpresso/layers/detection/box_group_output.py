@@ -15,18 +15,58 @@ from . import suppress
 class BoxGroupOutput(
     Layer, type="BoxGroupOutput", param=("box_group_output_param", "bbox_reg_param"), bottoms=(2, None), tops=(1, 2)
 ):
-    """Bottoms, two for each box_group_param { field_w field_h stride }: probabilities (N G, C, H, W) of G fields, of which
-    channel 0 is the background's; offsets (N G, 4, H, W).
+    """Regions from the feature maps of a multi-scale proposal network.
 
-    At each place a field lies around ((x + 0.5) stride, (y + 0.5) stride); its centre moves by offset * field, at most
-    1 / field_xyr of it, and its size grows by exp(offset), at most field_whr times. Boxes with 1 - background >= fg_thr,
-    clipped to the map's pixels, with both sides of min_size pixels or more, the max_nms_num best of an image, of these the
-    first max_post_nms_num that overlap no better one by iou_thr; 0 is all. top 0 (R, 5): image, xmin, ymin, xmax, ymax; top 1
-    (R, 6): the same and the score. Offsets are offset * std + mean of bbox_reg_param { bbox_mean bbox_std }.
+    There are two bottoms for each group of fields (`box_group_param`). At each place of a map, a field lies around
+    ((x + 0.5) stride, (y + 0.5) stride). The offsets are offset * std + mean. The centre of the field moves by
+    offset * field, at most by 1 / `field_xyr` of it. The size grows by exp(offset), at most `field_whr` times.
 
-    box_group_output_param { fg_thr: 0 iou_thr: 0.5 nms_type: "IOU" field_whr: 2 field_xyr: 2 max_nms_num: 0
-    max_post_nms_num: 0 min_size: 15 box_group_param {...} }. Source: Cascade R-CNN's Caffe; it suppresses above the threshold
-    and without any region puts out one of its own, (1, 1, 10, 10); here there is none then.
+    A box counts when 1 - background is at least `fg_thr` and when, clipped to the map's pixels, both its sides have
+    `min_size` pixels or more. Of these the `max_nms_num` best of an image are taken; and of these the first
+    `max_post_nms_num` that overlap no better one by `iou_thr` or more. For both numbers 0 means all.
+    There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, 2, ...
+        (N G, C, H, W), probabilities of the G fields of one group; channel 0 is the background's.
+    bottom 1, 3, ...
+        (N G, 4, H, W), offsets.
+    box_group_output_param
+        `fg_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `field_whr` (2), `field_xyr` (2),
+        `max_nms_num` (0), `max_post_nms_num` (0), `min_size` (15), and one `box_group_param` for each group:
+        `field_w` and `field_h`, one each for every field, and `stride`, in pixels per place.
+    bbox_reg_param
+        `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1) of the offsets.
+
+    Returns
+    -------
+    top 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax. R may be 0.
+    top 1
+        (R, 6, 1, 1), the same and the score.
+
+    Raises
+    ------
+    LayerError
+        For another `nms_type`; an odd number of bottoms; a number of `box_group_param` that does not fit the bottoms;
+        a group with different numbers of `field_w` and `field_h`, or without them or a `stride`; a `field_whr` of 1
+        or less or a `field_xyr` of 0 or less; a `bbox_mean` or `bbox_std` that is not four numbers; offsets of the
+        wrong shape, or groups with different numbers of images.
+
+    Source
+    ------
+    Cascade R-CNN's Caffe. It differs in two points: it suppresses above the threshold, and without any region its
+    output is a region of its own, (1, 1, 10, 10); here the tops are then empty.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "BoxGroupOutput"
+    ... box_group_output_param { box_group_param { field_w: 20 field_h: 20 stride: 32 } }'''
+    >>> regions, scored = run_layer(text, [[[[0.25]], [[0.75]]]], [[[[0]]] * 4], tops=2)
+    >>> scored[:, :, 0, 0].tolist()
+    [[0.0, 6.0, 6.0, 25.0, 25.0, 0.75]]
     """
 
     kernels = suppress.kernels

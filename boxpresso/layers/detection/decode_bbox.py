@@ -9,15 +9,57 @@ from ..core import Layer
 
 
 class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg_param"), bottoms=(2, 3), tops=1):
-    """Bottoms: offsets (R, 8), class-agnostic, of which the last four are read; regions (R, 5): image, xmin, ymin, xmax,
-    ymax; in TRAIN, if given, the matched true boxes (R, C), whose last number is their overlap with the region.
+    """Regions moved by the offsets that a detector predicts, for the next stage of a cascade.
 
-    top (K, 5): the regions at offset * std + mean, their centre at the middle of the first and last pixel. In TRAIN those
-    whose end lies before their start are left out, and those whose overlap is gt_iou_thr or more: true boxes themselves.
-    bbox_reg_param { bbox_mean bbox_std }, four each; decode_bbox_param { gt_iou_thr: 0.95 }. No gradient. makefile/frcnn's
-    form, with offsets (R, 4 C), scores (R, C) and regions as bottoms, takes those of the best class but the background; that
-    program takes the last class with a score above the first one's instead.
-    Sources: Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe; there, that no region is left is an error.
+    Each region is moved by offset * std + mean. Its centre is the middle of its first and last pixel. In TRAIN,
+    regions whose end lies before their start are left out; so are those whose overlap is `gt_iou_thr` or more,
+    because they are the true boxes themselves. There is no gradient.
+
+    makefile/frcnn has another form, with offsets (R, 4 C), scores (R, C) and regions as bottoms. Here it takes the
+    offsets of the best class but the background. That program takes instead the last class with a score above the
+    first one's.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 8), class-agnostic offsets, of which the last four are read; or (R, 4 C) in makefile/frcnn's form.
+    bottom 1
+        (R, 5), regions: image, xmin, ymin, xmax, ymax; or scores (R, C) in makefile/frcnn's form.
+    bottom 2
+        Optional, in TRAIN only: (R, C), the matched true boxes, whose last number is their overlap with the region.
+        In makefile/frcnn's form: the regions (R, 5).
+    bbox_reg_param
+        `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1), four numbers each.
+    decode_bbox_param
+        `gt_iou_thr` (0.95): the overlap from which a region counts as a true box.
+
+    Returns
+    -------
+    top 0
+        (K, 5), the moved regions: image, xmin, ymin, xmax, ymax.
+
+    Raises
+    ------
+    LayerError
+        For offsets that are not (R, 8), regions that are not (R, 5), scores of fewer than two classes, bottoms with
+        different numbers of rows, a third bottom outside TRAIN, or a `bbox_mean` or `bbox_std` that is not four
+        numbers, std above 0.
+
+    Source
+    ------
+    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. There it is an error when no region is left.
+
+    Examples
+    --------
+    Both regions move by half of their width; in TRAIN the second one is left out as a true box:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "DecodeBBox" decode_bbox_param { gt_iou_thr: 0.95 }'
+    >>> offsets, regions, matched = [[0, 0, 0, 0, 0.5, 0, 0, 0]] * 2, [[0, 10, 10, 19, 19]] * 2, [[0.5], [1]]
+    >>> run_layer(text, offsets, regions).tolist()
+    [[0.0, 15.0, 10.0, 24.0, 19.0], [0.0, 15.0, 10.0, 24.0, 19.0]]
+    >>> run_layer(text, offsets, regions, matched, phase="TRAIN").tolist()
+    [[0.0, 15.0, 10.0, 24.0, 19.0]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -14,18 +14,53 @@ from .results import in_image
 
 
 class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=2, tops=1):
-    """Bottoms: detections (1, 1, D, 7): image, label, score, xmin, ymin, xmax, ymax; true boxes (1, 1, G, 8): image, label,
-    instance, xmin, ymin, xmax, ymax, difficult; reading ends at the first row of image -1.
+    """Tells which detections are right; average precision is computed from its rows.
 
-    top (1, 1, C + K, 5): first for each class but the background (-1, label, number of true boxes, -1, -1); then for each
-    detection, by image, label, falling score: (image, label, score, right, wrong). A detection is right when it overlaps
-    the true box of its label that it overlaps most by overlap_threshold, and no better one has taken that; a true box that
-    is difficult does not count without evaluate_difficult_gt, and its detections are neither (0, 0). Rows of label -1 are
-    skipped.
+    A detection is compared with the true box of its label that it overlaps most. It is right when that overlap is
+    `overlap_threshold` or more and no better detection has taken that true box.
 
-    detection_evaluate_param { num_classes background_label_id: 0 overlap_threshold: 0.5 evaluate_difficult_gt: true
-    name_size_file resize_param }. name_size_file has lines `name height width`, one for each image with detections, in the
-    order in which they come: boxes are then compared in its pixels, with widths of xmax - xmin + 1. Source: SSD's Caffe.
+    Without `evaluate_difficult_gt`, a difficult true box does not count, and its detections are neither right nor
+    wrong (0, 0). Detections of image -1 or label -1 are skipped. Of the true boxes, reading ends at the first row of
+    image -1.
+    There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (1, 1, D, 7), detections: image, label, score, xmin, ymin, xmax, ymax.
+    bottom 1
+        (1, 1, G, 8), true boxes: image, label, instance, xmin, ymin, xmax, ymax, difficult.
+    detection_evaluate_param
+        `num_classes` (required), with the background; `background_label_id` (0); `overlap_threshold` (0.5);
+        `evaluate_difficult_gt` (true): whether difficult true boxes count too; `name_size_file`: a file of lines
+        `name height width`, one for each image with detections, in the order in which they come; boxes are then
+        compared in its pixels, with widths of xmax - xmin + 1; `resize_param`: how the images were resized.
+
+    Returns
+    -------
+    top 0
+        (1, 1, C + K, 5). First for each class but the background a row (-1, label, number of true boxes, -1, -1).
+        Then for each detection, by image, label and falling score, a row (image, label, score, right, wrong).
+
+    Raises
+    ------
+    LayerError
+        For a missing `num_classes`, an `overlap_threshold` of 0 or less, a `name_size_file` that cannot be read or
+        has other lines, bottoms of the wrong shape, or a detection or true box with the label of the background.
+
+    Source
+    ------
+    SSD's Caffe.
+
+    Examples
+    --------
+    One true box, one right detection and one wrong one:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "DetectionEvaluate" detection_evaluate_param { num_classes: 2 }'
+    >>> detections = [[0, 1, 0.75, 0, 0, 1, 1], [0, 1, 0.5, 0, 0, 0.25, 0.25]]
+    >>> run_layer(text, [[detections]], [[[[0, 1, 0, 0, 0, 1, 1, 0]]]])[0, 0].tolist()
+    [[-1.0, 1.0, 1.0, -1.0, -1.0], [0.0, 1.0, 0.75, 1.0, 0.0], [0.0, 1.0, 0.5, 0.0, 1.0]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

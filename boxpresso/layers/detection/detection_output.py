@@ -16,16 +16,66 @@ from .results import Results
 
 
 class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
-    """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
-    priors (1, 2, P * 4), boxes and variances; a fourth (the image) is not read. RefineDet's fourth and fifth,
-    objectness (N, P * 2) and first locations (N, P * 4), refine the priors and drop those of low objectness.
+    """The last layer of SSD: turns predictions relative to priors into a list of detections.
 
-    top (1, 1, D, 7): rows (image, label, score, xmin, ymin, xmax, ymax), D detections; without any
-    N rows (image, -1, ...). For each image and class but background_label_id: scores above confidence_threshold, of these
-    the top_k best, of these those that overlap no better one that stays by more than nms_threshold (times eta each time a
-    box stays, while it is above 0.5); of all classes the keep_top_k best. Rows go by image, label, falling score; of equal
-    scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. save_output_param writes
-    files, see results.py. Source: SSD's and RefineDet's Caffe.
+    For each image and each class but `background_label_id`, these steps choose the detections:
+
+    1. Scores above `confidence_threshold`.
+    2. Of these the `top_k` best.
+    3. Of these those that overlap no better one that stays by more than `nms_threshold`. The threshold is
+       multiplied by `eta` each time a box stays, while it is above 0.5.
+    4. Of all classes together the `keep_top_k` best of the image.
+
+    Of equal scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. In the form
+    with five bottoms (RefineDet), the first locations refine the priors, and priors of low objectness are dropped.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, P * L * 4), locations. L is 1, or num_classes without `share_location`.
+    bottom 1
+        (N, P * num_classes), scores.
+    bottom 2
+        (1, 2, P * 4), priors: boxes and variances.
+    bottom 3
+        Optional. Of four bottoms, the image, which is not read. Of five, RefineDet's objectness (N, P * 2).
+    bottom 4
+        Optional: RefineDet's first locations (N, P * 4).
+    detection_output_param
+        `num_classes` (required), with the background; `share_location` (true); `background_label_id` (0; -1 for
+        none); `code_type` (CORNER); `variance_encoded_in_target` (false): offsets are not multiplied by the
+        variances; `confidence_threshold` (none: all scores); `keep_top_k` (-1: all); `nms_param` with
+        `nms_threshold` (0.3), `top_k` (all) and `eta` (1); `objectness_score` (0.01): scores of priors with less
+        become 0; `clip` (false). `save_output_param` writes the detections to files for the VOC, COCO and ILSVRC
+        servers, see results.py; if these files cannot be written there is a warning. `visualize` is ignored, with a
+        warning.
+
+    Returns
+    -------
+    top 0
+        (1, 1, D, 7), rows (image, label, score, xmin, ymin, xmax, ymax) of D detections, by image, label and falling
+        score. Without any detection N rows (image, -1, ...).
+
+    Raises
+    ------
+    LayerError
+        For a missing `num_classes`, a negative `nms_threshold`, an `eta` that is not above 0 and at most 1, bottoms of
+        the wrong shape, or fields of other programs: `tflite_detection`, `ratio_permute`, `no_permute`,
+        `arm_conf_no_concat`, `arm_loc_no_concat`, `scale_xywh`.
+
+    Source
+    ------
+    SSD's and RefineDet's Caffe.
+
+    Examples
+    --------
+    Two priors with the same box; the one with the lower score is suppressed:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "DetectionOutput" detection_output_param { num_classes: 2 confidence_threshold: 0.25 }'
+    >>> locations, scores = [[0.5, 0, 0.5, 0] * 2], [[0.25, 0.75, 0.5, 0.5]]
+    >>> run_layer(text, locations, scores, [[[0, 0, 0.5, 0.5] * 2, [0.5] * 8]]).tolist()
+    [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
     kernels = Kernels("detection_output.cu")

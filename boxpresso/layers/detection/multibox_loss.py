@@ -17,19 +17,77 @@ from . import suppress
 class MultiBoxLoss(
     Layer, type="MultiBoxLoss", param=("multibox_loss_param", "loss_param"), bottoms=4, tops=(0, 1), loss=True
 ):
-    """Bottoms: locations (N, P * L * 4), L = 1 or, without share_location, num_classes; scores (N, P * num_classes);
-    priors (1, 2, P * 4), boxes and variances; ground truth (1, 1, G, 8): item, label, instance, xmin, ymin, xmax, ymax,
-    difficult, of which rows with item -1 are skipped. Gradients go to locations and scores.
+    """The training loss of SSD: of box locations and class scores, over priors matched with the true boxes.
 
-    Priors (or without use_prior_for_matching the predicted boxes) are matched with the true boxes: the best for each,
-    and with PER_PREDICTION all that overlap one by overlap_threshold. MAX_NEGATIVE then takes the neg_pos_ratio times
-    as many unmatched priors of largest loss that overlap nothing by neg_overlap; HARD_EXAMPLE the sample_size priors of
-    largest loss, matched or not; NONE all. An image without true boxes takes part with NONE alone. top: (loc_weight
-    times the loss of the matched locations + the loss of the chosen scores) / the number of matches, at least 1, or
-    what loss_param's normalization says. Each forward matches afresh.
+    Matching: priors (or the predicted boxes, without `use_prior_for_matching`) are matched with the true boxes. Each
+    true box takes the best prior; with PER_PREDICTION each further prior is matched that overlaps a true box by
+    `overlap_threshold` or more. Each forward matches afresh.
 
-    Source: Liu et al. 2016 and SSD's Caffe, whose gradient with encode_variance_in_target lacks the division by the
-    variance here too. LOGISTIC without mining puts each label at its own prior, which that Caffe does for image 0 alone.
+    Mining (`mining_type`) chooses the other priors that take part, as background:
+
+    - MAX_NEGATIVE: for each match `neg_pos_ratio` unmatched priors, those of largest loss among the priors that
+      overlap nothing by `neg_overlap` or more.
+    - HARD_EXAMPLE: the `sample_size` priors of largest loss, matched or not.
+    - NONE: all priors. An image without true boxes takes part with NONE alone.
+
+    loss = (loc_weight * the loss of the matched locations + the loss of the chosen scores) / the number of matches,
+    at least 1; or divided by what `normalization` of loss_param says. Gradients go to locations and scores.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, P * L * 4), locations. L is 1, or num_classes without `share_location`.
+    bottom 1
+        (N, P * num_classes), scores.
+    bottom 2
+        (1, 2, P * 4), priors: boxes and variances.
+    bottom 3
+        (1, 1, G, 8), ground truth: item, label, instance, xmin, ymin, xmax, ymax, difficult. Rows with item -1 are
+        skipped.
+    multibox_loss_param
+        `num_classes` (required), with the background; `background_label_id` (0); `share_location` (true);
+        `loc_loss_type` (SMOOTH_L1; or L2); `conf_loss_type` (SOFTMAX; or LOGISTIC); `loc_weight` (1);
+        `match_type` (PER_PREDICTION; or BIPARTITE); `overlap_threshold` (0.5); `use_prior_for_matching` (true);
+        `use_difficult_gt` (true); `mining_type` (MAX_NEGATIVE); `do_neg_mining`: its older name, true for
+        MAX_NEGATIVE and false for NONE; `neg_pos_ratio` (3); `neg_overlap` (0.5); `sample_size` (64); `nms_param`:
+        mining leaves out boxes that a box of larger loss suppresses (its `top_k` is 0 unless given, and then nothing
+        is chosen: as Caffe); `use_prior_for_nms` (false); `code_type` (CORNER); `encode_variance_in_target` (false);
+        `map_object_to_agnostic` (false): every label becomes the first one above the background;
+        `ignore_cross_boundary_bbox` (false): priors that leave the image do not take part; `bp_inside` (false):
+        coordinates of boxes outside the image do not count.
+    loss_param
+        `normalization` (VALID, the number of matches; or FULL, N * P; BATCH_SIZE, N; NONE, 1; PRE_FIXED).
+
+    Returns
+    -------
+    top 0
+        The loss, one number.
+
+    Raises
+    ------
+    LayerError
+        For `num_classes` or `sample_size` below 1, a `neg_pos_ratio` that is not above 0, a background that is
+        not below `num_classes` (with SOFTMAX), `map_object_to_agnostic` with other than two classes, mining
+        without `share_location`, `do_neg_mining` that contradicts `mining_type`, `ignore_difficult_gt` of another
+        program, a `pre_fixed_normalizer` that is not above 0 with PRE_FIXED, and bottoms of the wrong shape. In
+        forward: variances that are not above 0; NaN, infinity or labels that cannot be in the ground truth; a
+        matched prior without width or height. In backward: a gradient asked for priors or ground truth.
+
+    Source
+    ------
+    Liu et al. 2016 and SSD's Caffe. As there, the gradient with `encode_variance_in_target` lacks the division by
+    the variance. LOGISTIC without mining puts each label at its own prior; that Caffe does so for image 0 alone.
+
+    Examples
+    --------
+    One match, whose location is perfect, and one negative; two classes of equal score cost log(2) each:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "MultiBoxLoss" multibox_loss_param { num_classes: 2 }'
+    >>> priors = [[[0, 0, 0.5, 0.5, 0.5, 0.5, 1, 1], [0.5] * 8]]
+    >>> truth = [[[[0, 1, 0, 0, 0, 0.5, 0.5, 0]]]]
+    >>> round(run_layer(text, [[0] * 8], [[0] * 4], priors, truth).item(), 3)
+    1.386
     """
 
     kernels, suppress_kernels = Kernels("multibox_loss.cu"), suppress.kernels

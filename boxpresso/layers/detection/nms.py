@@ -11,14 +11,43 @@ from . import suppress
 
 
 class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
-    """Bottom 0: boxes (N, 4): xmin, ymin, xmax, ymax in whole pixels, with widths xmax - xmin + 1; or rotated ones (N, 5):
-    centre x, centre y, width, height, angle in radians. nms_param { axis: 1 } takes (4, N) and (5, N). Bottom 1, if given:
-    their scores (N,); without it they come best first.
+    """Greedy suppression: the indices of the boxes that overlap no better box too much.
 
-    top (K,): the indices of the boxes that stay, best first, at most top_k of them if it is given. nms_param {
-    iou_threshold: 0.7 top_k: 100 axis: 0 }: a box goes when it overlaps one that stays by the threshold or more, a rotated
-    one by more than it. Sources: py-faster-rcnn's CPU rule, mmcv's nms_rotated, synopsys-caffe's NMS, which has the same
-    parameters but reads beyond the boxes that stay when they are fewer than top_k. No gradient.
+    A box is suppressed when its intersection over union with a better box that stays is `iou_threshold` or more; a
+    rotated box when it is above `iou_threshold`. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, 4), boxes: xmin, ymin, xmax, ymax in whole pixels, with widths xmax - xmin + 1. Or (N, 5), rotated boxes:
+        centre x, centre y, width, height, angle in radians. With `axis: 1`, (4, N) and (5, N).
+    bottom 1
+        Optional: (N,), the scores of the boxes. Without them the boxes must come best first.
+    nms_param
+        `iou_threshold` (0.7), `top_k` (all), `axis` (0; or 1): the axis of the boxes.
+
+    Returns
+    -------
+    top 0
+        (K,), the indices of the boxes that stay, best first; at most `top_k` of them if it is given.
+
+    Raises
+    ------
+    LayerError
+        For a negative `iou_threshold`, another `axis`, boxes of other than 4 or 5 numbers, or a number of scores that
+        is not that of the boxes.
+
+    Source
+    ------
+    py-faster-rcnn's CPU rule, mmcv's nms_rotated, and synopsys-caffe's NMS, which has the same parameters but reads
+    beyond the boxes that stay when they are fewer than `top_k`.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> boxes = [[0, 0, 9, 9], [0, 0, 9, 8], [20, 20, 29, 29]]
+    >>> run_layer('type: "NMS" nms_param { iou_threshold: 0.7 }', boxes, [0.5, 0.75, 0.25]).tolist()
+    [1.0, 2.0]
     """
 
     kernels: Kernels = suppress.kernels

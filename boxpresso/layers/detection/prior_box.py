@@ -10,13 +10,54 @@ from ..core import Layer
 
 
 class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
-    """Bottoms: a feature map (N, C, H, W) and the image (N, C, IH, IW), of which the sizes alone are read.
+    """The default boxes of SSD: a fixed set of boxes around the centre of every cell of a feature map.
 
-    top (1, 2, H * W * P * 4): [0, 0] the boxes (xmin, ymin, xmax, ymax) as fractions of the image, [0, 1] their variances.
-    Of each cell, for each min_size s (and its max_size m): s x s, then sqrt(s m) x sqrt(s m), then for each aspect
-    ratio a (with flip also 1 / a) s sqrt(a) x s / sqrt(a). Sizes are pixels, and Caffe truncates them to whole numbers
-    first. The centre of a cell is ((x + offset) step, (y + offset) step), in pixels; step is by default the
-    image's size over the map's. Source: SSD (Liu et al. 2016) and its Caffe.
+    Each cell has, for each `min_size` s (and its `max_size` m), these boxes: s x s; then sqrt(s m) x sqrt(s m) if m is
+    given; then s sqrt(a) x s / sqrt(a) for each aspect ratio a (and, with `flip`, for 1 / a). Sizes are in pixels, and
+    Caffe first truncates them to whole numbers; so does this layer.
+
+    The centre of a cell is ((x + offset) step, (y + offset) step), in pixels. The boxes depend on the sizes of the
+    bottoms alone, and there is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), a feature map. Only its size is read.
+    bottom 1
+        (N, C, IH, IW), the image. Only its size is read.
+    prior_box_param
+        `min_size`: one or more, required; `max_size`: none, or one for each `min_size`; `aspect_ratio`: any number
+        (1 is always there); `flip` (true); `clip` (false): cut boxes at the image's edge; `variance` (0.1): one or
+        four; `img_size`, or `img_h` and `img_w`: the size of the image, by default bottom 1's; `step`, or `step_h`
+        and `step_w`: by default the image's size over the map's; `offset` (0.5).
+
+    Returns
+    -------
+    top 0
+        (1, 2, H * W * P * 4). [0, 0] are the boxes (xmin, ymin, xmax, ymax) as fractions of the image. [0, 1] are
+        their variances.
+
+    Raises
+    ------
+    LayerError
+        For a missing `min_size`; sizes, aspect ratios, variances or steps that are not above 0; a `max_size` that
+        is not above its `min_size`; `max_size` for some of the `min_size` only; a number of variances other than
+        1 or 4; both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four
+        axes or without cells; and fields of other programs: `denser_prior_boxes`, `faceboxes`, `tf`, `yx_order`,
+        `keras`, `box_width` and `box_height`.
+
+    Source
+    ------
+    SSD (Liu et al. 2016) and its Caffe.
+
+    Examples
+    --------
+    Two boxes around the centre of the one cell, of 32 and sqrt(32 * 128) = 64 pixels:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "PriorBox" prior_box_param { min_size: 32 max_size: 128 img_size: 64 }'
+    >>> run_layer(text, [[[[0]]]], [[[[0]]]])[0, 0].reshape(-1, 4).tolist()
+    [[0.25, 0.25, 0.75, 0.75], [0.0, 0.0, 1.0, 1.0]]
     """
 
     kernels = Kernels("prior_box.cu")

@@ -26,21 +26,66 @@ def away(x: np.ndarray) -> np.ndarray:
 
 
 class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
-    """Bottoms: scores (N, 2 A, H, W) of A anchors at each place, first all backgrounds, then all objects; offsets
-    (N, 4 A, H, W); im_info (N or 1, 3 or more): height, width and scale of the net's input.
+    """Regions of interest from the output of a region proposal network: scores, box offsets, suppression.
 
-    top 0 (R, 5): regions (image, xmin, ymin, xmax, ymax) in pixels of the input; top 1 (R, 1): their scores. They
-    are the anchors, moved by the offsets and clipped to the image; those with both sides of at least min_size * scale; of
-    these the pre_nms_topn best; of these the first post_nms_topn that overlap no better one by nms_thresh. R may be 0.
+    The anchors at each place are moved by the offsets and clipped to the image. Then the regions are chosen:
 
-    As `proposal_param { feat_stride: 16 base_size: 16 min_size: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 8 scale: 16
-    scale: 32 pre_nms_topn: 6000 post_nms_topn: 300 nms_thresh: 0.7 }` (PVANET). As py-faster-rcnn's rpn.proposal_layer
-    ProposalLayer by param_str: 'feat_stride', 'scales', 'ratios', and what its cfg holds, here beside them, with its
-    defaults: rpn_pre_nms_top_n (12000 in TRAIN, 6000 in TEST), rpn_post_nms_top_n (2000, 300), rpn_nms_thresh (0.7),
-    rpn_min_size (16). im_info may be longer (PVANET's is). There is no gradient.
+    1. Those with both sides of at least `min_size` * scale.
+    2. Of these the `pre_nms_topn` best.
+    3. Of these the first `post_nms_topn` that overlap no better one by `nms_thresh` or more.
 
-    Source: Ren et al. 2015. Among equal scores the first place, then the first anchor, wins. PVANET keeps the small ones
-    with a score of 0, and fills its top with what is left over.
+    Among equal scores the first place, then the first anchor, wins. There is no gradient.
+
+    The settings are given in `proposal_param` (PVANET) or in `python_param` (as for the ProposalLayer of
+    py-faster-rcnn's rpn.proposal_layer). The defaults of PVANET's form, written out:
+
+    proposal_param { feat_stride: 16 base_size: 16 min_size: 16 ratio: 0.5 ratio: 1 ratio: 2 scale: 8 scale: 16
+    scale: 32 pre_nms_topn: 6000 post_nms_topn: 300 nms_thresh: 0.7 }
+
+    Parameters
+    ----------
+    bottom 0
+        (N, 2 A, H, W), scores of A anchors at each place: first all backgrounds, then all objects.
+    bottom 1
+        (N, 4 A, H, W), offsets.
+    bottom 2
+        (N or 1, 3 or more), im_info: height, width and scale of the net's input. PVANET's has more numbers.
+    proposal_param
+        `feat_stride` (16): pixels per place; `base_size` (16); `min_size` (16), or `rpn_min_size`; `ratio` (0.5, 1, 2);
+        `scale` (8, 16, 32); `pre_nms_topn` (6000); `post_nms_topn` (300); `nms_thresh` (0.7), or `rpn_nms_thresh`.
+    python_param
+        `param_str` holds settings by name: `feat_stride`, `scales`, `ratios`, `base_size` (16), and what
+        py-faster-rcnn's cfg holds, with its defaults: `rpn_pre_nms_top_n` (12000 in TRAIN, 6000 in TEST),
+        `rpn_post_nms_top_n` (2000 in TRAIN, 300 in TEST), `rpn_nms_thresh` (0.7), `rpn_min_size` (16).
+
+    Returns
+    -------
+    top 0
+        (R, 5), regions (image, xmin, ymin, xmax, ymax) in pixels of the net's input. R may be 0.
+    top 1
+        (R, 1), their scores.
+
+    Raises
+    ------
+    LayerError
+        For settings that are not numbers, a list of scales or ratios that is empty or has numbers that are not above
+        0, a `feat_stride` or `base_size` that is not above 0, bottoms of the wrong shape, a `param_str` that cannot
+        be read, or a field of `proposal_param` of other programs, such as `stride` or `anchor_scale`.
+
+    Source
+    ------
+    Ren et al. 2015 (Faster R-CNN), py-faster-rcnn and PVANET. PVANET keeps the small regions, with a score of 0, and
+    fills its top with what is left over.
+
+    Examples
+    --------
+    One anchor of 16 x 16 pixels at two places, with offsets of 0:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Proposal" proposal_param { ratio: 1 scale: 1 }'
+    >>> scores, offsets = [[[[0.5, 0.25]], [[0.5, 0.75]]]], [[[[0, 0]]] * 4]
+    >>> run_layer(text, scores, offsets, [[16, 32, 1]]).tolist()
+    [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
 
     boxes: ClassVar[Boxes] = Upright
@@ -136,10 +181,48 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 
 
 class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
-    """Proposal of makefile/frcnn: its tops are (R, 5, 1, 1) and (R, 1, 1, 1).
+    """Proposal of makefile/frcnn: regions of interest with tops of four axes.
 
-    Its settings are in a file beside the net, which is not read; the numbers are those of py-faster-rcnn, and param_str may
-    change them.
+    All is as in Proposal, but the settings are different: in that program they are in a file beside the net, which
+    is not read here. The numbers are therefore those of py-faster-rcnn, and `param_str` may change them. Of
+    `proposal_param` only `feat_stride` counts; it takes precedence over that of `param_str`. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, 2 A, H, W), scores: first all backgrounds, then all objects.
+    bottom 1
+        (N, 4 A, H, W), offsets.
+    bottom 2
+        (N or 1, 3 or more), im_info: height, width and scale.
+    proposal_param
+        `feat_stride` (16).
+    python_param
+        `param_str`, as in Proposal.
+
+    Returns
+    -------
+    top 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax.
+    top 1
+        (R, 1, 1, 1), their scores.
+
+    Raises
+    ------
+    LayerError
+        As Proposal, for `param_str` and bottoms.
+
+    Source
+    ------
+    makefile/frcnn, and py-faster-rcnn for the numbers.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FrcnnProposal" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> regions = run_layer(text, [[[[0.25]], [[0.75]]]], [[[[0]]] * 4], [[16, 16, 1]])
+    >>> regions.shape, regions.ravel().tolist()
+    ((1, 5, 1, 1), [0.0, 0.0, 0.0, 15.0, 15.0])
     """
 
     trailing = (1, 1)
@@ -153,12 +236,47 @@ class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
 
 
 class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
-    """Proposal of rotated regions: RRPN's rotation.rproposal_layer ProposalLayer.
+    """Rotated regions of interest from the output of a region proposal network.
 
-    Bottoms as Proposal has them, with offsets (N, 5 A, H, W). top 0 (R, 6): (image, centre x, centre y, height, width, angle
-    in degrees from -45 to 135, anti-clockwise). Settings as Proposal's, 'ratios' of 0.2, 0.5, 1, and 'angles' of -30, 0, 30,
-    60, 90, 120. Regions are not clipped, and go when they overlap a better one by more than the threshold.
-    Source: Ma et al. 2018.
+    This is the ProposalLayer of RRPN's rotation.rproposal_layer. Settings and choice are as in Proposal. Regions are
+    not clipped to the image. A region is suppressed when it overlaps a better one by more than the threshold.
+    There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, 2 A, H, W), scores: first all backgrounds, then all objects.
+    bottom 1
+        (N, 5 A, H, W), offsets.
+    bottom 2
+        (N or 1, 3 or more), im_info: height, width and scale.
+    proposal_param
+        As in Proposal, with a default `ratio` of 0.2, 0.5, 1.
+    python_param
+        `param_str` as in Proposal, with `ratios` (0.2, 0.5, 1) and `angles` (-30, 0, 30, 60, 90, 120), in degrees.
+
+    Returns
+    -------
+    top 0
+        (R, 6), regions: image, centre x, centre y, height, width, angle in degrees from -45 to 135, anti-clockwise.
+    top 1
+        (R, 1), their scores.
+
+    Raises
+    ------
+    LayerError
+        As Proposal; `angles` must be a list of numbers.
+
+    Source
+    ------
+    Ma et al. 2018 (RRPN) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "RotateProposal" python_param { param_str: "{scales: [1], ratios: [1], angles: [0]}" }'
+    >>> run_layer(text, [[[[0.25]], [[0.75]]]], [[[[0]]] * 5], [[16, 16, 1]]).tolist()
+    [[0.0, 7.0, 7.0, 16.0, 16.0, 0.0]]
     """
 
     boxes = Rotated

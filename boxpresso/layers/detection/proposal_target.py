@@ -16,22 +16,69 @@ from .rcnn import Boxes, Rotated, Upright
 class ProposalTarget(
     Layer, type="ProposalTarget", param=("proposal_target_param", "bbox_reg_param", "python_param"), bottoms=2, tops=5
 ):
-    """py-faster-rcnn's rpn.proposal_target_layer ProposalTargetLayer.
+    """The regions that a detector learns from, with their labels, box offsets and loss weights.
 
-    Bottoms: regions (R, 5): image, xmin, ymin, xmax, ymax; true boxes (G, 5): xmin, ymin, xmax, ymax, label; of one image.
-    Tops: the regions drawn (D, 5); their labels (D,), 0 for background; offsets (D, 4 C) to the true box that each overlaps
-    most, at its label's place; weights inside (D, 4 C); weights outside, 1 where the inside ones are above 0.
+    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time.
 
-    The true boxes are regions too. Of those with an overlap from fg_thresh on fg_fraction * batch_size are drawn at random,
-    with the net's seed, and of those below bg_thresh_hi and from bg_thresh_lo on as many as batch_size leaves.
+    The true boxes are regions too (unless `append_gtbox` is false). Of the regions with an overlap of `fg_thresh` or
+    more, at most `fg_fraction` * `batch_size` are drawn at random, with the net's seed. Of those with an overlap below
+    `bg_thresh_hi` and of `bg_thresh_lo` or more, as many are drawn as `batch_size` leaves. There is no gradient.
 
-    param_str: 'num_classes', and what py-faster-rcnn's cfg.TRAIN holds, with its defaults: batch_size (128; -1 takes all, as
-    R-FCN does for OHEM), fg_fraction (0.25), fg_thresh (0.5), bg_thresh_hi (0.5), bg_thresh_lo (0.1; its end-to-end recipe
-    says 0), bbox_inside_weights (1, 1, 1, 1), bbox_normalize_targets_precomputed (False; end-to-end True),
-    bbox_normalize_means (0, 0, 0, 0), bbox_normalize_stds (0.1, 0.1, 0.2, 0.2). With num_classes: 2 every label but 0 is at
-    place 1: R-FCN's class-agnostic boxes. proposal_target_param { cls_num (or n_classes) batch_size fg_fraction fg_thr
-    bg_thr_hg bg_thr_lw append_gtbox } and bbox_reg_param { bbox_mean bbox_std } say the same. No gradient.
-    Source: Ren et al. 2015.
+    Parameters
+    ----------
+    bottom 0
+        (R, 5), regions: image, xmin, ymin, xmax, ymax.
+    bottom 1
+        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label.
+    python_param
+        `param_str` holds `num_classes` (required), with the background, and what py-faster-rcnn's cfg.TRAIN holds,
+        with its defaults: `batch_size` (128; -1 takes all, as R-FCN does for OHEM), `fg_fraction` (0.25), `fg_thresh`
+        (0.5), `bg_thresh_hi` (0.5), `bg_thresh_lo` (0.1; its end-to-end recipe says 0), `bbox_inside_weights`
+        (1, 1, 1, 1), `bbox_normalize_targets_precomputed` (False; end-to-end True), `bbox_normalize_means`
+        (0, 0, 0, 0), `bbox_normalize_stds` (0.1, 0.1, 0.2, 0.2). Also `append_gtbox` (True). With `num_classes: 2`
+        every label but 0 is at place 1: R-FCN's class-agnostic boxes.
+    proposal_target_param
+        The same settings by other names: `cls_num` (or `n_classes`), `batch_size`, `fg_fraction`, `fg_thr`,
+        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence.
+    bbox_reg_param
+        `bbox_mean` and `bbox_std`: the means and stds that normalize the offsets. Both together turn on
+        `bbox_normalize_targets_precomputed`.
+
+    Returns
+    -------
+    top 0
+        (D, 5), the regions drawn, objects first.
+    top 1
+        (D,), their labels, 0 for background.
+    top 2
+        (D, 4 C), offsets to the true box that each overlaps most, at the place of its label.
+    top 3
+        (D, 4 C), weights inside the loss: `bbox_inside_weights` at the place of the label of an object, else 0.
+    top 4
+        (D, 4 C), weights outside the loss: 1 where the weights inside are above 0.
+
+    Raises
+    ------
+    LayerError
+        For `num_classes` below 2, a `batch_size` that is neither above 0 nor -1, weights, means or stds that are not
+        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box whose label is not
+        below `num_classes` (unless that is 2), or a `param_str` that cannot be read.
+
+    Source
+    ------
+    Ren et al. 2015 (Faster R-CNN), and py-faster-rcnn.
+
+    Examples
+    --------
+    A true box, and a region that overlaps it by 0.2 and so is background:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "ProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> regions, labels, offsets, inside, outside = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], tops=5)
+    >>> regions.tolist(), labels.tolist()
+    ([[0.0, 0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 9.0, 1.0]], [1.0, 0.0])
+    >>> inside[0].tolist()
+    [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
     boxes: ClassVar[Boxes] = Upright
@@ -138,12 +185,53 @@ class ProposalTarget(
 
 
 class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=2, tops=5):
-    """ProposalTarget for rotated regions: RRPN's rotation.rproposal_target_layer ProposalTargetLayer.
+    """ProposalTarget for rotated regions.
 
-    Regions (R, 6): image, centre x, centre y, height, width, angle in degrees; true boxes (G, 6): the same without the image,
-    and a label; offsets have five numbers. A region is an object only when it is turned by r_positive_angle_filter (15
-    degrees) or less against its true box; turned by more than r_negative_angle_filter (15) it is background.
-    Source: Ma et al. 2018.
+    This is the ProposalTargetLayer of RRPN's rotation.rproposal_target_layer. All that is not said here is as in
+    ProposalTarget. Offsets have five numbers.
+
+    A region is an object only when it is turned by `r_positive_angle_filter` degrees or less against its true box.
+    A region with the overlap of an object that is turned by more than `r_negative_angle_filter` degrees is
+    background. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 6), regions: image, centre x, centre y, height, width, angle in degrees.
+    bottom 1
+        (G, 6), true boxes: the same without the image, and a label.
+    python_param
+        `param_str` as in ProposalTarget, with these differences: `bbox_inside_weights` (1, 1, 1, 1, 1),
+        `bbox_normalize_means` (0, 0, 0, 0, 0), `bbox_normalize_stds` (0.1, 0.1, 0.2, 0.2, 1),
+        `r_positive_angle_filter` (15), `r_negative_angle_filter` (15).
+    proposal_target_param, bbox_reg_param
+        As in ProposalTarget.
+
+    Returns
+    -------
+    top 0
+        (D, 6), the regions drawn, objects first.
+    top 1
+        (D,), their labels, 0 for background.
+    top 2, top 3, top 4
+        (D, 5 C) each: offsets, weights inside and weights outside of the loss.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget; regions and true boxes must have six numbers, and weights, means and stds five.
+
+    Source
+    ------
+    Ma et al. 2018 (RRPN) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "RotateProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> regions, labels, *targets = run_layer(text, [[0, 5, 5, 2, 8, 0]], [[5, 5, 8, 8, 0, 1]], tops=5)
+    >>> regions.tolist(), labels.tolist(), targets[0].shape
+    ([[0.0, 5.0, 5.0, 8.0, 8.0, 0.0], [0.0, 5.0, 5.0, 2.0, 8.0, 0.0]], [1.0, 0.0], (2, 10))
     """
 
     boxes = Rotated

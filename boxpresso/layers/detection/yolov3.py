@@ -12,22 +12,59 @@ from ..core import Layer
 
 
 class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss=True):
-    """Bottom 0: a feature map (N, B (5 + num_class), H, W); for each of the B boxes at a place: x, y, width, height,
-    objectness, classes. Bottom 1: true boxes (N, ..., 5): label from 0, centre x, centre y, width, height, as fractions of the
-    image; of an image those count that come before one of width 0.
+    """The training loss of YOLOv3 for one feature map: the sum of squared errors of all its boxes / N.
 
-    Each number has an error. Of an objectness: sigmoid(o) - 1 for the box that is responsible for a true one, that is, of
-    the true centre's place and of the anchor with the same shape most nearly, if that anchor is in `mask`; 0 for boxes that
-    overlap a true one by more than thresh; sigmoid(o) for all others. Only responsible boxes have the others: of x and y
-    the distance of the sigmoids, of width and height that of the logarithms, times coord_scale * (2 - true area); of
-    classes sigmoid(c) - (1 for the label), times class_scale. top: the sum of the squared errors / N.
+    A box is responsible for a true box when it belongs to the place of the true centre and to the anchor whose shape
+    is nearest to the true one, if that anchor is in `mask`. Each number of a box has an error:
 
-    The gradient is that of darknet, not of this sum: error / N, the derivative of a cross entropy; with
-    use_logic_gradient, errors times the slope of the sigmoid, and the objectness' of responsible boxes times object_scale.
-    yolov3_param { num_class: 20 num: 5 anchors_scale: 32 object_scale: 1 class_scale: 1 coord_scale: 5 thresh: 0.2
-    use_logic_gradient: false biases.. mask.. }: biases are pairs (width, height) in pixels, anchors_scale the pixels per place.
-    Sources: Redmon and Farhadi 2018, MobileNet-YOLO's Caffe; there a second true box of the same place and anchor is pushed
-    away from its class, and one at the far border writes beyond the map.
+    - Objectness o: sigmoid(o) - 1 for responsible boxes; 0 for other boxes that overlap a true one by more than
+      `thresh`; sigmoid(o) for all others.
+    - x and y, of responsible boxes only: the distance of the sigmoids, times coord_scale * (2 - true area).
+    - Width and height, of responsible boxes only: the distance of the logarithms, times the same.
+    - Classes, of responsible boxes only: sigmoid(c) - (1 for the label), times `class_scale`.
+
+    The gradient is that of darknet, not of this sum: error / N, the derivative of a cross entropy. With
+    `use_logic_gradient` the errors are multiplied by the slope of the sigmoid, and the objectness errors of
+    responsible boxes by `object_scale`.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, B (5 + num_class), H, W), a feature map. The numbers of each of the B boxes at a place are: x, y, width,
+        height, objectness, classes.
+    bottom 1
+        (N, ..., 5), true boxes: label from 0, centre x, centre y, width, height, as fractions of the image. Of each
+        image only the boxes before the first one of width 0 count.
+    yolov3_param
+        `num_class` (20), `num` (5): B; `anchors_scale` (32): pixels per place; `object_scale` (1), `class_scale` (1),
+        `coord_scale` (5), `thresh` (0.2), `use_logic_gradient` (false), `biases`: the anchors, pairs (width, height) in
+        pixels; `mask`: which anchors belong to this map, `num` of them.
+
+    Returns
+    -------
+    top 0
+        The loss, one number.
+
+    Raises
+    ------
+    LayerError
+        For `use_focal_loss` or an `iou_loss` of other programs, an odd number of `biases`, a `mask` that does not
+        name `num` anchors or names a missing one, bottoms of the wrong shape, labels that are not from 0 to
+        `num_class` - 1, or a gradient asked for the true boxes.
+
+    Source
+    ------
+    Redmon and Farhadi 2018, and MobileNet-YOLO's Caffe. There a second true box of the same place and anchor is
+    pushed away from its class, and one at the far border writes beyond the map.
+
+    Examples
+    --------
+    One box, at the right place, whose objectness and class are both wrong by 0.5:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Yolov3" yolov3_param { num_class: 1 num: 1 biases: 32 biases: 32 mask: 0 }'
+    >>> run_layer(text, [[[[0]]] * 6], [[[0, 0.5, 0.5, 1, 1]]]).item()
+    0.5
     """
 
     kernels = Kernels("yolov3.cu")

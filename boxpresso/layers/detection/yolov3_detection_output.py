@@ -76,19 +76,51 @@ class YoloOutput(Layer):
 class Yolov3DetectionOutput(
     YoloOutput, type="Yolov3DetectionOutput", param="yolov3_detection_output_param", bottoms=(1, None), tops=1
 ):
-    """Bottoms: feature maps (N, B (5 + num_classes), H, W); for each of the B boxes at a place: x, y, width, height,
-    objectness, classes. Each bottom has an anchors_scale, in pixels of the input per place, and an equal share of `mask`,
-    which names its anchors: pairs (width, height) in pixels among `biases`.
+    """The last layer of YOLOv3: turns feature maps into a list of detections.
 
-    A box lies at ((column + sigmoid(x)) / W, (row + sigmoid(y)) / H), its width is exp(width) * anchor / (W *
-    anchors_scale), and its scores are sigmoid(objectness) * sigmoid(class). Of each image the scores above
-    confidence_threshold, best first; a box goes when it overlaps a better one, of whatever class, by nms_threshold.
-    top (1, 1, D, 7): rows (image, label from 1, score, xmin, ymin, xmax, ymax) as fractions of the image, not clipped;
-    without any detection N rows (image, -1, ...).
+    A box lies at ((column + sigmoid(x)) / W, (row + sigmoid(y)) / H). Its width is exp(width) * anchor / (W *
+    anchors_scale), and its height likewise with H. Its scores are sigmoid(objectness) * sigmoid(class).
 
-    yolov3_detection_output_param { num_classes: 20 num_box: 3 confidence_threshold: 0.01 nms_threshold: 0.45
-    mask_group_num: 2 biases.. mask.. anchors_scale.. }. Sources: Redmon and Farhadi 2018, MobileNet-YOLO's Caffe, which
-    calls every image 0, lets images suppress each other, and takes maps for squares.
+    Of each image, the scores above `confidence_threshold` are taken, best first. A box is suppressed when it overlaps
+    a better one, of whatever class, by `nms_threshold` or more. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, 1, ...
+        (N, B (5 + num_classes), H, W), feature maps. The numbers of each of the B boxes at a place are: x, y, width,
+        height, objectness, classes.
+    yolov3_detection_output_param
+        `num_classes` (20), `num_box` (3): B; `confidence_threshold` (0.01), `nms_threshold` (0.45), `mask_group_num`
+        (2): the number of bottoms; `biases`: the anchors, pairs (width, height) in pixels; `mask`: for each bottom an
+        equal share of anchors, `num_box` each; `anchors_scale`: one for each bottom, pixels of the input per place.
+
+    Returns
+    -------
+    top 0
+        (1, 1, D, 7), rows (image, label from 1, score, xmin, ymin, xmax, ymax) as fractions of the image, not clipped.
+        Without any detection N rows (image, -1, ...).
+
+    Raises
+    ------
+    LayerError
+        For `gaussian_box` of another form, `num_classes` below 1, a number of `mask_group_num` or `anchors_scale` that
+        is not that of the bottoms, a `mask` of the wrong length or that names a missing anchor, an odd number of
+        `biases`, or bottoms of the wrong shape.
+
+    Source
+    ------
+    Redmon and Farhadi 2018, and MobileNet-YOLO's Caffe, which gives every image the number 0, lets images suppress
+    each other, and takes maps for squares.
+
+    Examples
+    --------
+    One box of the size of its anchor, which fills the image; both sigmoids are 0.5:
+
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "Yolov3DetectionOutput" yolov3_detection_output_param {
+    ...     num_classes: 1 num_box: 1 mask_group_num: 1 biases: 32 biases: 32 mask: 0 anchors_scale: 32 }'''
+    >>> run_layer(text, [[[[0]]] * 6]).tolist()
+    [[[[0.0, 1.0, 0.25, 0.0, 0.0, 1.0, 1.0]]]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -124,12 +156,44 @@ class Yolov3DetectionOutput(
 class YoloDetectionOutput(
     YoloOutput, type="YoloDetectionOutput", param="yolo_detection_output_param", bottoms=(1, 2), tops=1
 ):
-    """YOLOv2's form of Yolov3DetectionOutput: each bottom (N, B (5 + num_classes), H, W) has the same anchors, `biases`, B
-    pairs (width, height) in places of the map, and the classes of a box exclude each other.
+    """The last layer of YOLOv2: turns feature maps into a list of detections.
 
-    A box has one class, the likeliest, and the score sigmoid(objectness) * softmax(classes); it is chosen from
-    confidence_threshold on. yolo_detection_output_param { num_classes: 20 num_box: 5 confidence_threshold: 0.01
-    nms_threshold: 0.45 biases.. }. Sources: Redmon and Farhadi 2017, MobileNet-YOLO's Caffe, which calls every image 0.
+    This is YOLOv2's form of Yolov3DetectionOutput. All bottoms have the same anchors, and the classes of a box exclude
+    each other. A box has one class, the likeliest, and the score sigmoid(objectness) * softmax(classes). A box is
+    chosen from `confidence_threshold` on. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, 1
+        (N, B (5 + num_classes), H, W), one or two feature maps. The numbers of each of the B boxes at a place are: x,
+        y, width, height, objectness, classes.
+    yolo_detection_output_param
+        `num_classes` (20), `num_box` (5): B; `confidence_threshold` (0.01), `nms_threshold` (0.45), `biases`: the
+        anchors, B pairs (width, height) in places of the map.
+
+    Returns
+    -------
+    top 0
+        (1, 1, D, 7), rows (image, label from 1, score, xmin, ymin, xmax, ymax) as fractions of the image, not clipped.
+        Without any detection N rows (image, -1, ...).
+
+    Raises
+    ------
+    LayerError
+        For `num_classes` below 1, `coords` other than 4, `biases` that are not `num_box` pairs, or bottoms of the wrong
+        shape.
+
+    Source
+    ------
+    Redmon and Farhadi 2017, and MobileNet-YOLO's Caffe, which gives every image the number 0.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "YoloDetectionOutput"
+    ... yolo_detection_output_param { num_classes: 1 num_box: 1 biases: 1 biases: 1 }'''
+    >>> run_layer(text, [[[[0]]] * 6]).tolist()
+    [[[[0.0, 1.0, 0.5, 0.0, 0.0, 1.0, 1.0]]]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

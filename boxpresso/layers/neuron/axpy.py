@@ -10,9 +10,39 @@ from ..core import Layer
 
 
 class Axpy(Layer, type="Axpy", bottoms=3, tops=1):
-    """top = a * x + y: bottom 0 is a, (N, C) or (N, C, 1, 1); bottoms 1 and 2 are x and y, (N, C, ...).
+    """top = a * x + y, with one factor `a` for each channel of each image.
 
-    Source: SENet's Caffe; Hu et al. 2018.
+    Squeeze-and-excitation networks use it. All three bottoms get a gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C) or (N, C, 1, 1): the factors a.
+    bottom 1
+        (N, C, ...): x.
+    bottom 2
+        y, in the shape of x.
+
+    Returns
+    -------
+    top 0
+        a * x + y, in the shape of x.
+
+    Raises
+    ------
+    LayerError
+        For x and y of different shapes or without a channel axis, and for an `a` that is not one number for each
+        channel.
+
+    Source
+    ------
+    SENet's Caffe; Hu et al. 2018.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Axpy"', [[2, 0.5]], [[[1, 2], [4, 8]]], [[[0, 1], [0, 1]]]).tolist()
+    [[[2.0, 5.0], [2.0, 5.0]]]
     """
 
     kernels = Kernels("axpy.cu")

@@ -7,9 +7,30 @@ from .neuron_base import Neuron
 
 
 class BNLL(Neuron, type="BNLL", bottoms=1, tops=1, in_place=True):
-    """top = log(1 + exp(bottom)), element by element, the binomial normal log likelihood; it does not overflow.
+    """top = log(1 + exp(bottom)), element by element.
 
-    The gradient, 1 - exp(-top), is taken from the top. Source: Caffe, whose gradient in place is wrong.
+    This is the binomial normal log likelihood, today called softplus. It does not overflow. The gradient is computed
+    from the top, as 1 - exp(-top), so that it is right in place too.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+
+    Returns
+    -------
+    top 0
+        The values, in the shape of the bottom.
+
+    Source
+    ------
+    Caffe, whose gradient in place is wrong.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [round(y, 4) for y in run_layer('type: "BNLL"', [0, 100]).tolist()]
+    [0.6931, 100.0]
     """
 
     kernels, from_top = Kernels("bnll.cu"), True

@@ -7,9 +7,36 @@ from .neuron_base import Neuron
 
 
 class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=True):
-    """top = min(max(bottom, min), max), element by element; the gradient passes where min <= bottom <= max.
+    """top = min(max(bottom, min), max), element by element.
 
-    clip_param { min: MIN max: MAX }, both to be given. Source: Caffe, whose gradient in place ignores the bounds.
+    The gradient passes where min <= bottom <= max, and is 0 elsewhere. In place the layer keeps a copy of its input.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    clip_param
+        `min` and `max`: the bounds. Both are required.
+
+    Returns
+    -------
+    top 0
+        The limited values, in the shape of the bottom; a NaN stays NaN.
+
+    Raises
+    ------
+    LayerError
+        For a missing bound, and for a min above max.
+
+    Source
+    ------
+    Caffe, whose gradient in place ignores the bounds.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Clip" clip_param { min: -1 max: 1 }', [[-3, 0.5, 2]]).tolist()
+    [[-1.0, 0.5, 1.0]]
     """
 
     kernels = Kernels("clip.cu")

@@ -10,10 +10,40 @@ from ..core import Layer
 
 
 class CReLU(Layer, type="CReLU", param="crelu_param", bottoms=1, tops=1):
-    """top = (relu(x), relu(-x)) put together along concat_axis, which is twice as long in the top.
+    """top = (relu(x), relu(-x)), concatenated along one axis.
 
-    crelu_param { negative_slope: 0 concat_axis: 1 }; below zero relu has negative_slope. The gradient at 0 is that
-    below it. Source: Cambricon's Caffe; Shang et al. 2016.
+    Below zero, relu(x) is negative_slope * x. At 0, each of the two parts has the gradient that it has below zero,
+    negative_slope.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape with the axis concat_axis.
+    crelu_param
+        `negative_slope` (0): slope below 0. `concat_axis` (1): the axis along which the two parts are concatenated;
+        negative values count from the end.
+
+    Returns
+    -------
+    top 0
+        First relu(x), then relu(-x): the shape of the bottom, with concat_axis twice as long.
+
+    Raises
+    ------
+    LayerError
+        For a concat_axis that the bottom does not have.
+
+    Source
+    ------
+    Cambricon's Caffe; Shang et al. 2016.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "CReLU" crelu_param { negative_slope: 0 concat_axis: 1 }', [[3, -2]]).astype(int).tolist()
+    [[3, 0, 0, 2]]
+    >>> run_layer('type: "CReLU" crelu_param { negative_slope: 0.5 }', [[3, -2]]).tolist()
+    [[3.0, -1.0, -1.5, 2.0]]
     """
 
     kernels = Kernels("crelu.cu")

@@ -7,12 +7,46 @@ from .dropout_base import DropoutBase
 
 
 class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, tops=1, in_place=True):
-    """TRAIN: an element is 0 with probability dropout_ratio, else x / (1 - dropout_ratio). TEST: top is bottom.
+    """While training, sets a random part of the elements to 0 and scales the others.
 
-    dropout_param { dropout_ratio: 0.5 }. Which elements are dropped depends on the layer's seed, the number of the
-    forward and the element's index alone: both devices and any number of threads drop the same. Of forks:
-    `scale_train: false` scales by 1 - dropout_ratio at TEST instead (Microsoft), `sample_weights_test: true` drops at
-    TEST too (SegNet), `random_seed` (NVIDIA). Source: Caffe; Srivastava et al. 2014.
+    TRAIN: an element becomes 0 with probability dropout_ratio, otherwise x / (1 - dropout_ratio). TEST: top is bottom.
+
+    Which elements are dropped depends only on the layer's seed, the number of the forward pass and the index of the
+    element: the CPU and the GPU, and any number of threads, drop the same elements. The gradient passes the same
+    elements at the same scale.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    dropout_param
+        `dropout_ratio` (0.5): the probability of an element to be dropped, from 0 to below 1. Of forks: `scale_train`
+        (true): false does not scale in TRAIN, and scales by 1 - dropout_ratio at TEST instead (Microsoft).
+        `sample_weights_test` (false): true drops at TEST too (SegNet). `random_seed` (-1): unless negative, it replaces
+        the layer's seed (NVIDIA).
+
+    Returns
+    -------
+    top 0
+        The values that remain, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a dropout_ratio outside this range, and for `sqrt_scale: true` of a fork.
+
+    Source
+    ------
+    Caffe; Srivastava et al. 2014. The forks' fields: Microsoft's Caffe, SegNet's, NVIDIA's.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Dropout"', [[1, 2]]).tolist()
+    [[1.0, 2.0]]
+    >>> top = run_layer('type: "Dropout" dropout_param { dropout_ratio: 0.5 }', [1] * 100, phase="TRAIN")
+    >>> sorted(set(top.tolist()))
+    [0.0, 2.0]
     """
 
     kernels = Kernels("dropout.cu")

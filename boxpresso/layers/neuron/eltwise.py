@@ -13,11 +13,42 @@ from ..core import Layer
 class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True):
     """top = sum(coeff[i] * bottom[i]), or the product, or the maximum of all bottoms, element by element.
 
-    eltwise_param { operation: SUM coeff: 1 coeff: -1 stable_prod_grad: true }: PROD, SUM or MAX; one coeff for each
-    bottom, or none for 1. Of equal elements in MAX, bottom 1 wins over bottom 0, and both over later ones. The
-    gradient of PROD is the product of the other bottoms, or with stable_prod_grad: false the quotient top / bottom,
-    which is NaN at 0. Every operation works in place of bottom 0, for which PROD keeps a copy. Source: Caffe, whose
-    SUM in place loses bottom 0.
+    MAX: where bottoms have equal elements, bottom 1 wins over bottom 0, and both win over later bottoms; the winner
+    gets the gradient. PROD: the gradient of a bottom is the product of the other bottoms, or without stable_prod_grad
+    the quotient top / bottom, which is NaN where the bottom is 0.
+
+    Every operation works in place of bottom 0; PROD then keeps a copy of it.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1, ...
+        Two or more blobs of one shape. They may differ by trailing axes of size 1: (R, 1, 1, 1) is added to (R).
+    eltwise_param
+        `operation` (SUM): PROD, SUM or MAX. `coeff` (1 for each): of SUM, one for each bottom, or none.
+        `stable_prod_grad` (true): whether the gradient of PROD multiplies the other bottoms instead of dividing.
+
+    Returns
+    -------
+    top 0
+        The result, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        For another operation, a wrong number of coeff, a coeff with PROD, bottoms of different shapes, and a top in
+        place of another bottom than the first.
+
+    Source
+    ------
+    Caffe, whose SUM in place loses bottom 0.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Eltwise" eltwise_param { operation: SUM coeff: 1 coeff: -1 }', [[5, 2]], [[3, 4]]).tolist()
+    [[2.0, -2.0]]
+    >>> run_layer('type: "Eltwise" eltwise_param { operation: MAX }', [[5, 2]], [[3, 4]]).tolist()
+    [[5.0, 4.0]]
     """
 
     kernels = Kernels("eltwise.cu")

@@ -13,9 +13,32 @@ from ..core import Layer
 class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_place=True):
     """top = (shift + scale * x) ^ power, element by element.
 
-    power_param { power: 1 scale: 1 shift: 0 }. With scale 0 or power 0 the input is not looked at, NaN included: the
-    top is shift ^ power (1 for power 0) and the gradient 0. Source: Caffe, whose gradient in place is wrong (it has
-    overwritten the top's diff and data before it reads them) and without that NaN where shift + scale * x is 0.
+    With a scale of 0 or a power of 0 the input is ignored, even where it is NaN: the top is shift ^ power (1 for power
+    0) and the gradient is 0. In place the layer keeps a copy of its input where the gradient depends on it.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    power_param
+        `power` (1), `scale` (1) and `shift` (0), as in the formula.
+
+    Returns
+    -------
+    top 0
+        The powers, in the shape of the bottom.
+
+    Source
+    ------
+    Caffe, with two differences. Caffe's gradient in place is wrong: it overwrites the diff and the data of the top
+    before it reads them. And it is NaN where shift + scale * x is 0; here the formula power * scale * (shift + scale *
+    x) ^ (power - 1) is used.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Power" power_param { power: 2 scale: 0.5 shift: 1 }', [[0, 2, 4]]).tolist()
+    [[1.0, 4.0, 9.0]]
     """
 
     kernels = Kernels("power.cu")

@@ -10,10 +10,39 @@ from ..core import Layer
 
 
 class PReLU(Layer, type="PReLU", param="prelu_param", bottoms=1, tops=1, in_place=True):
-    """top = max(x, 0) + a * min(x, 0), with a slope `a` for each channel, or one for all.
+    """top = max(x, 0) + a * min(x, 0), with a learned slope `a` for each channel, or one for all channels.
 
-    prelu_param { channel_shared: false filler { type: "constant" value: 0.25 } }. The bottom is (N, C, ...), the
-    parameter (C) or (). In place the layer keeps a copy of its input for backward. Source: Caffe; He et al. 2015.
+    The learned parameter holds the slopes: its shape is (C), or () with channel_shared. In place the layer keeps a copy
+    of its input for the gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    prelu_param
+        `channel_shared` (false): one slope for all channels. `filler` (constant 0.25): the initial slopes.
+
+    Returns
+    -------
+    top 0
+        The values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a bottom without a channel axis, and for a number of channels that changes after setup.
+
+    Source
+    ------
+    Caffe; He et al. 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "PReLU" prelu_param { filler { type: "constant" value: 0.25 } }', [[4, -4]]).tolist()
+    [[4.0, -1.0]]
+    >>> run_layer('type: "PReLU"', [[-4, -4]], params=[[0.5, 2]]).tolist()
+    [[-2.0, -8.0]]
     """
 
     kernels = Kernels("prelu.cu")

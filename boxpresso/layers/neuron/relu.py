@@ -12,9 +12,41 @@ from ..core import Layer
 class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), bottoms=1, tops=1, in_place=True):
     """top = min(max(x, 0) + negative_slope * min(x, 0), ceiling), element by element.
 
-    relu_param { negative_slope: 0 }; ReLU6 reads relu6_param, or relu_param, and its ceiling is 6. Forks give ReLU a
-    ceiling too: `relu6: true` is 6, `maximum` and `upper_limit` are it when above 0. The gradient is negative_slope at
-    0 and 0 at the ceiling. Source: Caffe, MobileNet-YOLO's and Synopsys's; Nair and Hinton 2010.
+    ReLU has no ceiling by default; that of ReLU6 is 6. If several ceilings are given, the smallest counts. The gradient
+    is negative_slope at 0 and below, 1 above 0, and 0 from the ceiling on.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    relu_param
+        `negative_slope` (0): slope below 0. Forks give ReLU a ceiling: `relu6` (false): true for a ceiling of 6.
+        `maximum` (0) and `upper_limit` (0): the ceiling, where above 0.
+    relu6_param
+        The same fields. ReLU6 reads this message, or relu_param where it is missing.
+
+    Returns
+    -------
+    top 0
+        The values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a `minimum` (a fork's) other than 0, and for a gradient in place with a negative_slope below 0: the sign of
+        the input is then lost.
+
+    Source
+    ------
+    Caffe, MobileNet-YOLO's Caffe and Synopsys's Caffe; Nair and Hinton 2010.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "ReLU" relu_param { negative_slope: 0.5 }', [[-2, 3]]).tolist()
+    [[-1.0, 3.0]]
+    >>> run_layer('type: "ReLU6"', [[3, 8]]).tolist()
+    [[3.0, 6.0]]
     """
 
     kernels = Kernels("relu.cu")

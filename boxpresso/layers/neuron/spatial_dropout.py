@@ -17,11 +17,45 @@ class SpatialDropout(
     tops=1,
     in_place=True,
 ):
-    """TRAIN: a channel of an image is 0 with probability p, else x / (1 - p). TEST: top is bottom. Bottom: (N, C, ...).
+    """While training, sets random channels of each image to 0 and scales the others.
 
-    spatial_dropout_param { dropout_ratio: 0.5 }, or as ENet's spatial_dropout SpatialDropoutLayer by param_str: 'p', and
-    'phase', TRAIN or TEST, in place of the net's. Which channels are dropped depends on the layer's seed and the number of
-    the forward alone, on both devices. Source: Tompson et al. 2015; ENet's Python layer.
+    TRAIN: a channel of an image becomes 0 with probability p, otherwise x / (1 - p). TEST: top is bottom.
+
+    Which channels are dropped depends only on the layer's seed and the number of the forward pass: the CPU and the GPU
+    drop the same channels. The gradient passes the same channels at the same scale.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    spatial_dropout_param
+        `dropout_ratio` (0.5): p, from 0 to below 1.
+    python_param
+        `param_str` of ENet's Python layer, module spatial_dropout, layer SpatialDropoutLayer: 'p', in place of
+        dropout_ratio, and 'phase', TRAIN or TEST, in place of the net's phase.
+
+    Returns
+    -------
+    top 0
+        The channels that remain, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a param_str that cannot be read, a p outside its range, another phase, a `dropout_scale` other than 1, and a
+        bottom of fewer than 2 axes.
+
+    Source
+    ------
+    Tompson et al. 2015; ENet's Python layer.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "SpatialDropout" spatial_dropout_param { dropout_ratio: 0.5 }'
+    >>> top = run_layer(text, [[[1, 3]] * 100], phase="TRAIN")
+    >>> sorted(set(map(tuple, top[0].tolist())))
+    [(0.0, 0.0), (2.0, 6.0)]
     """
 
     kernels = Kernels("spatial_dropout.cu")

@@ -7,7 +7,37 @@ from ..core import Layer
 
 
 class Threshold(Layer, type="Threshold", param="threshold_param", bottoms=1, tops=1, in_place=True):
-    """top = 1 where bottom > threshold, else 0; it has no gradient. threshold_param { threshold: 0 }. Source: Caffe."""
+    """top = 1 where bottom > threshold, otherwise 0.
+
+    It has no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    threshold_param
+        `threshold` (0): the bound; an element equal to it gives 0.
+
+    Returns
+    -------
+    top 0
+        0 or 1, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        When a gradient is asked for.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Threshold" threshold_param { threshold: 1 }', [[0.5, 1, 2]]).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
 
     kernels = Kernels("threshold.cu")
 

@@ -15,13 +15,54 @@ from .batch_norm_kernels import kernels as batch_norm_kernels
 class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, tops=1, in_place=True):
     """top = (bottom - mean) / sqrt(variance + eps), for each channel (axis 1).
 
-    batch_norm_param { use_global_stats moving_average_fraction: 0.999 eps: 1e-5 }. use_global_stats, the default
-    at TEST, takes the recorded statistics; otherwise the batch's are taken and recorded. Parameters: the sums of the
-    means and of the unbiased variances, (C), and what to divide them by, (1); none of them learns.
+    The mean and variance are those of the batch, which are then also recorded, or with use_global_stats the recorded
+    ones.
 
-    scale_bias: true, scale_filler or bias_filler give NVCaffe's five: a learned scale, 1 at first, and bias, 0 at
-    first, follow, the statistics are plain running averages, and eps is 1e-5 at least. Sources: Caffe, NVCaffe; Ioffe
-    and Szegedy 2015.
+    Caffe's form has three parameters: the sum of the means, (C), the sum of the unbiased variances, (C), and the number
+    to divide both by, (1). Each batch multiplies all three by moving_average_fraction, then adds its statistics and 1.
+    They are recorded, not learned: their lr_mult and decay_mult are 0, whatever the prototxt says.
+
+    NVCaffe's form has five: `scale_bias: true`, scale_filler or bias_filler selects it. A learned scale, (C), and a
+    learned bias, (C), follow, and top = scale * (...) + bias. The statistics are plain running averages then, and eps
+    is at least 1e-5.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...); a bottom of one axis is one channel.
+    batch_norm_param
+        `use_global_stats`: whether to use the recorded statistics; by default false in TRAIN and true at TEST.
+        `moving_average_fraction` (0.999): how much of the recorded statistics each batch leaves. `eps` (1e-5): added to
+        the variance. NVCaffe's: `scale_bias` (false), `scale_filler` (1) and `bias_filler` (0), the initial scale and
+        bias.
+
+    Returns
+    -------
+    top 0
+        The normalised values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a negative eps, a bottom without axes, a number of channels that changes after setup, and fields of forks
+        that are not supported: disable_mean, disable_variance, icnet, relu, fused_relu, use_alpha_beta,
+        `add_eps_before_sqrt: false`.
+
+    Source
+    ------
+    Caffe, NVCaffe; Ioffe and Szegedy 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "BatchNorm" batch_norm_param { eps: 1e-5 }'
+    >>> run_layer(text, [[1, 10], [3, 30]], phase="TRAIN").round(4).tolist()
+    [[-1.0, -1.0], [1.0, 1.0]]
+
+    A sum of means of 4 and a sum of variances of 8, of two batches: the mean is 2 and the variance 4.
+
+    >>> run_layer(text, [[6]], params=[[4], [8], [2]]).round(4).tolist()
+    [[2.0]]
     """
 
     kernels = batch_norm_kernels

@@ -11,11 +11,43 @@ from .affine import kernels as affine_kernels
 
 
 class Bias(Layer, type="Bias", param="bias_param", bottoms=(1, 2), tops=1, in_place=True):
-    """top = bottom + bias, broadcast over the axes that bias lacks.
+    """top = bottom + bias, with the bias broadcast over the axes that it lacks.
 
-    bias_param { axis: 1 num_axes: 1 filler {} }. With one bottom the bias is learned, 0 at first, of the bottom's
-    `num_axes` axes from `axis` on (-1: all that follow). With two, bottom 1 is the bias, and its axes are the bottom's
-    from `axis` on. Source: Caffe.
+    With one bottom the bias is a learned parameter; its axes are num_axes axes of the bottom from `axis` on. With two
+    bottoms, bottom 1 is the bias; its axes are those of bottom 0 from `axis` on.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    bottom 1
+        Optional, the bias: its shape is a part of that of bottom 0, or () for one number.
+    bias_param
+        `axis` (1): the first axis of bottom 0 that the bias has. `num_axes` (1): how many axes a learned bias has; -1
+        for all that follow, 0 for one number. `filler` (0): the initial values of a learned bias.
+
+    Returns
+    -------
+    top 0
+        The sum, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        For an axis or num_axes that does not fit bottom 0, a bottom 1 whose shape does not fit, and a learned bias
+        whose shape changes after setup.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Bias" bias_param { axis: 1 num_axes: 1 }', [[1, 2], [3, 4]], params=[[10, 20]]).tolist()
+    [[11.0, 22.0], [13.0, 24.0]]
+    >>> run_layer('type: "Bias" bias_param { axis: 0 }', [[1, 2], [3, 4]], [10, 20]).tolist()
+    [[11.0, 12.0], [23.0, 24.0]]
     """
 
     kernels = affine_kernels

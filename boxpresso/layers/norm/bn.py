@@ -20,16 +20,51 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
 
     Two layers have this name; their fields tell them apart.
 
-    bn_param { slope_filler {} bias_filler {} momentum: 0.9 eps: 1e-5 frozen: false }, PSPNet's and ICNet's: TRAIN takes
-    the batch's statistics and keeps running averages, average = momentum * average + (1 - momentum) * batch; TEST and
-    frozen take these. Four parameters (1, C): scale, shift, mean, variance; the last two are recorded, not learned, and
-    frozen keeps all of them.
+    PSPNet's and ICNet's: the form without the fields of the other. TRAIN takes the statistics of the batch and keeps
+    running averages, average = momentum * average + (1 - momentum) * batch; TEST and `frozen: true` take the running
+    averages. It has four parameters of shape (1, C): scale, shift, mean, variance. The last two are recorded, not
+    learned; with `frozen: true` none of the four changes.
 
-    bn_param { scale_filler {} shift_filler {} bn_mode: LEARN }, SegNet's and ENet's: LEARN takes the batch's statistics
-    (eps is 1e-9), in either phase; INFERENCE none at all, top = scale * bottom + shift. Two parameters (1, C, 1, 1). A
-    second and third top take the batch's mean and variance.
+    SegNet's and ENet's: the form with scale_filler, shift_filler or bn_mode. LEARN takes the statistics of the batch in
+    both phases; eps is 1e-9. INFERENCE takes no statistics at all: top = scale * bottom + shift. It has two parameters
+    of shape (1, C, 1, 1): scale and shift.
 
-    Without fillers the scale is 1 and the shift 0. Sources: yjxiong's Caffe; caffe-segnet; Ioffe and Szegedy 2015.
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    bn_param
+        PSPNet's: `slope_filler` (1) and `bias_filler` (0), the initial scale and shift, `momentum` (0.9), `eps` (1e-5),
+        `frozen` (false). SegNet's: `scale_filler` (1) and `shift_filler` (0), likewise, and `bn_mode` (LEARN): LEARN or
+        INFERENCE.
+
+    Returns
+    -------
+    top 0
+        The normalised values, in the shape of the bottom.
+    top 1, top 2
+        Optional, of SegNet's with LEARN: the mean and the variance of the batch, (1, C, 1, 1).
+
+    Raises
+    ------
+    LayerError
+        For fields of both layers, fields of a third BN layer (var_eps, moving_average, decay, axis, across_spatial,
+        sync_forward, icnet), a second top in PSPNet's form or with INFERENCE, a negative eps, a bottom
+        without a channel axis, and a number of channels that changes after setup.
+
+    Source
+    ------
+    yjxiong's Caffe; caffe-segnet; Ioffe and Szegedy 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "BN" bn_param { momentum: 0.9 eps: 1e-5 frozen: false }'
+    >>> run_layer(text, [[6]], params=[[2], [1], [2], [4]]).round(4).tolist()  # scale, shift, mean, variance
+    [[5.0]]
+    >>> tops = run_layer('type: "BN" bn_param { bn_mode: LEARN }', [[1], [3]], tops=3)
+    >>> [top.round(4).ravel().tolist() for top in tops]
+    [[-1.0, 1.0], [2.0], [1.0]]
     """
 
     kernels = batch_norm_kernels

@@ -9,11 +9,41 @@ from ..core import Layer
 
 
 class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
-    """top = x / (k + alpha / n * sum(x^2))^beta, the sum over a window of n elements around x, zero outside the blob.
+    """top = x / (k + alpha / n * sum(x^2))^beta, with the sum over a window of n elements around x.
 
-    lrn_param { local_size: 5 alpha: 1 beta: 0.75 k: 1 norm_region: ACROSS_CHANNELS }. ACROSS_CHANNELS: the window is
-    local_size channels, and so is n. WITHIN_CHANNEL: local_size x local_size positions, n their number, and k is 1
-    whatever it says. Source: Caffe; Krizhevsky et al. 2012.
+    Elements of the window that lie outside the blob count as 0; n includes them.
+
+    ACROSS_CHANNELS: the window is local_size channels at one position, and n is local_size. WITHIN_CHANNEL: the window
+    is local_size x local_size positions of one channel, n is their number, and k is 1, whatever the prototxt says.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    lrn_param
+        `local_size` (5): the side of the window, odd. `alpha` (1), `beta` (0.75) and `k` (1): as in the formula.
+        `norm_region` (ACROSS_CHANNELS): ACROSS_CHANNELS or WITHIN_CHANNEL.
+
+    Returns
+    -------
+    top 0
+        The normalised values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For an even local_size, a bottom that does not have 4 axes, and `fuse_type` of a fork.
+
+    Source
+    ------
+    Caffe; Krizhevsky et al. 2012.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> top = run_layer('type: "LRN" lrn_param { local_size: 3 alpha: 3 beta: 0.5 k: 2 }', [[[[1]], [[1]]]])
+    >>> top.shape, top.round(4).ravel().tolist()  # 1 / (2 + 3 / 3 * (1 + 1))^0.5
+    ((1, 2, 1, 1), [0.5, 0.5])
     """
 
     kernels = Kernels("lrn.cu")

@@ -10,12 +10,44 @@ from ..core import Layer
 
 
 class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True):
-    """top = (x - mean) / (sqrt(variance) + eps), mean and variance of each channel of each image, or with
-    across_channels of each image.
+    """top = (x - mean) / (sqrt(variance) + eps), for each channel of each image.
 
-    mvn_param { normalize_variance: true across_channels: false eps: 1e-9 }; without normalize_variance the mean alone
-    is taken off. `add_eps_before_sqrt: true`, of Synopsys, has sqrt(variance + eps) instead. As in Caffe the gradient
-    takes eps for 0 where it multiplies: for a large eps it is not quite the true one. Source: Caffe.
+    With across_channels the mean and variance are those of each image instead. Without normalize_variance only the mean
+    is subtracted.
+
+    As in Caffe, the gradient treats eps as 0 in the term that comes from the variance; for a large eps it is not
+    exactly the true one.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    mvn_param
+        `normalize_variance` (true): whether to divide by the standard deviation. `across_channels` (false): whether the
+        channels of an image are normalised together. `eps` (1e-9): added to the standard deviation.
+        `add_eps_before_sqrt` (false): Synopsys's; true divides by sqrt(variance + eps) instead.
+
+    Returns
+    -------
+    top 0
+        The normalised values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a negative eps, and for a bottom without axes.
+
+    Source
+    ------
+    Caffe; Synopsys's Caffe for add_eps_before_sqrt.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "MVN" mvn_param { normalize_variance: true }', [[[1, 3], [10, 30]]]).round(4).tolist()
+    [[[-1.0, 1.0], [-1.0, 1.0]]]
+    >>> run_layer('type: "MVN" mvn_param { normalize_variance: false }', [[[1, 3], [10, 30]]]).tolist()
+    [[[-1.0, 1.0], [-10.0, 10.0]]]
     """
 
     kernels = Kernels("mvn.cu")

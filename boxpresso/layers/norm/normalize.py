@@ -12,13 +12,44 @@ from ..core import Layer
 
 
 class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
-    """top = scale * bottom / sqrt(sum(bottom^2) + eps), the sum over the channels of each position, or with
-    across_spatial over the whole image.
+    """top = scale * bottom / sqrt(sum(bottom^2) + eps), with the sum over a whole image or over the channels.
 
-    norm_param { across_spatial: true channel_shared: true scale_filler { value: 1 } eps: 1e-10 }. The learned scale is
-    one number, or with `channel_shared: false` one for each channel. As in Caffe, the bottom's gradient is scaled after
-    it was projected: where the scales of channels differ it is not quite the true one. Source: SSD's Caffe; ParseNet,
-    Liu et al. 2015.
+    With across_spatial the sum is over the whole image, otherwise over the channels of each position. The learned
+    parameter is the scale: one number, of shape (), or with `channel_shared: false` one for each channel, (C).
+
+    As in Caffe, the gradient of the bottom is scaled after its projection; where the scales of the channels differ it
+    is not exactly the true one.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    norm_param
+        `across_spatial` (true): whether the sum is over the whole image. `channel_shared` (true): one scale for all
+        channels. `scale_filler` (1): the initial scale. `eps` (1e-10): added to the sum.
+
+    Returns
+    -------
+    top 0
+        The normalised values, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a negative eps, a bottom without a channel axis, with `channel_shared: false` a number of channels that
+        changes after setup, and fields of forks that are not supported: fix_gradient, bp_norm, normalize_type, coeff,
+        add_eps_before_sqrt.
+
+    Source
+    ------
+    SSD's Caffe; ParseNet, Liu et al. 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Normalize" norm_param { across_spatial: false scale_filler { value: 10 } }'
+    >>> run_layer(text, [[3, 4]]).round(4).tolist()
+    [[6.0, 8.0]]
     """
 
     kernels = Kernels("normalize.cu")

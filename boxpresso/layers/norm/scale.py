@@ -11,12 +11,46 @@ from .affine import kernels as affine_kernels
 
 
 class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in_place=True):
-    """top = bottom * scale (+ bias), scale and bias broadcast over the axes that they lack.
+    """top = bottom * scale (+ bias), with scale and bias broadcast over the axes that they lack.
 
-    scale_param { axis: 1 num_axes: 1 filler {} bias_term: false bias_filler {} }. With one bottom scale is learned, 1
-    at first, of the bottom's `num_axes` axes from `axis` on (-1: all that follow). With two, bottom 1 is the scale, and
-    its axes are the bottom's from `axis` on. The bias, 0 at first, is always learned. Source: Caffe, except that the
-    gradient of a learned scale is always added.
+    With one bottom the scale is a learned parameter; its axes are num_axes axes of the bottom from `axis` on. With two
+    bottoms, bottom 1 is the scale; its axes are those of bottom 0 from `axis` on. The bias has the shape of the scale,
+    is always learned, and is the last parameter.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    bottom 1
+        Optional, the scale: its shape is a part of that of bottom 0, or () for one number.
+    scale_param
+        `axis` (1): the first axis of bottom 0 that the scale has. `num_axes` (1): how many axes a learned scale has; -1
+        for all that follow, 0 for one number. `filler` (1): the initial values of a learned scale. `bias_term` (false):
+        whether to add a bias. `bias_filler` (0): its initial values.
+
+    Returns
+    -------
+    top 0
+        The result, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        For an axis or num_axes that does not fit bottom 0, a bottom 1 whose shape does not fit, parameters whose shape
+        changes after setup, and fields of forks that are not supported: dis_mode, gen_mode, min_value, max_value.
+
+    Source
+    ------
+    Caffe, except that the gradient of a learned scale is always added to its diff.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Scale" scale_param { axis: 1 num_axes: 1 bias_term: true }'
+    >>> run_layer(text, [[1, 2]], params=[[2, 4], [0.5, 1]]).tolist()
+    [[2.5, 9.0]]
+    >>> run_layer('type: "Scale" scale_param { axis: 0 }', [[1, 2], [3, 4]], [10, 100]).tolist()
+    [[10.0, 20.0], [300.0, 400.0]]
     """
 
     kernels = affine_kernels

@@ -10,9 +10,36 @@ from ..core import Layer, softmax
 
 
 class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, in_place=True):
-    """top = exp(bottom) / sum(exp(bottom)) along one axis, computed from differences to the maximum.
+    """top = exp(bottom) / sum(exp(bottom)) along one axis.
 
-    softmax_param { axis: 1 }. Source: Caffe.
+    It is computed from the differences to the maximum, so that exp does not overflow.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape with the axis `axis`: scores.
+    softmax_param
+        `axis` (1): the axis along which the values sum to 1; negative values count from the end.
+
+    Returns
+    -------
+    top 0
+        Probabilities, in the shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For an axis that the bottom does not have, and for a `normalize_type` of a fork other than "Softmax".
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Softmax" softmax_param { axis: 1 }', [[0, 0], [0, 1000]]).round(4).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
     """
 
     kernels = softmax.kernels
