@@ -9,12 +9,45 @@ from .convolution_base import WindowLayer
 
 
 class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
-    """Each bottom element adds W, times itself, to a window of the top; then bias. Convolution's gradient as a layer.
+    """Each bottom element adds W, times itself, to a window of the top; then the bias is added.
 
-    convolution_param as for Convolution, see WindowLayer. Parameters: W (channels, num_output / group, *kernel), bias
-    (num_output,). Bottom (N, C, *size), top (N, num_output, *(stride (size - 1) + dilation (kernel - 1) + 1 - 2 pad)).
-    Bilinear upsampling by f: group and num_output C, kernel 2f - f % 2, stride f, pad ceil((f - 1) / 2), weight_filler
-    "bilinear". Source: Caffe.
+    This is the gradient of a Convolution as a layer, a transposed convolution. Several bottoms of one shape go through
+    the same weights to as many tops.
+
+    Learned parameters: W (channels, num_output / group, *kernel); bias (num_output,) unless bias_term is false.
+
+    Bilinear upsampling by a factor f: `group` and `num_output` are C, `kernel_size` is 2 f - f % 2, `stride` is f,
+    `pad` is ceil((f - 1) / 2), and the type of the weight_filler is "bilinear".
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, *size), the channels at `axis`. Further bottoms have the same shape.
+    convolution_param
+        As for Convolution: `num_output` and `kernel_size` (required), `pad` (0), `stride` (1), `dilation` (1), `group`
+        (1), `bias_term` (true), `axis` (1), `weight_filler` and `bias_filler` (constant 0). The kernel, stride, pad and
+        dilation are those of the windows of the top.
+
+    Returns
+    -------
+    top 0
+        (N, num_output, *(stride (size - 1) + dilation (kernel - 1) + 1 - 2 pad)). One top for each bottom.
+
+    Raises
+    ------
+    LayerError
+        What Convolution refuses of its parameters and bottoms; a pad that leaves nothing of the top.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Deconvolution" convolution_param { num_output: 1 kernel_size: 3 stride: 2 }'
+    >>> run_layer(text, [[[1, 2]]], params=[[1, 2, 1], [0]]).tolist()
+    [[[1.0, 2.0, 3.0, 4.0, 2.0]]]
     """
 
     def weights_shape(self) -> tuple[int, ...]:

@@ -11,11 +11,40 @@ from ..core import Layer
 
 
 class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
-    """top[..., :] = W[bottom[...]] (+ bias): the bottom holds whole numbers from 0 to input_dim - 1.
+    """top[..., :] = W[bottom[...]] (+ bias): a learned vector for each whole number.
 
-    embed_param { num_output: N input_dim: K bias_term: true weight_filler {} bias_filler {} }. Parameters: W (K, N),
-    bias (N). The top has one axis more than the bottom, of N. The bottom has no gradient. Source: Caffe, but a number
-    outside of W raises LayerError.
+    Learned parameters: W (K, N), K being input_dim and N num_output; bias (N,) unless bias_term is false. They get
+    gradients; the bottom has none.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape, whole numbers from 0 to input_dim - 1.
+    embed_param
+        `num_output`: N, the length of a vector, required. `input_dim`: K, the number of vectors, required. `bias_term`
+        (true): whether a bias is added. `weight_filler`, `bias_filler` (constant 0): the first values of W and bias.
+
+    Returns
+    -------
+    top 0
+        The bottom's shape with one more axis, of N.
+
+    Raises
+    ------
+    LayerError
+        num_output or input_dim is not given or 0; the bottom holds a number that W has no row for; a gradient of the
+        bottom is asked for.
+
+    Source
+    ------
+    Caffe, but a number outside of W raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Embed" embed_param { num_output: 2 input_dim: 3 bias_term: false }'
+    >>> run_layer(text, [2, 0], params=[[[1, 2], [3, 4], [5, 6]]]).tolist()
+    [[5.0, 6.0], [1.0, 2.0]]
     """
 
     kernels = Kernels("embed.cu")

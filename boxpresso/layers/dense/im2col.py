@@ -10,10 +10,39 @@ from .convolution_base import Sizes, WindowLayer
 
 
 class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, tops=1):
-    """(N, C, *size) to (N, C * taps, *places): channel c * taps + tap holds the pixel under that tap of each window.
+    """Each window of an image as a column: channel c * taps + tap holds the pixel under that tap of each window.
 
-    convolution_param { kernel_size pad: 0 stride: 1 dilation: 1 axis: 1 }, kernel_h and so on, as in Convolution; the
-    windows are Convolution's, their padding is 0. Backward adds each pixel's columns up. Source: Caffe.
+    The windows are Convolution's; their padding is 0. Backward adds up the columns of each pixel.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, *size), the channels at `axis`.
+    convolution_param
+        As for Convolution: `kernel_size` (required), `pad` (0), `stride` (1), `dilation` (1), each once for all spatial
+        axes or once for each, or `kernel_h` and `kernel_w` and so on; `axis` (1): the axis of the channels.
+
+    Returns
+    -------
+    top 0
+        (N, C * taps, *places): taps is the number of elements of the kernel, places are the windows along each axis.
+
+    Raises
+    ------
+    LayerError
+        The bottom has no spatial axes; kernel_size is missing; kernel, stride or dilation is 0; a field is given
+        neither once nor once for each spatial axis, or both as one number and as _h and _w; the kernel does not fit
+        into the padded bottom.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Im2col" convolution_param { kernel_size: 2 }', [[[1, 2, 3]]]).tolist()
+    [[[1.0, 2.0], [2.0, 3.0]]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

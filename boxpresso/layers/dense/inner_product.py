@@ -15,9 +15,39 @@ from ..core import Layer
 class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bottoms=1, tops=1):
     """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
 
-    inner_product_param { num_output: N  bias_term: true  axis: 1  transpose: false  weight_filler {}  bias_filler {} }
-    Parameters: W (N, K), or (K, N) with transpose; bias (N,). Top: the bottom's axes before `axis`, then N.
-    Source: Caffe.
+    The fully connected layer. Learned parameters: W (N, K), or (K, N) with transpose, N being num_output; bias (N,)
+    unless bias_term is false.
+
+    Parameters
+    ----------
+    bottom 0
+        (..., *inputs): the axes from `axis` on hold K elements.
+    inner_product_param
+        `num_output`: N, required. `bias_term` (true): whether a bias is added. `axis` (1): the first of the axes that
+        are taken as one. `transpose` (false): W is stored as (K, N). `weight_filler`, `bias_filler` (constant 0): the
+        first values of W and bias.
+
+    Returns
+    -------
+    top 0
+        The bottom's axes before `axis`, then N.
+
+    Raises
+    ------
+    LayerError
+        num_output is not given or 0; the bottom lacks `axis`, or its axes from there on hold no elements; a later
+        bottom has another K than the weights.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "InnerProduct" inner_product_param { num_output: 2 }'
+    >>> run_layer(text, [[1, 2, 3]], params=[[[1, 0, 1], [0, 1, 0]], [0, 0.5]]).tolist()
+    [[4.0, 2.5]]
     """
 
     kernels, products = Kernels("inner_product.cu"), blas.HOST

@@ -12,22 +12,70 @@ from .recurrent_base import Recurrent
 
 
 class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bottoms=(1, 5), tops=(1, 3)):
-    """i, f, o = sigmoid and g = tanh of the four parts of W_x x + b + W_static static + W_h (cont h), and then
-    c = cont f c + i g and h = o tanh(c), step by step; the top is h.
+    """c = cont f c + i g and h = o tanh(c), step by step; the top is h.
 
-    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
-    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
-    (N, ...) that every step sees; with expose_hidden h and c before the first step, (1, N, D) each. Tops: the outputs
-    (T, N, D); with expose_hidden h and c after the last step. All of these but cont have gradients, unlike in Caffe.
-    Without expose_hidden a forward begins where the one before it ended.
+    i, f, o = sigmoid and g = tanh of the four parts of W_x x + b + W_static static + W_h (cont h). D is num_output, T
+    the number of time steps, N that of sequences. All bottoms and tops but cont have gradients, unlike in Caffe.
+    Without expose_hidden a forward begins with the states that the one before it left: 0 at first, and after a change
+    of N.
 
-    Parameters: W_x (4 D, inputs), b (4 D), W_static (4 D, static inputs), W_h (4 D, D); the parts are in the order i,
-    f, o, g.
+    Learned parameters: W_x (4 D, inputs), b (4 D), W_static (4 D, static inputs) where there is a static input, W_h
+    (4 D, D). The four parts are in the order i, f, o, g.
 
-    `type: "Lstm"` with lstm_param { num_output: D weight_filler {} bias_filler {} clipping_threshold: 0 }, CTPN's, is
-    an older form: bottoms x and, optionally, cont (without it every sequence begins anew), parameters in the order
-    W_x, W_h, b, and a gradient of the pre-activations that is held within the threshold where it is above 0. Sources:
+    `type: "Lstm"` with an lstm_param, CTPN's, is an older form. Its bottoms are x and, optionally, cont; without cont
+    every sequence begins anew. Its parameters are in the order W_x, W_h, b. The gradient of its pre-activations is held
+    within clipping_threshold where that is above 0.
+
+    Parameters
+    ----------
+    bottom 0
+        x (T, N, ...).
+    bottom 1
+        cont (T, N), 0 where a sequence begins and 1 where it goes on.
+    bottom 2
+        Optional: a static input (N, ...) that every step sees.
+    last two bottoms
+        With expose_hidden: h and c before the first step, (1, N, D) each.
+    recurrent_param
+        `num_output`: D, required. `weight_filler`, `bias_filler` (constant 0): the first values of the weights and of
+        b. `expose_hidden` (false): whether the states before the first step are bottoms and those after the last one
+        tops.
+    lstm_param
+        Of the older form: `num_output`: D, required. `weight_filler`, `bias_filler` (constant 0). `clipping_threshold`
+        (0: no clipping).
+
+    Returns
+    -------
+    top 0
+        (T, N, D), h after every step.
+    top 1, top 2
+        With expose_hidden: h and c after the last step, (1, N, D) each.
+
+    Raises
+    ------
+    LayerError
+        num_output is not given or 0; the number of bottoms or tops does not fit expose_hidden or the older form;
+        bottoms of other shapes; a gradient of cont is asked for; a field of a fork (default_initial, continue_recur,
+        tf_rnn, linear_before_reset, activations, sparse_mode, a direction other than forward) is given.
+
+    Source
+    ------
     Caffe; CTPN's Caffe; Hochreiter and Schmidhuber 1997, Donahue et al. 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> x, cont = [[[1]], [[1]]], [[1], [1]]
+    >>> run_layer('type: "LSTM" recurrent_param { num_output: 3 }', x, cont).shape
+    (2, 1, 3)
+
+    With weights of 0 every gate is 1/2: two steps leave a quarter of c, and nothing of it where a sequence begins.
+
+    >>> text = 'type: "LSTM" recurrent_param { num_output: 1 expose_hidden: true }'
+    >>> run_layer(text, x, cont, [[[0]]], [[[8]]], tops=3)[2].tolist()
+    [[[2.0]]]
+    >>> run_layer(text, x, [[0], [1]], [[[0]]], [[[8]]], tops=3)[2].tolist()
+    [[[0.0]]]
     """
 
     kernels, gates, states = Kernels("lstm.cu"), 4, 2

@@ -9,11 +9,42 @@ from ..core import Layer
 
 
 class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
-    """c = cont * f * c_before + i * g and h = o * tanh(c), i, f, o = sigmoid and g = tanh of their pre-activations.
+    """c = cont * f * c_before + i * g and h = o * tanh(c): one step of an LSTM, without its weights.
 
-    Bottoms: c_before (1, N, D); the pre-activations of i, f, o and g, one after the other, (1, N, 4 D); cont (1, N), 0
-    where a sequence begins, else 1. Tops: c and h, (1, N, D) each. Source: Caffe; Hochreiter and Schmidhuber 1997,
-    Donahue et al. 2015.
+    i, f, o = sigmoid and g = tanh of their pre-activations. c_before and the pre-activations have gradients, cont has
+    none.
+
+    Parameters
+    ----------
+    bottom 0
+        c_before (1, N, D).
+    bottom 1
+        (1, N, 4 D), the pre-activations of i, f, o and g, one after the other.
+    bottom 2
+        cont (1, N), 0 where a sequence begins, else 1.
+
+    Returns
+    -------
+    top 0
+        c (1, N, D).
+    top 1
+        h (1, N, D).
+
+    Raises
+    ------
+    LayerError
+        Bottoms of other shapes; a gradient of cont is asked for.
+
+    Source
+    ------
+    Caffe; Hochreiter and Schmidhuber 1997, Donahue et al. 2015.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> c, h = run_layer('type: "LSTMUnit"', [[[8]]], [[[0, 0, 0, 0]]], [[1]], tops=2)
+    >>> c.tolist()
+    [[[4.0]]]
     """
 
     kernels = Kernels("lstm.cu")

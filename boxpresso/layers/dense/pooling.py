@@ -14,17 +14,52 @@ FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_d
 
 
 class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2)):
-    """(N, C, H, W) to (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1, and where there is padding one less if
-    the last window would begin outside image and padding.
+    """The maximum, the mean or a random pick of each window of an image, (N, C, H, W) to (N, C, h, w).
 
-    pooling_param { pool: MAX kernel_size: 2 stride: 1 pad: 0 } or kernel_h, kernel_w and so on; global_pooling: true
-    makes the image one window. MAX: -FLT_MAX for an empty window; a second top takes the place of each maximum,
-    y * W + x, -1 for none. AVE divides by the size of the window within image and padding, so that an empty window
-    gives NaN. STOCHASTIC, for values from 0: a pixel drawn with its share of the window's sum for a probability, at
-    TEST the mean with these weights.
+    MAX: the largest value; -FLT_MAX for an empty window. AVE: the sum, divided by the size of the window within image
+    and padding, so that an empty window gives NaN. STOCHASTIC, for values of 0 and above: at TRAIN one pixel is drawn,
+    whose probability is its share of the window's sum; at TEST the mean with these probabilities as weights. STOCHASTIC
+    has a gradient at TRAIN only.
 
-    Of forks: ceil_mode: false or round_mode: FLOOR round down; avg_include_pad: false and pool: AVE_EXC_PAD divide by
-    the pixels inside the image. Source: Caffe; stochastic: Zeiler and Fergus 2013.
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    pooling_param
+        `pool` (MAX): MAX, AVE or STOCHASTIC. `kernel_size`, or `kernel_h` and `kernel_w`: required without
+        global_pooling. `stride` (1), or `stride_h` and `stride_w`. `pad` (0), or `pad_h` and `pad_w`. `global_pooling`
+        (false): the image is one window. Of forks: `ceil_mode: false` or `round_mode: FLOOR` rounds h and w down;
+        `avg_include_pad: false` or `pool: AVE_EXC_PAD` divides by the number of pixels inside the image.
+
+    Returns
+    -------
+    top 0
+        (N, C, h, w), h = ceil((H + 2 pad - kernel) / stride) + 1. Where there is padding, h is one less if the last
+        window would begin outside image and padding. w likewise.
+    top 1
+        Optional, for MAX: (N, C, h, w), the place of each maximum, y * W + x; -1 for none.
+
+    Raises
+    ------
+    LayerError
+        kernel_size is missing, or given together with kernel_h and kernel_w or global_pooling; kernel or stride is 0;
+        the padding is not smaller than the kernel; padding with STOCHASTIC; padding or a stride with global_pooling; a
+        second top without MAX; a bottom that is not of four axes; a kernel larger than the padded image; a gradient of
+        STOCHASTIC at TEST; another field or method of a fork, such as pad_type, bin_size, dilation, kernel_size_3d or
+        torch_pooling.
+
+    Source
+    ------
+    Caffe; stochastic pooling: Zeiler and Fergus 2013.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> image = [[[[1, 2, 3], [4, 5, 6], [7, 8, 9]]]]
+    >>> run_layer('type: "Pooling" pooling_param { pool: MAX kernel_size: 2 stride: 2 }', image).tolist()
+    [[[[5.0, 6.0], [8.0, 9.0]]]]
+    >>> run_layer('type: "Pooling" pooling_param { pool: AVE kernel_size: 2 stride: 2 }', image).tolist()
+    [[[[3.0, 4.5], [7.5, 9.0]]]]
     """
 
     kernels = Kernels("pooling.cu")

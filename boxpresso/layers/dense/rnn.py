@@ -9,13 +9,57 @@ from .recurrent_base import Recurrent
 class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(1, 2)):
     """h = tanh(W_x x + b + W_static static + W_h (cont h)), step by step; the top is tanh(W_o h + b_o).
 
-    recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...), T
-    time steps of N sequences; cont (T, N), 0 where a sequence begins and 1 where it goes on; optionally a static input
-    (N, ...) that every step sees; with expose_hidden h before the first step, (1, N, D). Tops: the outputs (T, N, D);
-    with expose_hidden h after the last step. All of these but cont have gradients, unlike in Caffe. Without
-    expose_hidden a forward begins where the one before it ended.
+    The plain recurrent network. D is num_output, T the number of time steps, N that of sequences. All bottoms and tops
+    but cont have gradients, unlike in Caffe. Without expose_hidden a forward begins with the state that the one before
+    it left: 0 at first, and after a change of N.
 
-    Parameters: W_x (D, inputs), b (D), W_static (D, static inputs), W_h (D, D), W_o (D, D), b_o (D). Source: Caffe.
+    Learned parameters: W_x (D, inputs), b (D), W_static (D, static inputs) where there is a static input, W_h (D, D),
+    W_o (D, D), b_o (D).
+
+    Parameters
+    ----------
+    bottom 0
+        x (T, N, ...).
+    bottom 1
+        cont (T, N), 0 where a sequence begins and 1 where it goes on.
+    bottom 2
+        Optional: a static input (N, ...) that every step sees.
+    last bottom
+        With expose_hidden: h before the first step, (1, N, D).
+    recurrent_param
+        `num_output`: D, required. `weight_filler`, `bias_filler` (constant 0): the first values of the weights and of
+        the biases. `expose_hidden` (false): whether h before the first step is a bottom and h after the last one a top.
+
+    Returns
+    -------
+    top 0
+        (T, N, D), the outputs.
+    top 1
+        With expose_hidden: h after the last step, (1, N, D).
+
+    Raises
+    ------
+    LayerError
+        num_output is not given or 0; the number of bottoms or tops does not fit expose_hidden; bottoms of other shapes;
+        a gradient of cont is asked for; a field of a fork (default_initial, continue_recur, tf_rnn,
+        linear_before_reset, activations, sparse_mode, a direction other than forward) is given.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text, params = 'type: "RNN" recurrent_param { num_output: 1 }', [20, 0, 40, 20, 0]
+    >>> x = [[[1]], [[-1]]]
+    >>> run_layer(text, x, [[0], [1]], params=params).round(3).tolist()
+    [[[1.0]], [[1.0]]]
+
+    The second step begins a new sequence:
+
+    >>> run_layer(text, x, [[0], [0]], params=params).round(3).tolist()
+    [[[1.0]], [[-1.0]]]
     """
 
     kernels, gates, states = Kernels("rnn.cu"), 1, 1

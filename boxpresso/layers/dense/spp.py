@@ -11,12 +11,39 @@ from ..core import Layer
 
 
 class SPP(Layer, type="SPP", param="spp_param", bottoms=1, tops=1):
-    """(N, C, H, W) to (N, C * (1 + 4 + 16 ...)): level l pools each channel into 2^l x 2^l bins, for every level from 0
-    to pyramid_height - 1; levels follow each other, each as (C, 2^l, 2^l).
+    """Spatial pyramid pooling: level l pools each channel into 2^l x 2^l bins, for l from 0 to pyramid_height - 1.
 
-    spp_param { pyramid_height: HEIGHT pool: MAX }; MAX or AVE. A bin is ceil(size / 2^l) pixels long, and what does
-    not fit is padding on both sides: AVE's divisor counts it, as Pooling's does. With a height of 1 the top is (N, C,
-    1, 1). An image too small for a level (a bin of nothing but padding) is refused. Source: Caffe; He et al. 2014.
+    (N, C, H, W) becomes (N, C * (1 + 4 + 16 ...)), one length for every image size. The levels follow each other, each
+    as (C, 2^l, 2^l). A bin is ceil(size / 2^l) pixels long; where the bins are longer than the image, the rest is
+    padding on both sides. The divisor of AVE counts the padding, as Pooling's does.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    spp_param
+        `pyramid_height`: the number of levels, required. `pool` (MAX): MAX or AVE.
+
+    Returns
+    -------
+    top 0
+        (N, C * (1 + 4 + 16 ...)); (N, C, 1, 1) with a height of 1.
+
+    Raises
+    ------
+    LayerError
+        pyramid_height is not given or 0; pool is neither MAX nor AVE; an empty image; an image too small for a level,
+        where a bin would hold nothing but padding.
+
+    Source
+    ------
+    Caffe; He et al. 2014.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "SPP" spp_param { pyramid_height: 2 }', [[[[1, 2], [3, 4]]]]).tolist()
+    [[4.0, 1.0, 2.0, 3.0, 4.0]]
     """
 
     kernels = Kernels("spp.cu")

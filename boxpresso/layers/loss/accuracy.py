@@ -12,12 +12,48 @@ from .normalized_sum import refuse_label
 
 
 class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
-    """top 0 = the share of the labels that are among the top_k highest scores; top 1, of each class alone.
+    """top 0 = the share of the labels that are among the top_k highest scores; top 1 = that share of each class alone.
 
-    Bottom 0: scores, accuracy_param { top_k: 1 axis: 1 ignore_label } axis being theirs. Bottom 1: whole labels from 0,
-    one for each position of the other axes; those that are an ignore_label (it may be repeated) do not count. Of equal
-    scores the later channel is the higher. Top 1 has one number for each channel, 0 for a class without labels; top 0
-    is NaN when no label counts. No gradient. Source: Caffe, but a label that is not a channel raises LayerError.
+    Of equal scores the later channel is the higher. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores, the channels at `axis`.
+    bottom 1
+        Whole labels from 0, one for each position of the other axes.
+    accuracy_param
+        `top_k` (1): so many highest scores count as right. `axis` (1): the axis of the channels. `ignore_label` (none):
+        labels of this value do not count; it may be repeated.
+
+    Returns
+    -------
+    top 0
+        A single number; NaN when no label counts.
+    top 1
+        Optional: (channels,), the share of each class; 0 for a class without labels.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel and not ignored; a top_k of 0 or above the number of channels; a number of labels
+        that is not that of the positions; an axis that the scores lack; min_is_better of a fork; a gradient is asked
+        for.
+
+    Source
+    ------
+    Caffe, but a label that is not a channel raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> scores, labels = [[1, 2, 3], [3, 2, 1]], [2, 1]
+    >>> run_layer('type: "Accuracy" accuracy_param { top_k: 1 }', scores, labels).item()
+    0.5
+    >>> run_layer('type: "Accuracy" accuracy_param { top_k: 2 }', scores, labels).item()
+    1.0
+    >>> run_layer('type: "Accuracy"', scores, labels, tops=2)[1].tolist()
+    [0.0, 0.0, 1.0]
     """
 
     kernels = Kernels("accuracy.cu")

@@ -10,11 +10,43 @@ from .normalized_sum import KERNELS, Sum, rows_of
 
 
 class ContrastiveLoss(Layer, type="ContrastiveLoss", param="contrastive_loss_param", bottoms=3, tops=(0, 1), loss=True):
-    """top = sum(y d^2 + (1 - y) max(margin - d, 0)^2) / (2 N), d the Euclidean distance of the pairs a and b.
+    """top = sum(y d^2 + (1 - y) max(margin - d, 0)^2) / (2 N), d being the Euclidean distance of the pairs a and b.
 
-    contrastive_loss_param { margin: 1 legacy_version: false }. Bottoms: a and b, (N, C); y (N), 1 for like pairs and 0
-    for unlike ones. legacy_version: true has max(margin - d^2, 0) for unlike pairs. As in Caffe the gradient of an
-    unlike pair divides by d + 1e-4. Source: Caffe; Hadsell et al. 2006.
+    Like pairs are drawn together, unlike pairs are pushed apart up to a margin. a and b get a gradient. The gradient of
+    an unlike pair divides by d + 1e-4, as in Caffe.
+
+    Parameters
+    ----------
+    bottom 0
+        a (N, C).
+    bottom 1
+        b (N, C).
+    bottom 2
+        y (N), 1 for like pairs and 0 for unlike ones.
+    contrastive_loss_param
+        `margin` (1): the distance that unlike pairs should have. `legacy_version` (false): true takes max(margin - d^2,
+        0) for unlike pairs.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        a and b differ in shape; y does not have one number for each pair; an empty batch; a gradient of y is asked for.
+
+    Source
+    ------
+    Caffe; Hadsell et al. 2006.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "ContrastiveLoss" contrastive_loss_param { margin: 1 }'
+    >>> run_layer(text, [[0, 0], [0, 0]], [[3, 4], [0, 0]], [1, 0]).item()
+    6.5
     """
 
     kernels, sum_kernels = Kernels("contrastive_loss.cu"), KERNELS

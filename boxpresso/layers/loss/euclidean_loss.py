@@ -9,7 +9,37 @@ from ..core import Layer
 
 
 class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True):
-    """top = sum((a - b)^2) / (2 N), N the first axis. Both bottoms get a gradient. Source: Caffe."""
+    """top = sum((a - b)^2) / (2 N), N being the first axis.
+
+    Both bottoms get a gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        a (N, ...).
+    bottom 1
+        b, with the same first axis and as many elements.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        The bottoms differ in their first axis or in their number of elements; an empty batch.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "EuclideanLoss"', [[1, 2]], [[3, 2]]).item()
+    2.0
+    """
 
     kernels = Kernels("euclidean_loss.cu")
 

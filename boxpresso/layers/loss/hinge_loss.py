@@ -12,9 +12,38 @@ from .normalized_sum import KERNELS, Sum, labelled_rows
 class HingeLoss(Layer, type="HingeLoss", param="hinge_loss_param", bottoms=2, tops=(0, 1), loss=True):
     """top = sum(max(0, margin - s x)^p) / N, s = 1 at a row's label and -1 elsewhere, p = 1 for L1 and 2 for L2.
 
-    hinge_loss_param { norm: L1 margin: 1 }; margin is a fork's. Bottom 0 holds scores (N, ...), where the axes behind
-    the first are one row of channels; bottom 1 N whole labels, whose gradient, if it is asked for, is 0. Source:
-    Caffe, but a label that is not a channel raises LayerError.
+    The loss of one-against-all support vector machines. The gradient of the labels, if it is asked for, is 0.
+
+    Parameters
+    ----------
+    bottom 0
+        x (N, ...), scores; the axes behind the first are one row of channels.
+    bottom 1
+        N whole labels, from 0.
+    hinge_loss_param
+        `norm` (L1): L1 or L2. `margin` (1): a field of a fork; Caffe has 1.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel; bottom 1 does not have one label for each row; an empty batch.
+
+    Source
+    ------
+    Caffe, but a label that is not a channel raises LayerError. `margin`: jialinwu17's Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "HingeLoss" hinge_loss_param { norm: L1 }', [[0.5, -0.5]], [0]).item()
+    1.0
+    >>> run_layer('type: "HingeLoss" hinge_loss_param { norm: L2 }', [[0.5, -0.5]], [0]).item()
+    0.5
     """
 
     kernels, sum_kernels = Kernels("hinge_loss.cu"), KERNELS

@@ -17,12 +17,60 @@ class InfogainLoss(
 ):
     """top = -sum(H[label, k] log(p[k])) over all positions and channels k, divided by a normaliser.
 
-    Two layers have this name. Plain: bottom 0 holds probabilities (N, ...), where the axes behind the first are one
-    row of K channels, bottom 1 N labels, and N is the normaliser. With infogain_loss_param { axis } or a loss_param or
-    a second top, as in later Caffes: bottom 0 holds scores, the softmax along `axis` (1) is taken, bottom 1 has a label
-    for each position of the other axes, loss_param { ignore_label normalization: VALID } is SoftmaxWithLoss's, and a
-    second top takes the probabilities. H is bottom 2, K x K, or the blob in the file infogain_loss_param { source }.
-    Probabilities below 1e-20 count as that. Source: Caffe, but a label that is not a channel raises LayerError.
+    Two layers have this name. With infogain_loss_param { axis }, or a loss_param, or a second top, it is that of later
+    Caffes: bottom 0 holds scores, and their softmax along `axis` is p. Otherwise it is the plain one: bottom 0 holds
+    the probabilities p, and the normaliser is N. In both, probabilities below 1e-20 count as 1e-20. The labels and H
+    have no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Plain: probabilities (N, ...), where the axes behind the first are one row of K channels. Otherwise scores, with
+        K channels at `axis`.
+    bottom 1
+        Plain: N whole labels. Otherwise a label for each position of the other axes.
+    bottom 2
+        Optional: H, K x K, a row for each label.
+    infogain_loss_param
+        `source`: the file of H, a .binaryproto or .npy, where there is no bottom 2. `axis` (1): the axis of the
+        channels.
+    loss_param
+        `ignore_label` (none), `normalization` (VALID), `normalize` and `pre_fixed_normalizer` (1), as for
+        SoftmaxWithLoss.
+
+    Returns
+    -------
+    top 0
+        A single number.
+    top 1
+        Optional: the probabilities, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel and not ignored; H is missing or not K x K; bottom 1 does not have as many labels
+        as are needed; an empty batch of the plain layer; no channels; an axis that the scores lack; a
+        pre_fixed_normalizer that is not above 0 with PRE_FIXED; label_smoothing, weight_by_label_freqs or
+        class_weighting of forks; a gradient of the labels or of H is asked for.
+    ModelError
+        The file of H cannot be read.
+
+    Source
+    ------
+    Caffe, but a label that is not a channel raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> H = [[1, 0], [0, 1]]
+    >>> round(run_layer('type: "InfogainLoss"', [[0.25, 0.75]], [0], H).item(), 3)
+    1.386
+
+    Scores in place of probabilities:
+
+    >>> text = 'type: "InfogainLoss" infogain_loss_param { axis: 1 }'
+    >>> round(run_layer(text, [[0, 0]], [0], H).item(), 3)
+    0.693
     """
 
     kernels, sum_kernels, softmax_kernels = Kernels("infogain_loss.cu"), KERNELS, softmax.kernels

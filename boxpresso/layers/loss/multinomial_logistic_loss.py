@@ -10,10 +10,37 @@ from .normalized_sum import KERNELS, Sum, labelled_rows
 
 
 class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, tops=(0, 1), loss=True):
-    """top = -sum(log(bottom 0[n, label n])) / N: bottom 0 holds probabilities (N, ...), bottom 1 N whole labels.
+    """top = -sum(log(bottom 0[n, label n])) / N: the cross entropy of labels and probabilities.
 
-    The axes of bottom 0 behind the first are one row of channels. Probabilities below 1e-20 count as that. For
-    scores use SoftmaxWithLoss. Source: Caffe, but a label that is not a channel raises LayerError.
+    Probabilities below 1e-20 count as 1e-20. The labels have no gradient. For scores use SoftmaxWithLoss.
+
+    Parameters
+    ----------
+    bottom 0
+        Probabilities (N, ...); the axes behind the first are one row of channels.
+    bottom 1
+        N whole labels, from 0.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel; bottom 1 does not have one label for each row; an empty batch; a gradient of the
+        labels is asked for.
+
+    Source
+    ------
+    Caffe, but a label that is not a channel raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "MultinomialLogisticLoss"', [[0.5, 0.5], [0, 1]], [0, 1]).item(), 3)
+    0.347
     """
 
     kernels, sum_kernels = Kernels("multinomial_logistic_loss.cu"), KERNELS

@@ -15,10 +15,43 @@ class SigmoidCrossEntropyLoss(
 ):
     """top = the sum of -t log(p) - (1 - t) log(1 - p), p = sigmoid(bottom 0), t = bottom 1, divided by a normaliser.
 
-    Targets are from 0 to 1 and as many as scores. loss_param { ignore_label normalization: BATCH_SIZE }: a target that,
-    truncated, is ignore_label does not count; FULL divides by the number of targets, VALID by that of targets not
-    ignored, BATCH_SIZE by the first axis, PRE_FIXED by pre_fixed_normalizer, NONE by 1. The older normalize: true is
-    VALID. Source: Caffe.
+    FULL divides by the number of targets, VALID by that of targets not ignored, BATCH_SIZE by the first axis, PRE_FIXED
+    by pre_fixed_normalizer, NONE by 1; the normaliser is 1 at least. The targets have no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores (N, ...).
+    bottom 1
+        Targets from 0 to 1, as many as scores.
+    loss_param
+        `ignore_label` (none): a target that, truncated, has this value does not count. `normalization` (BATCH_SIZE):
+        the normaliser, see above. `normalize`: older; true is VALID, false is BATCH_SIZE. `pre_fixed_normalizer` (1):
+        the normaliser of PRE_FIXED.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        Not as many targets as scores; a pre_fixed_normalizer that is not above 0 with PRE_FIXED; label_smoothing,
+        weight_by_label_freqs or class_weighting of forks; a gradient of the targets is asked for.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> round(run_layer('type: "SigmoidCrossEntropyLoss"', [[0, 0]], [[1, 0]]).item(), 3)
+    1.386
+    >>> text = 'type: "SigmoidCrossEntropyLoss" loss_param { normalization: VALID }'
+    >>> round(run_layer(text, [[0, 0]], [[1, 0]]).item(), 3)
+    0.693
     """
 
     kernels, sum_kernels = Kernels("sigmoid_cross_entropy_loss.cu"), KERNELS

@@ -11,12 +11,43 @@ from ..core import Layer
 
 
 class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=1, loss=True):
-    """top = sum(outside * f(inside * (a - b))) / N, f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere
-    |d| - 1 / (2 sigma^2).
+    """top = sum(outside * f(inside * (a - b))) / N, the Huber loss of box regression.
 
-    Bottoms: a, b, and if given the weights inside and outside, all of N first and one size. smooth_l1_loss_param
-    { sigma: 1 }. a and b get a gradient, the weights are constants. Sources: Fast R-CNN's Caffe (sigma and weights), SSD's
-    (two bottoms).
+    f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere |d| - 1 / (2 sigma^2). a and b get a gradient; the weights
+    are constants, and their gradient, if it is asked for, is 0.
+
+    Parameters
+    ----------
+    bottom 0
+        a (N, ...).
+    bottom 1
+        b. All bottoms have the same first axis, N, and one number of elements.
+    bottom 2
+        Optional: the weights `inside`.
+    bottom 3
+        Optional: the weights `outside`.
+    smooth_l1_loss_param
+        `sigma` (1): f is quadratic below 1 / sigma^2.
+
+    Returns
+    -------
+    top 0
+        A single number.
+
+    Raises
+    ------
+    LayerError
+        Bottoms differ in their first axis or in their number of elements; a sigma that is not above 0.
+
+    Source
+    ------
+    Fast R-CNN's Caffe (sigma and weights), SSD's Caffe (two bottoms).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "SmoothL1Loss" smooth_l1_loss_param { sigma: 1 }', [[0.5, 3]], [[0, 0]]).item()
+    2.625
     """
 
     kernels = Kernels("smooth_l1_loss.cu")

@@ -13,12 +13,49 @@ from ..core.normalizer import divisor, normalization
 
 
 class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", param="loss_param", bottoms=(2, 3), tops=(1, 2), loss=True):
-    """top 0 = sum(f(weights * (a - b))) / normaliser, f(d) = d^2 / 2 where |d| < 1, elsewhere |d| - 1 / 2; top 1 (R, 1, H, W),
-    if given: the sum over the channels of each region, not normalised, and without a gradient.
+    """top 0 = sum(f(weights * (a - b))) / normaliser, and as top 1 the loss of each region.
 
-    Bottoms of one size (R, C, H, W): a, b, and if given the weights. loss_param { normalization: PRE_FIXED
-    pre_fixed_normalizer: 128 } divides by that number, FULL and VALID (the default) by R * H * W, BATCH_SIZE by R, NONE by
-    1. a and b get a gradient. Source: R-FCN's Caffe.
+    f(d) = d^2 / 2 where |d| < 1, elsewhere |d| - 1 / 2. PRE_FIXED divides by pre_fixed_normalizer, which may be below
+    1, FULL and VALID by R * H * W, BATCH_SIZE by R, NONE by 1. a and b get a gradient; the weights are constants, and
+    their gradient, if it is asked for, is 0. Top 1 passes no gradient on.
+
+    Parameters
+    ----------
+    bottom 0
+        a (R, C, H, W), R regions.
+    bottom 1
+        b, of the same size.
+    bottom 2
+        Optional: the weights, of the same size.
+    loss_param
+        `normalization` (VALID): the normaliser, see above. `pre_fixed_normalizer` (1): that of PRE_FIXED; R-FCN takes
+        loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 128 }. `normalize`: older; true is VALID, false is
+        BATCH_SIZE.
+
+    Returns
+    -------
+    top 0
+        A single number.
+    top 1
+        Optional: (R, 1, H, W), the sum over the channels of each region, not normalised.
+
+    Raises
+    ------
+    LayerError
+        Bottoms differ in their first axis or in their number of elements; a pre_fixed_normalizer that is not above 0
+        with PRE_FIXED.
+
+    Source
+    ------
+    R-FCN's Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> a, b = [[0.5, 3], [1, 0]], [[0, 0], [0, 0]]
+    >>> loss, each = run_layer('type: "SmoothL1LossOHEM"', a, b, tops=2)
+    >>> loss.item(), each.ravel().tolist()
+    (1.5625, [2.625, 0.5])
     """
 
     kernels = Kernels("smooth_l1_loss_ohem.cu")

@@ -14,14 +14,51 @@ from .normalized_sum import KERNELS, Sum
 class SoftmaxWithLoss(
     Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 2), loss=True
 ):
-    """top = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
+    """top 0 = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
 
-    Bottom 0: scores; softmax_param { axis: 1 } is theirs. Bottom 1: whole labels from 0, one for each position of the
-    other axes. loss_param { ignore_label normalization: VALID } or the older normalize: true (VALID) or false
-    (BATCH_SIZE). FULL divides by the number of labels, VALID by that of labels not ignored, BATCH_SIZE by the size of
-    the axes before `axis`, PRE_FIXED (of a fork) by pre_fixed_normalizer, NONE by 1. The loss of a label is at most
-    -log(FLT_MIN). A second top takes the probabilities. Source: Caffe, but a label that is not a channel raises
-    LayerError.
+    FULL divides by the number of labels, VALID by that of labels not ignored, BATCH_SIZE by the size of the axes before
+    `axis`, PRE_FIXED (of a fork) by pre_fixed_normalizer, NONE by 1. The loss of a label is at most -log(FLT_MIN). The
+    labels have no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores, the channels at `axis`.
+    bottom 1
+        Whole labels from 0, one for each position of the other axes.
+    softmax_param
+        `axis` (1): the axis of the channels.
+    loss_param
+        `ignore_label` (none): labels of this value do not count. `normalization` (VALID): the normaliser, see above.
+        `normalize`: older; true is VALID, false is BATCH_SIZE. `pre_fixed_normalizer` (1): the normaliser of PRE_FIXED.
+
+    Returns
+    -------
+    top 0
+        A single number.
+    top 1
+        Optional: the probabilities, in the shape of bottom 0.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel and not ignored; a number of labels that is not that of the positions; no
+        channels; an axis that the scores lack; a pre_fixed_normalizer that is not above 0 with PRE_FIXED;
+        label_smoothing, weight_by_label_freqs or class_weighting of forks; a gradient of the labels is asked for.
+
+    Source
+    ------
+    Caffe, but a label that is not a channel raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> scores, labels = [[0, 0], [0, 0]], [0, 1]
+    >>> round(run_layer('type: "SoftmaxWithLoss"', scores, labels).item(), 3)
+    0.693
+    >>> text = 'type: "SoftmaxWithLoss" loss_param { ignore_label: 255 normalization: NONE }'
+    >>> round(run_layer(text, scores, labels).item(), 3)
+    1.386
     """
 
     kernels, sum_kernels, softmax_kernels = Kernels("softmax_loss.cu"), KERNELS, softmax.kernels

@@ -16,12 +16,52 @@ from .normalized_sum import refuse_label
 class SoftmaxWithLossOHEM(
     Layer, type="SoftmaxWithLossOHEM", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 3), loss=True
 ):
-    """SoftmaxWithLoss with a third top: the loss of each label, not normalised and without a gradient, in bottom 1's shape.
+    """SoftmaxWithLoss with a third top: the loss of each label, not normalised.
 
-    Bottom 0: scores; softmax_param { axis: 1 }. Bottom 1: whole labels from 0, one for each position of the other axes. top 0:
-    the sum of -log(softmax(scores)[label]), at most -log(FLT_MIN) each, divided by a normaliser of 1 at least; top 1: the
-    probabilities. loss_param { ignore_label normalization: VALID pre_fixed_normalizer } as SoftmaxWithLoss has them.
-    Source: R-FCN's Caffe, which has it on GPUs alone; a label that is not a channel raises LayerError.
+    top 0 = the sum of -log(softmax(bottom 0)[label]) over all labels, at most -log(FLT_MIN) each, divided by a
+    normaliser of 1 at least. FULL divides by the number of labels, VALID by that of labels not ignored, BATCH_SIZE by
+    the size of the axes before `axis`, PRE_FIXED by pre_fixed_normalizer, NONE by 1. The labels have no gradient, and
+    top 2 passes none on.
+
+    Parameters
+    ----------
+    bottom 0
+        Scores, the channels at `axis`.
+    bottom 1
+        Whole labels from 0, one for each position of the other axes.
+    softmax_param
+        `axis` (1): the axis of the channels.
+    loss_param
+        As for SoftmaxWithLoss: `ignore_label` (none), `normalization` (VALID), `normalize` and `pre_fixed_normalizer`
+        (1).
+
+    Returns
+    -------
+    top 0
+        A single number.
+    top 1
+        Optional: the probabilities, in the shape of bottom 0.
+    top 2
+        Optional: the loss of each label, in the shape of bottom 1.
+
+    Raises
+    ------
+    LayerError
+        A label that is not a channel and not ignored; a number of labels that is not that of the positions; no
+        channels; an axis that the scores lack; a pre_fixed_normalizer that is not above 0 with PRE_FIXED; a gradient of
+        the labels is asked for.
+
+    Source
+    ------
+    R-FCN's Caffe, which has it on GPUs alone; here a label that is not a channel raises LayerError.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> scores, labels = [[0, 0], [100, 0]], [0, 1]
+    >>> loss, probabilities, each = run_layer('type: "SoftmaxWithLossOHEM"', scores, labels, tops=3)
+    >>> [round(x, 3) for x in [loss.item(), *each.tolist()]]
+    [44.015, 0.693, 87.337]
     """
 
     kernels = Kernels("softmax_loss_ohem.cu")
