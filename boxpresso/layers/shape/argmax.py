@@ -9,12 +9,45 @@ from ..core import Layer
 
 
 class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1):
-    """The places of the top_k largest values, largest first; of equal ones the later place first.
+    """The indices of the top_k largest values, in descending order of the values.
 
-    argmax_param { out_max_val: false top_k: 1 axis }. With `axis` the places (with out_max_val the values instead) lie
-    along that axis, which has the length top_k in the top. Without it the best of each whole image are sought: the top
-    is (N, 1, top_k, 1 ...), as many axes as the bottom and at least three; with out_max_val it is (N, 2, top_k, 1 ...),
-    places, then values. A NaN is never among the largest unless nothing else is left. No gradient. Source: Caffe.
+    Of equal values the one with the higher index comes first. A NaN is among the largest only where nothing else is
+    left. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape; without `axis` at least one axis, of which the first is the batch.
+    argmax_param
+        `axis` (none): the axis along which the largest are sought; a negative one counts from the end. Without it they
+        are sought in each whole image. `top_k` (1): how many. `out_max_val` (false): give the values: with `axis`
+        instead of the indices, without it after them.
+
+    Returns
+    -------
+    top 0
+        With `axis`: the shape of the bottom, except that this axis has the length top_k; indices along that axis, or
+        the values with out_max_val. Without `axis`: (N, 1, top_k, 1 ...), indices into the flattened image, or with
+        out_max_val (N, 2, top_k, 1 ...), the indices and then the values; as many axes as the bottom has, and at least
+        three.
+
+    Raises
+    ------
+    LayerError
+        For a top_k of 0 or of more than the number of elements, an axis that the bottom lacks, a bottom without axes
+        where `axis` is missing, or `min_first`, a field of a fork. In backward, for a bottom that needs a gradient.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "ArgMax" argmax_param { axis: 1 top_k: 2 }', [[3, 9, 4], [5, 5, 1]]).tolist()
+    [[1.0, 2.0], [1.0, 0.0]]
+    >>> run_layer('type: "ArgMax" argmax_param { out_max_val: true }', [[3, 9, 4], [5, 5, 1]]).tolist()
+    [[[1.0], [9.0]], [[1.0], [5.0]]]
     """
 
     kernels = Kernels("argmax.cu")

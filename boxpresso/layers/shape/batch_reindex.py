@@ -11,10 +11,38 @@ from ..core import Layer
 
 
 class BatchReindex(Layer, type="BatchReindex", bottoms=2, tops=1):
-    """top[m] = bottom 0[bottom 1[m]]: entries of the first axis by number, any of them left out or repeated.
+    """top[m] = bottom 0[bottom 1[m]]: selects entries along the first axis by their index.
 
-    Bottom 0 is (N, ...), bottom 1 (M) whole numbers from 0, the top (M, ...). The gradient of an entry is the sum over
-    its copies. Source: Caffe; a number that is no entry raises LayerError.
+    An entry may be left out or repeated. The gradient of an entry of bottom 0 is the sum over its copies, or 0 where
+    there is no copy. Bottom 1 has no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...), the entries.
+    bottom 1
+        (M), indices: whole numbers from 0 to N - 1.
+
+    Returns
+    -------
+    top 0
+        (M, ...), the selected entries.
+
+    Raises
+    ------
+    LayerError
+        For a bottom 0 without axes, or a bottom 1 that does not have exactly one axis. In forward, for an index that is
+        not from 0 to N - 1. In backward, where bottom 1 needs a gradient; set `propagate_down: false` for it.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "BatchReindex"', [[1, 2], [3, 4], [5, 6]], [2, 0, 2]).tolist()
+    [[5.0, 6.0], [1.0, 2.0], [5.0, 6.0]]
     """
 
     kernels = Kernels("batch_reindex.cu")

@@ -10,10 +10,37 @@ from . import strided
 
 
 class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops=1):
-    """The top's axis `axis` is as long as those of all bottoms together; the other axes are the same in all of them.
+    """Joins the bottoms along `axis`.
 
-    concat_param { axis: 1 }, where a negative axis counts from the end; `concat_dim` is its old name. One bottom shares
-    its memory with the top. Source: Caffe.
+    On `axis`, the length of the top is the sum of the lengths of all bottoms. The other axes are the same in all of
+    them. Each bottom's gradient is its part of the top's gradient. A single bottom shares its memory with the top.
+
+    Parameters
+    ----------
+    bottom 0, 1, ...
+        One or more blobs whose shapes differ on `axis` alone.
+    concat_param
+        `axis` (1): a negative axis counts from the end. `concat_dim` (1): its old name.
+
+    Returns
+    -------
+    top 0
+        The bottoms, one after another along `axis`.
+
+    Raises
+    ------
+    LayerError
+        For both `axis` and `concat_dim`, an axis that the bottoms lack, or shapes that differ on another axis.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Concat" concat_param { axis: 1 }', [[1, 2], [3, 4]], [[5], [6]]).tolist()
+    [[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]
     """
 
     kernels = strided.kernels

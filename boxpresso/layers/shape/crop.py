@@ -10,10 +10,44 @@ from . import strided
 
 
 class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1):
-    """The top is bottom 0 from `offset` on; from `axis` on its axes are as long as bottom 1's, before it as bottom 0's.
+    """Cuts a window out of bottom 0 that is as large as bottom 1.
 
-    crop_param { axis: 2 offset: 0 }: one offset for all cropped axes, or one each; a negative axis counts from the end.
-    Bottom 1 lends its shape alone, so its gradient is zero. Source: Caffe; FCN.
+    The window starts at `offset`. The axes from `axis` on are cropped to the lengths of bottom 1. Those before it
+    keep the lengths of bottom 0. The gradient of bottom 0 is 0 outside of the window. Only the shape of bottom 1 is
+    used, so its gradient is zero.
+
+    Parameters
+    ----------
+    bottom 0
+        The blob to be cropped.
+    bottom 1
+        A blob of the wanted size, with at least as many axes as bottom 0.
+    crop_param
+        `axis` (2): the first axis to be cropped; a negative axis counts from the end. `offset` (0): where the window
+        starts; one offset for all cropped axes, or one for each.
+
+    Returns
+    -------
+    top 0
+        The window: the lengths of bottom 0 before `axis`, those of bottom 1 from `axis` on.
+
+    Raises
+    ------
+    LayerError
+        For several offsets whose number is not that of the cropped axes, an axis that bottom 0 lacks, a bottom 1 with
+        fewer axes than bottom 0, or a window that reaches beyond bottom 0.
+
+    Source
+    ------
+    Caffe; FCN.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Crop" crop_param { axis: 1 offset: 1 }', [[1, 2, 3], [4, 5, 6]], [[0, 0]]).tolist()
+    [[2.0, 3.0], [5.0, 6.0]]
+    >>> run_layer('type: "Crop" crop_param { axis: 0 offset: 1 offset: 2 }', [[1, 2, 3], [4, 5, 6]], [[0]]).tolist()
+    [[6.0]]
     """
 
     kernels = strided.kernels

@@ -12,11 +12,41 @@ from ..core import Layer
 
 
 class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
-    """Top i holds the entries of bottom i, along the first axis, for which the selector is not 0, in their order.
+    """Keeps the entries along the first axis for which the selector is not 0, in their order.
 
-    The last bottom is the selector: (N), or with further axes of length 1. The bottoms before it, one for each top,
-    have N entries each. The tops' length is known in forward only (before it, it is N) and may be 0. What was not
-    selected has the gradient 0. Source: Caffe.
+    Entries that are not selected have the gradient 0. The selector has no gradient.
+
+    Parameters
+    ----------
+    bottom 0, 1, ...
+        (N, ...), one blob for each top.
+    last bottom
+        (N), the selector; it may have further axes of length 1.
+
+    Returns
+    -------
+    top 0, 1, ...
+        Top i holds the selected entries of bottom i. Their number is known in forward only, and may be 0. Before
+        forward it is N.
+
+    Raises
+    ------
+    LayerError
+        For a number of tops that is not one less than that of the bottoms, a selector of another shape, or a bottom
+        that does not have N entries. In backward, where the selector needs a gradient; set `propagate_down: false` for
+        it.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Filter"', [[1, 2], [3, 4], [5, 6]], [1, 0, 1]).tolist()
+    [[1.0, 2.0], [5.0, 6.0]]
+    >>> run_layer('type: "Filter"', [[1, 2], [3, 4], [5, 6]], [0, 0, 0]).shape
+    (0, 2)
     """
 
     kernels = Kernels("filter.cu")

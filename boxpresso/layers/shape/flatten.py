@@ -10,9 +10,36 @@ from ..core import Layer
 
 
 class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
-    """The axes from `axis` to `end_axis`, both included, become one; the memory is the bottom's.
+    """Joins the axes from `axis` to `end_axis`, both included, into one.
 
-    flatten_param { axis: 1 end_axis: -1 }; negative ones count from the end. Source: Caffe.
+    The top shares the bottom's memory. As in Caffe, an `end_axis` just before `axis` inserts an axis of length 1.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape that has both axes.
+    flatten_param
+        `axis` (1): the first axis to be joined. `end_axis` (-1): the last. Negative ones count from the end.
+
+    Returns
+    -------
+    top 0
+        The same elements; the length of the new axis is the product of those that it replaces.
+
+    Raises
+    ------
+    LayerError
+        For an axis that the bottom lacks, or an `axis` behind `end_axis` by more than one.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Flatten" flatten_param { axis: 1 end_axis: -1 }', [[[1, 2], [3, 4]]]).tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
     """
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -9,12 +9,48 @@ from ..core import Layer
 
 
 class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1):
-    """Each plane of (N, C, H, W) to another height and width by bilinear interpolation.
+    """Resizes each plane to another height and width by bilinear interpolation.
 
-    interp_param gives the size one way: { height width }; { zoom_factor: Z }, H + (H - 1)(Z - 1); { shrink_factor: S
-    }, (H - 1) / S + 1; { shrink_factor zoom_factor }, the one after the other; { full_zoom_factor: F }, F H, of
-    Synopsys. pad_beg and pad_end, 0 or below, cut so many pixels off before. Corners lie on corners: pixel y of the
-    top is at y (H - 1) / (h - 1). Source: DeepLab's Caffe, Papandreou.
+    The corners are aligned: pixel y of the top, of height h, lies at y (H - 1) / (h - 1) in the bottom; x likewise.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    interp_param
+        `pad_beg` (0), `pad_end` (0): 0 or below; so many pixels are cut off before the interpolation, at the beginning
+        and at the end of both axes. H and W stand for what is left.
+
+        The size of the top is given in one of these ways. `height` and `width`: the size itself. `zoom_factor` Z:
+        H + (H - 1)(Z - 1). `shrink_factor` S: (H - 1) / S + 1, rounded down. `shrink_factor` and `zoom_factor`: the one
+        after the other. `full_zoom_factor` F: F H, of Synopsys's Caffe. The width follows the same rule. `height` and
+        `width` give way to a single one of `zoom_factor` and `shrink_factor`, and take precedence over both together;
+        `full_zoom_factor` counts only without all others. Factors default to 1.
+
+        `align_corners` (true): false, of Cambricon's Caffe, is not supported.
+
+    Returns
+    -------
+    top 0
+        (N, C, h, w).
+
+    Raises
+    ------
+    LayerError
+        For a bottom without four axes, a missing size, a factor or a size of the top below 1, a pad above 0, pads that
+        leave no pixels, or `align_corners: false`.
+
+    Source
+    ------
+    DeepLab's Caffe, Papandreou. PSPNet and ICNet use it as well.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Interp" interp_param { zoom_factor: 2 }', [[[[0, 1], [2, 3]]]]).tolist()
+    [[[[0.0, 0.5, 1.0], [1.0, 1.5, 2.0], [2.0, 2.5, 3.0]]]]
+    >>> run_layer('type: "Interp" interp_param { height: 1 width: 3 }', [[[[0, 1], [2, 3]]]]).tolist()
+    [[[[0.0, 0.5, 1.0]]]]
     """
 
     kernels = Kernels("interp.cu")

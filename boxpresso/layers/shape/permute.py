@@ -10,10 +10,41 @@ from . import strided
 
 
 class Permute(Layer, type="Permute", param="permute_param", bottoms=1, tops=1):
-    """The top's axis k is the bottom's axis `order[k]`; axes that `order` leaves out follow in their own order.
+    """Reorders the axes: the top's axis k is the bottom's axis `order[k]`.
 
-    permute_param { order: 0 order: 2 order: 3 order: 1 } takes (N, C, H, W) to (N, H, W, C). An order that changes
-    nothing shares the bottom's memory. Source: SSD's Caffe.
+    For example, permute_param { order: 0 order: 2 order: 3 order: 1 } turns (N, C, H, W) into (N, H, W, C). With an
+    order that changes nothing, the top shares the bottom's memory.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape; the number of axes cannot change after setup.
+    permute_param
+        `order` (repeated): axes of the bottom, from 0. Axes that it leaves out follow in their own order.
+
+    Returns
+    -------
+    top 0
+        The same elements with the axes in the new order.
+
+    Raises
+    ------
+    LayerError
+        For an axis that the bottom lacks, an axis that is named twice, or a number of axes that changed after setup.
+
+    Source
+    ------
+    SSD's Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Permute" permute_param { order: 1 order: 0 }', [[1, 2, 3], [4, 5, 6]]).tolist()
+    [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    >>> text = 'type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 }'
+    >>> run_layer(text, np.zeros((1, 3, 4, 5))).shape
+    (1, 4, 5, 3)
     """
 
     kernels = strided.kernels

@@ -12,10 +12,40 @@ OPERATIONS = {"SUM": "SUM", "MEAN": "SUM", "ASUM": "ASUM", "SUMSQ": "SUMSQ"}  # 
 
 
 class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, tops=1):
-    """top = coeff * the sum (SUM), mean (MEAN), sum of absolute values (ASUM) or of squares (SUMSQ) of the axes from
-    `axis` on, which the top lacks.
+    """top = coeff * the sum, mean, sum of absolute values or sum of squares over the axes from `axis` on.
 
-    reduction_param { operation: SUM axis: 0 coeff: 1 }; a negative axis counts from the end. Source: Caffe.
+    The gradient is coeff g for SUM, coeff g / count for MEAN, coeff g sign(x) for ASUM, where sign(0) is 0, and
+    2 coeff g x for SUMSQ, where g is the gradient of the top.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape; for MEAN at least one element in each sum.
+    reduction_param
+        `operation` (SUM): SUM, MEAN, ASUM (the sum of absolute values) or SUMSQ (the sum of squares). `axis` (0): the
+        first axis that is summed over; a negative axis counts from the end. `coeff` (1): the factor.
+
+    Returns
+    -------
+    top 0
+        The axes of the bottom before `axis`; with axis 0 a single number of shape ().
+
+    Raises
+    ------
+    LayerError
+        For TOPK, an operation of a fork, an axis that the bottom lacks, or the MEAN of no elements.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Reduction" reduction_param { operation: MEAN axis: 1 }', [[1, 2], [-3, 4]]).tolist()
+    [1.5, 0.5]
+    >>> run_layer('type: "Reduction" reduction_param { operation: ASUM coeff: 0.5 }', [[1, 2], [-3, 4]]).tolist()
+    5.0
     """
 
     kernels = Kernels("reduction.cu")

@@ -12,11 +12,47 @@ from . import strided
 class Reorg(Layer, type="Reorg", param="reorg_param", bottoms=1, tops=1):
     """(N, C, H, W) to (N, C s^2, H / s, W / s), s = stride: blocks of s x s pixels become channels.
 
-    `reverse: true` goes back, (N, C, H, W) to (N, C / s^2, H s, W s).
+    `reverse: true` goes back in shape, from (N, C, H, W) to (N, C / s^2, H s, W s).
 
-    reorg_param { stride: S reverse: false }. As in darknet, whose weights expect it, the elements do not stay in their
-    blocks: the bottom's memory is read as (N, C / s^2, H s, W s), the pixels of its s x s blocks become channels, (N,
-    C, H, W), and that memory is the top's; `reverse` moves the other way. Source: darknet; MobileNet-YOLO's Caffe.
+    As in darknet, whose weights expect it, the elements do not stay in their blocks. The bottom's memory is read as
+    (N, C / s^2, H s, W s). The pixels of its s x s blocks become channels, which makes (N, C, H, W). That memory is
+    the top's. `reverse` moves the elements the other way: the channels of (N, C, H, W) become the pixels of s x s
+    blocks. Both use the shape of their own bottom, so the one does not undo the other. C must be divisible by s^2 in
+    both directions.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W).
+    reorg_param
+        `stride` (must be given): the side s of a block. `reverse` (false): channels become pixels.
+
+    Returns
+    -------
+    top 0
+        (N, C s^2, H / s, W / s), or with `reverse` (N, C / s^2, H s, W s).
+
+    Raises
+    ------
+    LayerError
+        For a missing stride, a bottom without four axes, channels that are not divisible by s^2, or, without `reverse`,
+        a height or width that is not divisible by s.
+
+    Source
+    ------
+    darknet; MobileNet-YOLO's Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> top = run_layer('type: "Reorg" reorg_param { stride: 2 }', np.arange(16).reshape(1, 4, 2, 2))
+    >>> top.shape
+    (1, 16, 1, 1)
+    >>> top.ravel().astype(int).tolist()
+    [0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15]
+    >>> run_layer('type: "Reorg" reorg_param { stride: 2 reverse: true }', np.arange(4).reshape(1, 4, 1, 1)).tolist()
+    [[[[0.0, 1.0], [2.0, 3.0]]]]
     """
 
     kernels = strided.kernels

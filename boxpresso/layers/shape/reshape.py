@@ -10,11 +10,44 @@ from ..core import Layer
 
 
 class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1):
-    """The top is the bottom's memory under another shape.
+    """Gives the bottom's memory another shape.
 
-    reshape_param { shape { dim: 0 dim: -1 dim: 4 } axis: 0 num_axes: -1 }: the `num_axes` axes from `axis` on (-1: all
-    of them) are replaced by the dims. A 0 keeps the length that the bottom has there, one -1 takes what is left. A
-    negative axis counts from behind the last one: axis -1 with num_axes 0 appends. Source: Caffe.
+    The `num_axes` axes from `axis` on are replaced by the dims of `shape`:
+    reshape_param { shape { dim: 0 dim: -1 dim: 4 } axis: 0 num_axes: -1 }.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    reshape_param
+        `shape` (no dims): the new lengths. A 0 keeps the length that the bottom has there. One -1 takes what is left;
+        in an empty bottom, axes of length 0 are not counted for it. `axis` (0): the first axis to be replaced; a
+        negative axis counts from behind the last one, so axis -1 with num_axes 0 appends. `num_axes` (-1): how many
+        axes are replaced; -1 for all from `axis` on.
+
+    Returns
+    -------
+    top 0
+        The same elements in the new shape.
+
+    Raises
+    ------
+    LayerError
+        For more than one -1, a dim below -1, a num_axes below -1, axes that the bottom lacks, a shape with another
+        number of elements, or a `pixelshuffler` other than 1, a field of forks that moves elements.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Reshape" reshape_param { shape { dim: 0 dim: -1 dim: 2 } }', [[1, 2, 3, 4]]).tolist()
+    [[[1.0, 2.0], [3.0, 4.0]]]
+    >>> run_layer('type: "Reshape" reshape_param { shape { dim: 1 } axis: -1 num_axes: 0 }', np.zeros((2, 3))).shape
+    (2, 3, 1)
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -10,9 +10,38 @@ from ..core import Layer
 
 
 class Reverse(Layer, type="Reverse", param="reverse_param", bottoms=1, tops=1):
-    """The last entry along an axis becomes the first, and so on. The gradient is turned around likewise.
+    """Reverses the order of the entries along one axis or several.
 
-    reverse_param { axis: 0 }, which may be negative, or repeated for several axes; 0 by default. Source: CTPN's Caffe.
+    The last entry along an axis becomes the first, and so on. The gradient is reversed in the same way.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape that has the axes.
+    reverse_param
+        `axis` (0): may be negative, or repeated for several axes.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For an axis that the bottom lacks, or one that is named twice.
+
+    Source
+    ------
+    CTPN's Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Reverse" reverse_param { axis: 0 }', [[1, 2, 3], [4, 5, 6]]).tolist()
+    [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]
+    >>> run_layer('type: "Reverse" reverse_param { axis: 0 axis: -1 }', [[1, 2, 3], [4, 5, 6]]).tolist()
+    [[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]
     """
 
     kernels = Kernels("reverse.cu")

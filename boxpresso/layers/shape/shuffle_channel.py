@@ -11,10 +11,36 @@ from . import strided
 
 
 class ShuffleChannel(Layer, type="ShuffleChannel", param="shuffle_channel_param", bottoms=1, tops=1):
-    """Channel j * group + i of the top is channel i * (C / group) + j of the bottom (N, C, ...).
+    """Channel j * group + i of the top is channel i * (C / group) + j of the bottom.
 
-    shuffle_channel_param { group: 1 }. Backward is the same with C / group groups. Source: farmingyard's Caffe layer;
-    ShuffleNet, Zhang et al. 2018.
+    The channels of all groups are interleaved. Backward is the same with C / group groups.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, ...).
+    shuffle_channel_param
+        `group` (1): the number of groups, which must divide C.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For a bottom with fewer than two axes, a group of 0, or one that does not divide C.
+
+    Source
+    ------
+    farmingyard's Caffe layer; ShuffleNet, Zhang et al. 2018.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "ShuffleChannel" shuffle_channel_param { group: 2 }', [[0, 1, 2, 3, 4, 5]]).tolist()
+    [[0.0, 3.0, 1.0, 4.0, 2.0, 5.0]]
     """
 
     kernels = strided.kernels

@@ -9,7 +9,30 @@ from ..core import Layer
 
 
 class Silence(Layer, type="Silence", bottoms=(1, None), tops=0):
-    """No top; the gradient of every bottom is zero. Source: Caffe."""
+    """Reads its bottoms and computes nothing.
+
+    A blob that no layer reads is an output of the net; one that Silence reads is not. The gradient of every bottom is
+    zero.
+
+    Parameters
+    ----------
+    bottom 0, 1, ...
+        One or more blobs of any shape.
+
+    Returns
+    -------
+    No top.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Silence"', [1, 2], [3], tops=0)
+    []
+    """
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         """There is no top to shape."""

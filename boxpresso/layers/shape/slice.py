@@ -10,11 +10,42 @@ from . import strided
 
 
 class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None)):
-    """Top i holds the bottom from one cut to the next along `axis`.
+    """Cuts the bottom into pieces along `axis`; top i holds the bottom from one cut to the next.
 
-    slice_param { axis: 1 slice_point: 2 slice_point: 5 }: the places of the cuts, one fewer than tops; without any all
-    pieces are equally long. A negative axis counts from the end; `slice_dim` is its old name. One top shares the
-    bottom's memory. Source: Caffe.
+    Each top's gradient is that of its piece. A single top shares the bottom's memory.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape that has the axis.
+    slice_param
+        `axis` (1): a negative axis counts from the end. `slice_dim` (1): its old name. `slice_point` (repeated): the
+        positions of the cuts, one fewer than tops. Without any, all pieces have the same length.
+
+    Returns
+    -------
+    top 0, 1, ...
+        The pieces; their lengths on `axis` add up to that of the bottom.
+
+    Raises
+    ------
+    LayerError
+        For both `axis` and `slice_dim`, an axis that the bottom lacks, a number of cuts that does not fit the tops,
+        cuts that do not rise from above 0 to below the length of the axis, or a length that does not divide into equal
+        pieces.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "Slice" slice_param { axis: 1 slice_point: 2 slice_point: 5 }'
+    >>> [top.tolist() for top in run_layer(text, [[1, 2, 3, 4, 5, 6]], tops=3)]
+    [[[1.0, 2.0]], [[3.0, 4.0, 5.0]], [[6.0]]]
+    >>> [top.tolist() for top in run_layer('type: "Slice"', [[1, 2, 3, 4, 5, 6]], tops=2)]
+    [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
     """
 
     kernels = strided.kernels

@@ -9,7 +9,30 @@ from ..core import Layer
 
 
 class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
-    """Every top is the bottom, in its own memory; the bottom's gradient is the sum of theirs. Source: Caffe."""
+    """Every top is the bottom, in the bottom's own memory.
+
+    The bottom's gradient is the sum of the tops' gradients. The Net inserts a Split where several layers read one top.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+
+    Returns
+    -------
+    top 0, 1, ...
+        The bottom; the data are shared, each top has a gradient of its own.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> [top.tolist() for top in run_layer('type: "Split"', [1, 2], tops=2)]
+    [[1.0, 2.0], [1.0, 2.0]]
+    """
 
     kernels = Kernels("split.cu")
 

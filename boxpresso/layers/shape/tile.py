@@ -10,9 +10,36 @@ from ..core import Layer
 
 
 class Tile(Layer, type="Tile", param="tile_param", bottoms=1, tops=1):
-    """The bottom, `tiles` times one after the other along `axis`, which may be negative.
+    """Repeats the bottom `tiles` times along `axis`.
 
-    tile_param { axis: 1 tiles: TILES }. The gradient is the sum over the copies. Source: Caffe.
+    The gradient is the sum over the copies.
+
+    Parameters
+    ----------
+    bottom 0
+        Any shape that has the axis.
+    tile_param
+        `axis` (1): may be negative. `tiles` (must be given): how many copies, at least 1.
+
+    Returns
+    -------
+    top 0
+        The shape of the bottom, with `axis` `tiles` times as long; the copies lie one after another.
+
+    Raises
+    ------
+    LayerError
+        For `tiles` missing or below 1, or an axis that the bottom lacks.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Tile" tile_param { axis: 1 tiles: 2 }', [[1, 2], [3, 4]]).tolist()
+    [[1.0, 2.0, 1.0, 2.0], [3.0, 4.0, 3.0, 4.0]]
     """
 
     kernels = Kernels("tile.cu")

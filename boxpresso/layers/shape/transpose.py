@@ -10,9 +10,39 @@ from . import strided
 
 
 class Transpose(Layer, type="Transpose", param="transpose_param", bottoms=1, tops=1):
-    """The top's axis k is the bottom's axis dim[k], as numpy.transpose has it.
+    """Reorders all axes: the top's axis k is the bottom's axis dim[k], as in numpy.transpose.
 
-    transpose_param { dim: 3 dim: 2 dim: 0 dim: 1 } names every axis once. Source: CTPN's Caffe.
+    Parameters
+    ----------
+    bottom 0
+        Any shape.
+    transpose_param
+        `dim` (repeated): every axis of the bottom once, from 0, such as
+        transpose_param { dim: 3 dim: 2 dim: 0 dim: 1 } for four axes.
+
+    Returns
+    -------
+    top 0
+        The same elements with the axes in the new order.
+
+    Raises
+    ------
+    LayerError
+        For dims that do not name each axis of the bottom exactly once.
+
+    Source
+    ------
+    CTPN's Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Transpose" transpose_param { dim: 1 dim: 0 }', [[1, 2, 3], [4, 5, 6]]).tolist()
+    [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    >>> text = 'type: "Transpose" transpose_param { dim: 3 dim: 2 dim: 0 dim: 1 }'
+    >>> run_layer(text, np.zeros((2, 3, 4, 5))).shape
+    (5, 4, 2, 3)
     """
 
     kernels = strided.kernels

@@ -18,15 +18,57 @@ class Upsample(
     bottoms=(1, 2),
     tops=1,
 ):
-    """One bottom: nearest neighbours (YOLO). Two bottoms, data and a pooling's mask: the pooling undone (SegNet).
+    """Enlarges planes: by nearest neighbours with one bottom, by undoing a max pooling with two.
 
-    upsample_param { scale: 2 } or { scale_h: 2 scale_w: 2 }, for one bottom by default 1, for two 2; or for two
-    bottoms { upsample_h: 45 upsample_w: 60 }, the top's size in pixels; `pad_out_h` and `pad_out_w` make a top of
-    scale 2 one shorter. UpsampleNearest and UpsampleDarknet are forks' names for the first form, with
-    upsample_nearest_param { scale } and upsample_darknet_param { stride }. A mask element is an index into the top's
-    plane (y * width + x). The top is 0 where no element goes; where several do, the last one wins, and it alone gets
-    the gradient; one that lies outside of the plane goes nowhere. The mask itself has no gradient. Source:
+    One bottom, as in YOLO: each element is repeated over a block of scale_h x scale_w pixels. Its gradient is the sum
+    over the block.
+
+    Two bottoms, data and a pooling's mask, as in SegNet: each element goes where the mask says. The top is 0 where no
+    element goes. Where several elements go to one place, the last one wins, and it alone gets the gradient. An element
+    whose mask lies outside of the plane goes nowhere. The mask itself has no gradient.
+
+    UpsampleNearest and UpsampleDarknet are forks' names for the form with one bottom.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), the data.
+    bottom 1
+        The mask, of the same shape; optional. An element is an index into the top's plane, y * width + x.
+    upsample_param
+        `scale` (1 for one bottom, 2 for two), or both `scale_h` and `scale_w`: the factors of height and width.
+
+        For two bottoms also: `upsample_h` and `upsample_w` instead of a scale, the top's size in pixels, such as 45 and
+        60; `pad_out_h` (false) and `pad_out_w` (false), which make a top of scale 2 one pixel shorter. A `pad_out_W`
+        above 0 means the same as `pad_out_w`.
+    upsample_nearest_param
+        `scale` (must be given): of UpsampleNearest.
+    upsample_darknet_param
+        `stride` (1): the scale, of UpsampleDarknet.
+
+    Returns
+    -------
+    top 0
+        (N, C, H scale_h, W scale_w), one shorter with `pad_out_h` or `pad_out_w`; or (N, C, upsample_h, upsample_w).
+
+    Raises
+    ------
+    LayerError
+        For a bottom without four axes, a mask of another shape, a scale below 1, `scale` together with `scale_h` or
+        `scale_w`, one of `upsample_h` and `upsample_w` alone, either pad with another scale than 2, or size or pads
+        without a mask.
+
+    Source
+    ------
     MobileNet-YOLO's Caffe, SegNet's Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "Upsample" upsample_param { scale: 2 }', [[[[1, 2]]]]).tolist()
+    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    >>> run_layer('type: "Upsample" upsample_param { scale: 2 }', [[[[5, 7]]]], [[[[1, 6]]]]).tolist()  # with a mask
+    [[[[0.0, 5.0, 0.0, 0.0], [0.0, 0.0, 7.0, 0.0]]]]
     """
 
     kernels = Kernels("upsample.cu")
