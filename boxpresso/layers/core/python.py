@@ -113,16 +113,59 @@ class Blobs(list[View]):
 
 
 class Python(Layer, type="Python", param="python_param"):
-    """`python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }`: runs a user's class (see PythonLayer),
-    or the layer of Boxpresso that replaces a class of old nets: rpn.proposal_layer ProposalLayer,
-    rpn.anchor_target_layer AnchorTargetLayer, rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN), and
-    rotation.rproposal_layer, rotation.anchor_target_layer, rotation.rproposal_target_layer (RRPN), spatial_dropout
-    SpatialDropoutLayer (ENet).
+    """Runs a user's class (see PythonLayer), or the layer of Boxpresso that replaces a class of old nets.
 
-    Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]); a prototxt alone imports and
-    runs nothing. A module that is named takes precedence over a layer of Boxpresso. While it is imported, `import caffe`
-    gives a module with Layer, TRAIN and TEST where pycaffe is not installed. Errors of the user's code are passed on.
-    Source: pycaffe.
+    The replaced classes are rpn.proposal_layer ProposalLayer, rpn.anchor_target_layer AnchorTargetLayer and
+    rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN); roi_data_layer.layer RoIDataLayer
+    (py-faster-rcnn); rotation.rproposal_layer ProposalLayer, rotation.anchor_target_layer AnchorTargetLayer and
+    rotation.rproposal_target_layer ProposalTargetLayer (RRPN); and spatial_dropout SpatialDropoutLayer (ENet).
+
+    Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]). A prototxt alone imports and
+    runs nothing. A module that is named takes precedence over a layer of Boxpresso. While it is imported, `import
+    caffe` gives a module with Layer, TRAIN and TEST where pycaffe is not installed.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        What the class takes.
+    python_param
+        Such as python_param { module: "my_layers" layer: "MyLayer" param_str: "'scale': 2" }.
+        `module`: the name of the module. `layer`: the class in it. `param_str` (""): free text, which the class reads.
+
+    Returns
+    -------
+    top 0, ...
+        What the class gives.
+
+    Raises
+    ------
+    LayerError
+        For a module that was not allowed or cannot be imported, or a class that the module lacks. Errors of the user's
+        code are passed on.
+
+    Source
+    ------
+    pycaffe.
+
+    Examples
+    --------
+    >>> import types
+    >>> from boxpresso import Net
+    >>> from boxpresso.layers.core.python import PythonLayer
+    >>> from boxpresso.proto import parse_net
+    >>> class Twice(PythonLayer):
+    ...     def reshape(self, bottom, top):
+    ...         top[0].reshape(*bottom[0].shape)
+    ...     def forward(self, bottom, top):
+    ...         top[0].data[...] = 2 * bottom[0].data
+    >>> my_layers = types.ModuleType("my_layers")
+    >>> my_layers.Twice = Twice
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+    ...     layer { name: "y" type: "Python" bottom: "x" top: "y"
+    ...         python_param { module: "my_layers" layer: "Twice" } }'''), device="cpu", python_layers=[my_layers])
+    >>> net.forward(x=[1, 2])["y"].tolist()
+    [2.0, 4.0]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

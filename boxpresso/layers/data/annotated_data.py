@@ -72,14 +72,56 @@ class AnnotatedData(
     bottoms=0,
     tops=(1, 2),
 ):
-    """Pictures (batch, channels, height, width), and boxes (1, 1, boxes of the batch, 8).
+    """Batches of pictures and boxes from an LMDB of AnnotatedDatum records.
 
-    A row of boxes is [picture in the batch, label, instance, xmin, ymin, xmax, ymax, difficult], corners as parts of the
-    picture; a batch without a box has one row of -1. Records without an annotation type give labels (batch) instead.
+    Each record goes through distort_param and expand_param of transform_param. Then the batch_samplers of
+    annotated_data_param look for crops, of which one is drawn. Then follow resize_param, noise_param, crop, mean, scale
+    and mirror. The boxes follow all of this, and emit_constraint says which boxes a crop keeps.
 
-    data_param as for Data. Each record goes through transform_param's distort_param and expand_param; then
-    annotated_data_param's batch_samplers look for crops, of which one is drawn; then resize_param, noise_param,
-    crop, mean, scale and mirror. Boxes follow, and emit_constraint says which ones a crop keeps. Source: SSD's Caffe.
+    A record that cannot be read is named in a warning and left out. The data are opened when the first batch is asked
+    for, or when only they know a shape.
+
+    Parameters
+    ----------
+    data_param
+        As for Data: `source` (required), `batch_size` (required), `shuffle` (false), `rand_skip` (0), `prefetch` (4).
+    annotated_data_param
+        `batch_sampler`: any number of samplers of crops. `anno_type`: the type of the annotations, instead of what the
+        records say; only BBOX is supported.
+    transform_param
+        `distort_param`, `expand_param`, `resize_param`, `noise_param`, `emit_constraint`, and as for Data `crop_size`,
+        `mean_file`, `mean_value`, `scale` (1) and `mirror` (false).
+
+    Returns
+    -------
+    top 0
+        (batch, channels, height, width), the pictures.
+    top 1
+        Optional. (1, 1, boxes of the batch, 8), the boxes. A row is [picture in the batch, label, instance, xmin, ymin,
+        xmax, ymax, difficult], the corners as fractions of the picture. A batch without a box has one row of -1.
+        Records without an annotation type give (batch) labels instead.
+
+    Raises
+    ------
+    LayerError
+        For a missing source or batch_size, parameters that do not fit, annotations that are not BBOX, or an LMDB that
+        cannot be read.
+
+    Source
+    ------
+    SSD's Caffe.
+
+    Examples
+    --------
+    The shapes are known before the data are opened:
+
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "AnnotatedData" top: "data" top: "label"
+    ...     data_param { source: "train_lmdb" batch_size: 4 }
+    ...     transform_param { force_color: true resize_param { height: 300 width: 300 } } }'''), device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((4, 3, 300, 300), (1, 1, 1, 8))
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -38,12 +38,48 @@ class DatumSource(Source):
 
 
 class Data(BatchLayer, type="Data", param=("data_param", "transform_param"), bottoms=0, tops=(1, 2)):
-    """Pictures (batch, channels, height, width), and labels (batch).
+    """Batches of pictures and labels from an LMDB of Caffe's Datum records.
 
-    data_param { source: "train_lmdb" backend: LMDB batch_size: 64 }: records in the order of their keys, round and round;
-    `shuffle: true` (of NVIDIA's fork) draws another order for each round, rand_skip starts at one drawn below it. prefetch:
-    how many batches are made ahead. transform_param: mean, scale, crop, mirror, and SSD's resize and noise. A record that
-    cannot be read is named in a warning and left out. Source: Caffe.
+    Records come in the order of their keys, round after round. `shuffle` draws another order for each round;
+    `rand_skip` starts at a record whose number is drawn below it. A record that cannot be read is named in a warning
+    and left out. The data are opened when the first batch is asked for, or when only they know a shape.
+
+    Parameters
+    ----------
+    data_param
+        `source` (required): the folder of the LMDB. `backend`: LMDB. `batch_size` (required). `shuffle` (false), of
+        NVIDIA's fork. `rand_skip` (0). `prefetch` (4): how many batches are made ahead.
+    transform_param
+        `mean_file` or `mean_value`, `scale` (1), `crop_size` (0, no crop), `mirror` (false), and SSD's `resize_param`
+        and `noise_param`.
+
+    Returns
+    -------
+    top 0
+        (batch, channels, height, width), the pictures.
+    top 1
+        Optional. (batch), the labels.
+
+    Raises
+    ------
+    LayerError
+        For a missing source or batch_size, parameters that do not fit, or an LMDB that cannot be read.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    The shapes are known before the data are opened:
+
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "Data" top: "data" top: "label"
+    ...     data_param { source: "train_lmdb" backend: LMDB batch_size: 64 }
+    ...     transform_param { force_color: true crop_size: 32 mean_value: 128 } }'''), device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((64, 3, 32, 32), (64,))
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -12,11 +12,35 @@ Value = TypeVar("Value")
 
 
 class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None)):
-    """Tops of given shapes filled by fillers: a constant one once, any other before every forward.
+    """Tops of given shapes, filled by fillers: by a constant filler once, by any other before every forward pass.
 
-    dummy_data_param { shape { dim: 2 dim: 3 } data_filler { type: "gaussian" std: 1 } }: shapes and fillers are one for
-    all tops or one for each; without a filler all is 0. `num`, `channels`, `height`, `width` are the old form of
-    shape. Source: Caffe.
+    Parameters
+    ----------
+    dummy_data_param
+        `shape` (required): one for all tops, or one for each. `data_filler`: one for all tops, or one for each; without
+        a filler all is 0. `num`, `channels`, `height`, `width`: the old form of shape.
+
+    Returns
+    -------
+    top 0, ...
+        The filled blobs.
+
+    Raises
+    ------
+    LayerError
+        For a number of shapes or fillers that is neither 1 nor that of the tops, a negative length, or shape together
+        with its old form.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "DummyData" dummy_data_param { shape { dim: 2 dim: 3 } data_filler { value: 0.5 } }'
+    >>> run_layer(layer).tolist()
+    [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

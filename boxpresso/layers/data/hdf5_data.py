@@ -13,11 +13,41 @@ from ..core import Layer
 
 
 class HDF5Data(Layer, type="HDF5Data", param=("hdf5_data_param", "transform_param"), bottoms=0, tops=(1, None)):
-    """One top for each data set, named like it, (batch, ...): rows in turn, through all files, round and round.
+    """Batches of rows from HDF5 files: one top for each data set, which has the name of the top.
 
-    hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }: source lists HDF5 files, one per line; shuffle
-    draws another order of files, and of the rows in each, for each round. There is no transform_param. Source: Caffe.
-    `batch_number`: of the next batch; set it to resume.
+    Rows come in turn, through all files, round after round. `shuffle` draws another order of the files, and of the rows
+    in each file, for each round. Set `batch_number`, the number of the next batch, to resume.
+
+    Parameters
+    ----------
+    hdf5_data_param
+        Such as hdf5_data_param { source: "files.txt" batch_size: 64 shuffle: true }.
+        `source` (required): a text file that lists HDF5 files, one per line. `batch_size` (required). `shuffle`
+        (false).
+    transform_param
+        Not supported: it is refused.
+
+    Returns
+    -------
+    top 0, ...
+        (batch, ...), the rows of each data set.
+
+    Raises
+    ------
+    LayerError
+        For a missing source or batch_size, a transform_param, or files that cannot be read or do not fit together.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "HDF5Data" hdf5_data_param { source: "files.txt" }')
+    Traceback (most recent call last):
+        ...
+    boxpresso.proto.errors.LayerError: HDF5Data layer 'layer': batch_size must be 1 or more, got 0
     """
 
     _share = (0, 1)

@@ -13,9 +13,36 @@ from ..core import Layer
 
 
 class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2, tops=0):
-    """Adds the rows of bottom 0 and 1 to the data sets "data" and "label" of a file, batch after batch.
+    """Writes the rows of its bottoms to the data sets "data" and "label" of an HDF5 file, batch after batch.
 
-    hdf5_output_param { file_name: "features.h5" }: an older file is replaced by the first batch. Caffe keeps one batch only.
+    The first batch replaces an older file; each further batch is added to the file. The layer gives no gradient: the
+    diffs of the bottoms are 0.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, ...), rows of the data set "data".
+    bottom 1
+        (N, ...), rows of the data set "label".
+    hdf5_output_param
+        Such as hdf5_output_param { file_name: "features.h5" }. `file_name` (required): the file to write.
+
+    Raises
+    ------
+    LayerError
+        For a missing file_name or folder, bottoms with different numbers of rows, or a file that cannot be written.
+
+    Source
+    ------
+    Caffe, which keeps one batch only.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "HDF5Output"', [[0.5]], [1], tops=0)
+    Traceback (most recent call last):
+        ...
+    boxpresso.proto.errors.LayerError: HDF5Output layer 'layer': give hdf5_output_param { file_name: .. }
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

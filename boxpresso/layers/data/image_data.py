@@ -43,11 +43,49 @@ class FileSource(Source):
 
 
 class ImageData(BatchLayer, type="ImageData", param=("image_data_param", "transform_param"), bottoms=0, tops=(1, 2)):
-    """Pictures (batch, channels, height, width), and labels (batch).
+    """Batches of pictures and labels from a list of files.
 
-    image_data_param { source: "list.txt" batch_size: 32 root_folder: "images/" shuffle: true new_height: 256 new_width: 256 }:
-    each line of source is a path, which root_folder goes before, and a label. is_color: false makes them grey. transform_param
-    as for Data. A picture that cannot be read is named in a warning and left out. Source: Caffe.
+    Pictures come in the order of the list, round after round; `shuffle` draws another order for each round. A picture
+    that cannot be read is named in a warning and left out. The pictures are opened when the first batch is asked for,
+    or when only they know a shape.
+
+    Parameters
+    ----------
+    image_data_param
+        `source` (required): a text file; each line is a path and a label. `root_folder` (""): goes before each path.
+        `batch_size` (1). `shuffle` (false). `rand_skip` (0): start at a line whose number is drawn below it.
+        `new_height`, `new_width` (0): the size to resize to, both or none. `is_color` (true): false makes pictures
+        grey.
+    transform_param
+        As for Data.
+
+    Returns
+    -------
+    top 0
+        (batch, channels, height, width), the pictures.
+    top 1
+        Optional. (batch), the labels.
+
+    Raises
+    ------
+    LayerError
+        For a missing source, parameters that do not fit, or a list that cannot be read.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    The shapes are known before the pictures are opened:
+
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "ImageData" top: "data" top: "label"
+    ...     image_data_param { source: "list.txt" root_folder: "images/" batch_size: 32 new_height: 256 new_width: 256 }
+    ...     }'''), device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((32, 3, 256, 256), (32,))
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -9,10 +9,37 @@ from ..core import Layer
 
 
 class Input(Layer, type="Input", param="input_param", bottoms=0, tops=(1, None)):
-    """Tops of given shapes, whose data the caller writes before forward; the caller may reshape them too.
+    """Tops of given shapes, whose data the caller writes before the forward pass; the caller may reshape them too.
 
-    input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } }: one shape for all tops, one for each, or none at all, and
-    the caller then shapes them. Source: Caffe.
+    Parameters
+    ----------
+    input_param
+        Such as input_param { shape { dim: 1 dim: 3 dim: 300 dim: 300 } }.
+        `shape`: one for all tops, one for each, or none; without a shape the caller shapes the tops.
+
+    Returns
+    -------
+    top 0, ...
+        What the caller wrote.
+
+    Raises
+    ------
+    LayerError
+        For another number of shapes, or a negative length.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }
+    ...     layer { name: "y" type: "ReLU" bottom: "x" top: "y" }'''), device="cpu")
+    >>> net.forward(x=[[3, 2]])["y"].tolist()
+    [[3.0, 2.0]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -14,10 +14,44 @@ from .batches import Numpy
 
 
 class MemoryData(Layer, type="MemoryData", param=("memory_data_param", "transform_param"), bottoms=0, tops=(1, 2)):
-    """Pictures (batch, channels, height, width), and labels (batch), in turn and round and round.
+    """Batches from arrays that the caller gives, in turn, round after round.
 
-    memory_data_param { batch_size: 8 channels: 3 height: 32 width: 32 }. `set_input_arrays` gives the arrays as they are to
-    be, as pycaffe's; `add_pictures` takes pictures through transform_param, as AddMatVector. Source: Caffe.
+    `set_input_arrays` gives the arrays as they are to be, like pycaffe's; `add_pictures` takes pictures through
+    transform_param, like Caffe's AddMatVector.
+
+    Parameters
+    ----------
+    memory_data_param
+        `batch_size`, `channels`, `height`, `width` (required).
+    transform_param
+        As for Data; only for `add_pictures`.
+
+    Returns
+    -------
+    top 0
+        (batch, channels, height, width), the pictures.
+    top 1
+        Optional. (batch), the labels.
+
+    Raises
+    ------
+    LayerError
+        For a size that is missing, arrays that do not fit, a number of pictures that is no multiple of batch_size, or a
+        forward pass without data.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "MemoryData" top: "data" top: "label"
+    ...     memory_data_param { batch_size: 2 channels: 1 height: 1 width: 1 } }'''), device="cpu")
+    >>> net.layers[0].set_input_arrays([[[[1]]], [[[2]]], [[[3]]], [[[4]]]], [5, 6, 7, 8])
+    >>> [net.forward()["label"].tolist() for _ in range(3)]
+    [[5.0, 6.0], [7.0, 8.0], [5.0, 6.0]]
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

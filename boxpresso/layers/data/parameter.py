@@ -9,10 +9,31 @@ from ..core import Layer
 
 
 class Parameter(Layer, type="Parameter", param="parameter_param", bottoms=0, tops=1):
-    """The top is the layer's one parameter, of the shape that is given; its gradient is the top's.
+    """A learned blob as a top: the top is the layer's one parameter.
 
-    parameter_param { shape { dim: 3 dim: 4 } blob_filler {} }; the filler is happynear's, without it the blob is 0 at
-    first. Source: Caffe, but the gradient is added, as for every parameter.
+    The gradient of the parameter is that of the top.
+
+    Parameters
+    ----------
+    parameter_param
+        `shape`: of the blob. `blob_filler`: the filler of the blob, of happynear's fork; without it the blob is 0 at
+        first.
+
+    Returns
+    -------
+    top 0
+        The parameter.
+
+    Source
+    ------
+    Caffe; but the gradient is added to the parameter's diff, as for every parameter.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "Parameter" parameter_param { shape { dim: 2 dim: 2 } }'
+    >>> run_layer(layer, params=[[[1, 2], [3, 4]]]).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
 
     kernels = Kernels("parameter.cu")

@@ -75,15 +75,57 @@ class RoIData(
     bottoms=0,
     tops=(1, 3),
 ):
-    """A picture (1, 3, height, width), im_info (1, 3) of height, width and scale, and gt_boxes (objects, 5).
+    """Pictures and their objects from a VOC or COCO folder for Faster R-CNN, one picture at a time.
 
-    gt_boxes are xmin, ymin, xmax, ymax in pixels of the resized picture, and the class. python_param { param_str:
-    "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600], 'max_size': 1000}" }: the shorter side becomes
-    one of scales, drawn for each picture, unless the longer one would pass max_size; means (blue, green, red) are
-    subtracted. roi_data_param may say source, train_scale, max_size, use_flipped and pixel_mean instead. In TRAIN each
-    picture comes twice in a round, as it is and flipped left to right, in a new order, and those without an object are left
-    out; in TEST all come once, in turn. Objects marked difficult are left out. Broken pictures and annotations are named in
-    a warning and left out. Source: py-faster-rcnn's RoIDataLayer.
+    The shorter side of a picture becomes one of `scales`, drawn for each picture, unless the longer side would pass
+    `max_size`. `means` are subtracted. In phase TRAIN each picture comes twice in a round, as it is and flipped left to
+    right, in a new order, and pictures without an object are left out. In phase TEST all pictures come once, in turn.
+    Objects marked difficult are left out unless `difficult` keeps them. Broken pictures and annotations are named in a
+    warning and left out.
+
+    Parameters
+    ----------
+    python_param
+        Such as python_param { param_str: "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600],
+        'max_size': 1000}" }. `param_str`: a text with the settings `source`
+        (required): the folder. `split` (""). `format` (""): voc or coco; if empty, the folder tells. `classes` (VOC's):
+        the classes of VOC, label 1 first. `scales` ([600]). `max_size` (1000). `means` ([102.9801, 115.9465,
+        122.7717]): blue, green, red. `flipped` (True): add flipped pictures in TRAIN. `difficult` (False): keep objects
+        marked difficult. `shuffle` (True): a new order for each round in TRAIN. `num_classes` (0): with the background;
+        if it is given, all labels must be below it.
+    roi_data_param
+        `source`, `train_scale`, `max_size`, `use_flipped` and `pixel_mean`, which go before source, scales, max_size,
+        flipped and means of param_str.
+
+    Returns
+    -------
+    top 0
+        (1, 3, height, width), the picture.
+    top 1
+        Optional. (1, 3), im_info: height, width and scale.
+    top 2
+        Optional. (objects, 5), gt_boxes: xmin, ymin, xmax, ymax in pixels of the resized picture, and the class.
+
+    Raises
+    ------
+    LayerError
+        For a missing source, settings that do not fit, or a folder that cannot be read or has nothing to learn.
+
+    Source
+    ------
+    py-faster-rcnn's RoIDataLayer. roi_data_param: fireae/caffe_latte.
+
+    Examples
+    --------
+    Before the first picture, tops have the largest shape that the settings allow:
+
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "RoIData" top: "data" top: "im_info" top: "gt_boxes"
+    ...     python_param { param_str: "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [480]}" } }'''),
+    ...     device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["im_info"].shape, net.blobs["gt_boxes"].shape
+    ((1, 3, 480, 1000), (1, 3), (1, 5))
     """
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -64,12 +64,52 @@ class WindowSource(Source):
 
 
 class WindowData(BatchLayer, type="WindowData", param=("window_data_param", "transform_param"), bottoms=0, tops=2):
-    """Regions (batch, 3, crop_size, crop_size), and their classes (batch): background first, then objects.
+    """R-CNN's batches of warped regions and their classes, objects and background in a fixed ratio.
 
-    window_data_param { source: "windows.txt" batch_size: 128 fg_fraction: 0.25 fg_threshold: 0.5 bg_threshold: 0.5
-    context_pad: 16 crop_mode: "warp" }: a window that overlaps an object by fg_threshold or more is an object, below
-    bg_threshold it is background, class 0. transform_param { crop_size: 227 mean_file, mean_value, scale, mirror }; what lies
-    outside the picture is 0, after the mean. A picture that cannot be read is an error. Source: Caffe.
+    A window that overlaps an object by fg_threshold or more is an object; a window that overlaps by less than
+    bg_threshold is background, class 0. In a batch, background comes first, then objects. What lies outside the picture
+    is 0 after the mean has been subtracted. A picture that cannot be read is an error.
+
+    Parameters
+    ----------
+    window_data_param
+        `source` (required): the window file. `batch_size` (required). `fg_fraction` (0.25): the part of a batch that is
+        objects. `fg_threshold` (0.5), `bg_threshold` (0.5): overlaps. `context_pad` (0): pixels around a window.
+        `crop_mode` ("warp"): "warp" or "square". `root_folder` (""): goes before each path. `cache_images` (false):
+        keep pictures in memory.
+    transform_param
+        `crop_size` (required): the side of a region in the top. `mean_file` or `mean_value`, `scale` (1), `mirror`
+        (false).
+
+    Returns
+    -------
+    top 0
+        (batch, 3, crop_size, crop_size), the regions.
+    top 1
+        (batch), their classes.
+
+    Raises
+    ------
+    LayerError
+        For parameters that are missing or do not fit, a context_pad that leaves nothing of the crop, a window file
+        without a kind of window that a batch needs, an object of class 0, a mean smaller than crop_size, or a picture
+        that cannot be read.
+
+    Source
+    ------
+    Caffe.
+
+    Examples
+    --------
+    The shapes are known before the window file is opened:
+
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''layer { name: "data" type: "WindowData" top: "data" top: "label"
+    ...     window_data_param { source: "windows.txt" batch_size: 128 context_pad: 16 crop_mode: "warp" }
+    ...     transform_param { crop_size: 227 mirror: true } }'''), device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((128, 3, 227, 227), (128,))
     """
 
     _refuse_broken = True

@@ -17,18 +17,63 @@ class DeformablePSROIPooling(
     bottoms=(2, 3),
     tops=(1, 2),
 ):
-    """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
-    included, pixels of the image; unless no_trans, trans (K, 2 * classes, part_size, part_size).
+    """Position-sensitive average pooling whose bins are moved: each bin is averaged in a channel of its own.
 
-    top (K, output_dim, pooled_size, pooled_size): bin (i, j) of output c is an average over channel
-    (c * group_size + gh) * group_size + gw with gh = i * group_size / pooled_size, rounded down, gw alike. The corners
-    are rounded, halves away from zero, scaled by spatial_scale, and half a pixel is taken off; a side is at least 0.1
-    pixel of the map. trans moves a bin, in x then in y, by trans_std times the region's size; outputs are in as many
-    classes as trans has. A bin has sample_per_part^2 samples, each at the start of its share of the bin; those more
-    than half a pixel outside the map are left out, and a bin without samples gives 0. A second top, on request, counts
-    the samples. Features and trans get a gradient. A region with NaN, infinity or a batch index outside the batch gives
-    0, and neither gets nor gives a gradient; a bin that trans moves by NaN or infinity has no samples.
-    Source: Dai et al. 2017, Deformable Convolutional Networks, and its MXNet.
+    Bin (i, j) of output c is an average over channel (c * group_size + gh) * group_size + gw, with
+    gh = floor(i * group_size / pooled_size) and gw = floor(j * group_size / pooled_size).
+
+    The corners of a region are rounded, halves away from zero; then they are scaled by spatial_scale, and half a pixel
+    is subtracted. A side is at least 0.1 pixel of the map. The offsets move a bin, in x and in y, by trans_std times
+    the size of the region. The outputs are divided into as many classes as bottom 2 has; the outputs of a class share
+    offsets.
+
+    A bin has sample_per_part^2 bilinear samples, each at the start of its share of the bin. Samples more than half a
+    pixel outside the map are left out, and a bin without samples gives 0. A bin that is moved by NaN or infinity has no
+    samples. A region with NaN, infinity or a batch index outside the batch gives 0, and neither gets nor gives a
+    gradient.
+
+    Gradients go to the features and to the offsets, not to the regions. With no_trans, the gradient of a bottom 2 is 0.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, output_dim * group_size^2, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image, end pixels included.
+    bottom 2
+        (K, 2 * classes, part_size, part_size), offsets, x then y for each class. Not needed with no_trans.
+    deformable_psroi_pooling_param
+        `spatial_scale` (required): pixels of the map in one pixel of the image. `output_dim` (required): channels of
+        the top, a multiple of the classes. `group_size` (required): groups of channels along each axis. `pooled_size`
+        (group_size): bins along each axis. `part_size` (0, which is pooled_size): the size of the grid of offsets.
+        `sample_per_part` (1): samples of a bin in each direction, 64 at most. `trans_std` (0): an offset of 1 moves a
+        bin by trans_std times the size of the region. `no_trans` (false): do not move the bins.
+
+    Returns
+    -------
+    top 0
+        (K, output_dim, pooled_size, pooled_size), the average of each bin.
+    top 1
+        Optional. The same shape: how many samples each bin had inside the map.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit, or a missing bottom 2 without no_trans.
+
+    Source
+    ------
+    Dai et al. 2017, Deformable Convolutional Networks, and its MXNet.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = '''type: "DeformablePSROIPooling"
+    ...     deformable_psroi_pooling_param { spatial_scale: 1 output_dim: 1 group_size: 2 no_trans: true }'''
+    >>> features = np.repeat([10, 20, 30, 40], 16).reshape(1, 4, 4, 4)  # four channels, each of one value
+    >>> run_layer(layer, features, [[0, 0, 0, 3, 3]]).tolist()
+    [[[[10.0, 20.0], [30.0, 40.0]]]]
     """
 
     kernels = Kernels("deformable_psroi_pooling.cu")

@@ -9,9 +9,36 @@ from ..core import Layer
 
 
 class MaskPooling(Layer, type="MaskPooling", bottoms=2, tops=1):
-    """Bottoms: features (N, C, H, W); masks (N, 1, H, W). top (N, C, H, W): each feature times the mask at its place.
+    """Multiplies the features of each region by its mask: top[n, c, y, x] = features[n, c, y, x] * mask[n, 0, y, x].
 
-    Both bottoms get a gradient. Source: Dai et al. 2016, Multi-task Network Cascades, and its Caffe.
+    Both bottoms get a gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), features.
+    bottom 1
+        (N, 1, H, W), masks.
+
+    Returns
+    -------
+    top 0
+        (N, C, H, W), each feature times the mask at its place.
+
+    Raises
+    ------
+    LayerError
+        For masks that are not (N, 1, H, W) for features of (N, C, H, W).
+
+    Source
+    ------
+    Dai et al. 2016, Multi-task Network Cascades, and its Caffe.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> run_layer('type: "MaskPooling"', [[[[1, 2], [3, 4]]]], [[[[1, 0], [0.5, 1]]]]).tolist()
+    [[[[1.0, 0.0], [1.5, 4.0]]]]
     """
 
     kernels = Kernels("mask_pooling.cu")

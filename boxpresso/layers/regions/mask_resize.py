@@ -9,12 +9,41 @@ from ..core import Layer
 
 
 class MaskResize(Layer, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
-    """Each plane of (N, C, H, W) to h x w by bilinear interpolation; mask_resize_param { output_height: h output_width: w }.
+    """Resizes each plane to h x w by bilinear interpolation: pixel (y, x) of the top is at (y H / h, x W / w).
 
-    The first pixels lie on each other: pixel y of the top is at y H / h. The last pixel's value holds for half a pixel
-    beyond it, and then there is 0, which a mask that is more than doubled gets on its lower and right border.
-    Source: Dai et al. 2016, Multi-task Network Cascades, and its Caffe; the gradient is that of its forward, which its own
-    backward is only where a mask is made smaller.
+    So the first pixels lie on each other. The value of the last pixel holds for half a pixel beyond it; from there on
+    the result is 0, which a mask that is more than doubled gets on its lower and right borders.
+
+    The gradient is that of the forward pass.
+
+    Parameters
+    ----------
+    bottom 0
+        (N, C, H, W), masks.
+    mask_resize_param
+        `output_height`, `output_width` (required): h and w.
+
+    Returns
+    -------
+    top 0
+        (N, C, h, w), the resized masks.
+
+    Raises
+    ------
+    LayerError
+        For a size of 0, or a bottom that has not four axes.
+
+    Source
+    ------
+    Dai et al. 2016, Multi-task Network Cascades, and its Caffe, whose backward pass is the gradient of its forward pass
+    only where a mask is made smaller.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "MaskResize" mask_resize_param { output_height: 2 output_width: 4 }'
+    >>> run_layer(layer, [[[[0, 1], [2, 3]]]]).tolist()
+    [[[[0.0, 0.5, 1.0, 1.0], [2.0, 2.5, 3.0, 3.0]]]]
     """
 
     kernels = Kernels("mask_resize.cu")

@@ -11,13 +11,45 @@ from .region_base import RegionLayer
 
 
 class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
-    """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
+    """The exact average of the bilinear surface of the features over each bin: its integral divided by the bin's area.
 
-    top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale, a negative side counts as 0. Each bin is the
-    integral, divided by its area, of the bilinear surface through the pixels, which falls to 0 within one pixel outside
-    the map. Both bottoms get a gradient (the batch index 0). A region with NaN, infinity, no area or a batch index
-    outside the batch gives 0 and neither gets nor gives a gradient.
-    Source: Jiang et al. 2018, Precise RoI Pooling; the integral as a product of one per axis is ours.
+    A region is scaled by spatial_scale; a negative side counts as 0. The bilinear surface passes through the pixels and
+    falls to 0 within one pixel outside the map.
+
+    Both bottoms get a gradient; that of the batch index is 0. A region with NaN, infinity, no area or a batch index
+    outside the batch gives 0, and neither gets nor gives a gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image.
+    prroi_pooling_param
+        `pooled_h`, `pooled_w` (required): bins of a region. `spatial_scale` (1): pixels of the map in one pixel of the
+        image.
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the average over each bin.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit.
+
+    Source
+    ------
+    Jiang et al. 2018, Precise RoI Pooling. The integral as a product of one integral per axis is Boxpresso's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 2 }'
+    >>> run_layer(layer, np.arange(9).reshape(1, 1, 3, 3), [[0, 0, 0, 2, 2]]).tolist()
+    [[[[2.0, 3.0], [5.0, 6.0]]]]
     """
 
     kernels = Kernels("prroi_pooling.cu")

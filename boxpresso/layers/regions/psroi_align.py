@@ -11,16 +11,52 @@ from .psroi_base import PositionSensitive
 
 
 class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2)):
-    """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the
-    image.
+    """Position-sensitive ROIAlign: bin (i, j) of each output is the average of samples in a channel of its own.
 
-    top (K, output_dim, group_size, group_size): bin (i, j) of output c is the average of samples of channel
-    (c * group_size + i) * group_size + j. A region is scaled by spatial_scale, and half a pixel is taken off. Each bin
-    has sample_num (or sampling_ratio) samples in each direction, or, from 0 down, ceil(size of the bin); one outside
-    [-1, H] x [-1, W] counts as 0. A second top, on request, has the channel that each number came from. A region with
-    NaN, infinity or a batch index outside the batch gives 0 and gets no gradient; one without a size has no samples on
-    an adaptive grid, whose average is NaN; more than 2^20 samples in a bin are an error.
-    Source: He et al. 2017 with Dai et al. 2016; numbers as torchvision's ps_roi_align has them.
+    For output c that channel is (c * group_size + i) * group_size + j.
+
+    A region is scaled by spatial_scale, and half a pixel is subtracted. A bin has sample_num bilinear samples in each
+    direction. A sample outside [-1, H] x [-1, W] counts as 0.
+
+    A region with NaN, infinity or a batch index outside the batch gives 0 and gets no gradient. With an adaptive grid
+    (sample_num of 0 or less), a region without a size has no samples, and its average is NaN. The gradient goes to the
+    features, not to the regions.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, output_dim * group_size^2, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image.
+    psroi_align_param
+        `spatial_scale` (required): pixels of the map in one pixel of the image. `output_dim` (required): channels of
+        the top. `group_size` (required): bins along each axis. `sample_num` (2): samples of a bin in each direction; 0
+        or less means ceil(size of the bin). `sampling_ratio`: another name of sample_num, which it overrides.
+
+    Returns
+    -------
+    top 0
+        (K, output_dim, group_size, group_size), the average of each bin.
+    top 1
+        Optional. The same shape: the channel that each number came from.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit, or a region whose bins would take more than 2^20 samples.
+
+    Source
+    ------
+    He et al. 2017, Mask R-CNN, with Dai et al. 2016, R-FCN. Numbers as torchvision's ps_roi_align.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "PSROIAlign" psroi_align_param { spatial_scale: 1 output_dim: 1 group_size: 2 }'
+    >>> features = np.repeat([10, 20, 30, 40], 16).reshape(1, 4, 4, 4)  # four channels, each of one value
+    >>> run_layer(layer, features, [[0, 0, 0, 4, 4]]).tolist()
+    [[[[10.0, 20.0], [30.0, 40.0]]]]
     """
 
     kernels = Kernels("psroi_align.cu")

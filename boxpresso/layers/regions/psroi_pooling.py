@@ -9,18 +9,54 @@ from .psroi_base import PositionSensitive
 
 
 class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2)):
-    """Bottoms: features (B, output_dim * group_size^2, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends
-    included, pixels of the image.
+    """Position-sensitive average pooling: bin (i, j) of each output is averaged in a channel of its own.
 
-    top (K, output_dim, group_size, group_size): bin (i, j) of output c is an average over channel
-    (c * group_size + i) * group_size + j. The corners are rounded, halves away from zero, then scaled by
-    spatial_scale; a side is at least 0.1 pixel of the map. A bin covers all pixels that it touches, clipped to the map;
-    an empty one gives 0. A second top, on request, has the channel that each number came from. A region with NaN,
-    infinity or a batch index outside the batch gives 0 and gets no gradient.
-    Source: Dai et al. 2016, R-FCN, and its Caffe.
+    For output c that channel is (c * group_size + i) * group_size + j.
 
-    torchvision's ps_roi_pool (the attribute `torchvision`) scales first and rounds then, has no + 1 at the end and sides
-    of 1 pixel at least. It never reads the last row and column of the map, but gives them a gradient.
+    The corners of a region are rounded, halves away from zero, then scaled by spatial_scale; a side is at least 0.1
+    pixel of the map. A bin covers all pixels that it touches, clipped to the map; an empty bin gives 0.
+
+    A region with NaN, infinity or a batch index outside the batch gives 0 and gets no gradient. The gradient goes to
+    the features, not to the regions.
+
+    With the attribute `torchvision`, the layer is torchvision's ps_roi_pool: it scales first and rounds then, adds no 1
+    to the end, and a side is at least 1 pixel. It never reads the last row and column of the map, but gives them a
+    gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, output_dim * group_size^2, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image, end pixels included.
+    psroi_pooling_param
+        `spatial_scale` (required): pixels of the map in one pixel of the image. `output_dim` (required): channels of
+        the top. `group_size` (required): bins along each axis.
+
+    Returns
+    -------
+    top 0
+        (K, output_dim, group_size, group_size), the average of each bin.
+    top 1
+        Optional. The same shape: the channel that each number came from.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit, or `no_pad_shift`, which belongs to another program's PSROIPooling.
+
+    Source
+    ------
+    Dai et al. 2016, R-FCN, and its Caffe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "PSROIPooling" psroi_pooling_param { spatial_scale: 1 output_dim: 1 group_size: 2 }'
+    >>> features = np.repeat([10, 20, 30, 40], 16).reshape(1, 4, 4, 4)  # four channels, each of one value
+    >>> run_layer(layer, features, [[0, 0, 0, 3, 3]]).tolist()
+    [[[[10.0, 20.0], [30.0, 40.0]]]]
     """
 
     kernels = Kernels("psroi_pooling.cu")

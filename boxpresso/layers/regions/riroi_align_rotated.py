@@ -9,15 +9,53 @@ from .align_rotated_base import AlignRotated
 
 
 class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_align_rotated_param", bottoms=2, tops=1):
-    """Bottoms: features (B, C, H, W), C = groups * num_orientations with the orientation fastest; regions (K, 6): batch
-    index, centre x and y, width, height in pixels of the image, angle in radians.
+    """ROIAlignRotated of orientation channels, which are shifted by the region's angle.
 
-    top (K, C, pooled_h, pooled_w). riroi_align_rotated_param: as ROIAlignRotated without `aligned` (no half pixel, sizes at
-    least 1); then the orientations of each group are shifted by the angle in units of a full turn / num_orientations,
-    between the two nearest by its fraction. `clockwise` turns the samples the other way, not the shift.
+    Samples are as in ROIAlignRotated without `aligned`: no half pixel is subtracted, and sizes are at least 1. Then the
+    orientations of each group are shifted by the angle in units of a full turn / num_orientations; an angle between two
+    units is interpolated linearly between the two nearest. `clockwise` turns the samples the other way, not the shift.
 
-    Gradients to the features and, where propagate_down asks for it, to the regions, the angle included. What is not a proper
-    region gives 0. Source: Han et al. 2021 (ReDet); numbers as mmcv has them.
+    Gradients go to the features and, where propagate_down asks for it, to the regions, the angle included. A region
+    with NaN, infinity or a batch index outside the batch gives 0.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features; C = groups * num_orientations, the orientation varying fastest.
+    bottom 1
+        (K, 6), regions: batch index, x and y of the centre, width, height in pixels of the image, angle in radians.
+    riroi_align_rotated_param
+        `pooled_h`, `pooled_w` (required): bins of a region. `spatial_scale` (1): pixels of the map in one pixel of the
+        image. `sampling_ratio` (0): samples of a bin in each direction; 0 or less means ceil(size of the bin).
+        `num_orientations` (8): channels of a group. `clockwise` (false): a positive angle turns samples clockwise.
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the average of each bin, with the orientations shifted.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit, C that is no multiple of num_orientations, or a region whose bins
+        would take more than 2^20 samples.
+
+    Source
+    ------
+    Han et al. 2021, ReDet. Numbers as mmcv has them.
+
+    Examples
+    --------
+    An angle of 1.5 units shifts four orientations by 1.5 channels:
+
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = '''type: "RiROIAlignRotated"
+    ...     riroi_align_rotated_param { pooled_h: 1 pooled_w: 1 num_orientations: 4 }'''
+    >>> features = np.repeat([0, 10, 20, 30], 25).reshape(1, 4, 5, 5)  # four channels, each of one value
+    >>> top = run_layer(layer, features, [[0, 2, 2, 2, 2, 0.75 * np.pi]])
+    >>> top.shape, top.ravel().round(3).tolist()
+    ((1, 4, 1, 1), [15.0, 5.0, 15.0, 25.0])
     """
 
     kernels = Kernels("riroi_align_rotated.cu")

@@ -25,31 +25,70 @@ OTHERS = {
 
 
 class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
-    """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
+    """The average, or the largest, of bilinear samples in each bin of each region.
 
-    top 0 (K, C, pooled_h, pooled_w). roi_align_param: a region is scaled by spatial_scale, its size is at least 1; with
-    `aligned` half a pixel is taken off and there is no smallest size. Each bin is the average (pool_mode AVG) or the
-    largest (MAX) of sampling_ratio^2 bilinear samples, or, from 0 down, of ceil(size of the bin) in each direction
-    (sample_ratio is another name). A sample outside [-1, H] x [-1, W] counts as 0. MAX offers tops 1 and 2, where the
-    largest sample lies: its y and its x on the map, -1 where none is larger than the smallest number.
+    A region is scaled by spatial_scale, and its size is at least 1 pixel of the map. With `aligned`, half a pixel is
+    subtracted and there is no smallest size. A sample outside [-1, H] x [-1, W] counts as 0.
 
-    Gradients: to the features, through the four pixels of each sample; of AVG also to the regions where propagate_down
-    asks for it, with the number of samples taken as fixed, which no other program has. A sample of MAX exactly at y = -1
-    loses its gradient, as in mmcv.
+    Gradients go to the features, through the four pixels of each sample. With pool_mode AVG they also go to the regions
+    where propagate_down asks for it, with the number of samples taken as fixed; no other program has this gradient.
+    With MAX, a sample exactly at y = -1 loses its gradient, as in mmcv.
 
-    A region with NaN, infinity or a batch index outside the batch gives 0; one whose bins would take more than 2^20
-    samples is an error; an aligned one of negative size gives 0, or with a fixed sampling_ratio samples backwards; MAX of
-    no samples is the smallest number. float16 is a type to store in: regions may be float32 beside it, and all
-    arithmetic is in float32.
+    A region with NaN, infinity or a batch index outside the batch gives 0. With `aligned`, a region of negative size
+    gives 0, or, with a fixed sampling_ratio, samples that run backwards. MAX of no samples is the smallest number.
+    float16 is a storage type: regions may be float32 beside it, and all arithmetic is in float32.
 
-    Forks have other operators under this name. With roi_pooling_param it is Cascade R-CNN's: one sample at each corner of
-    the pooled_h x pooled_w cells of a region that is widened by pad_ratio of its size on each side, half a pixel taken
-    off, so that top is (K, C, pooled_h + 1, pooled_w + 1); a Pooling layer takes their average. A sample outside
-    [-0.5, H - 0.5] x [-0.5, W - 0.5] is 0, and so is a region without a size. Others read the same fields as a maximum:
-    a warning says so. What fields tell apart (roi_end_mode, position_sensitive, topk, aligned_h, pad_ratio in
-    roi_align_param, bi_type) is refused; the maximum of caffe-mask-rcnn, fallingdust and fireae reads roi_align_param with
-    the same three fields, and nothing tells it from the average.
-    Sources: He et al. 2017; Cai and Vasconcelos 2018 (corners); numbers as mmcv, detectron2 and torchvision have them.
+    Forks have other operators under this name. With roi_pooling_param the layer is Cascade R-CNN's: one sample at each
+    corner of the pooled_h x pooled_w cells of a region that is widened by pad_ratio of its size on each side, half a
+    pixel subtracted, so that the top is (K, C, pooled_h + 1, pooled_w + 1); a Pooling layer takes their average. A
+    sample outside [-0.5, H - 0.5] x [-0.5, W - 0.5] is 0, and so is a region without a size. Other forks read the same
+    fields as a maximum: a warning says so. Fields that identify another operator are refused (see Raises). The maximum
+    of caffe-mask-rcnn, fallingdust and fireae reads roi_align_param with the same three fields, so that nothing
+    distinguishes it from the average.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image.
+    roi_align_param
+        `pooled_h`, `pooled_w` (required, 1024 at most): bins of a region. `spatial_scale` (1): pixels of the map in one
+        pixel of the image. `sampling_ratio` (0): samples of a bin in each direction; 0 or less means ceil(size of the
+        bin). `sample_ratio`: another name of sampling_ratio. `aligned` (false): subtract half a pixel. `pool_mode`
+        (AVG): AVG or MAX.
+    roi_pooling_param
+        Cascade R-CNN's form, without roi_align_param: `pooled_h`, `pooled_w` (required, 1024 at most), `spatial_scale`
+        (1), `pad_ratio` (0).
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the average or the largest sample of each bin; (K, C, pooled_h + 1, pooled_w + 1)
+        with roi_pooling_param.
+    top 1, top 2
+        Optional, only of MAX. The same shape: y and x on the map of the largest sample; -1 where none is larger than
+        the smallest number.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit, a region whose bins would take more than 2^20 samples, tops 1 and 2 of
+        an average, or a field of another operator: roi_end_mode, position_sensitive, topk, aligned_h, aligned_w,
+        pad_ratio in roi_align_param; bi_type and is_multi_interpolate in roi_pooling_param.
+
+    Source
+    ------
+    He et al. 2017, Mask R-CNN; Cai and Vasconcelos 2018, Cascade R-CNN (corners). Numbers as mmcv, detectron2 and
+    torchvision have them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "ROIAlign" roi_align_param { pooled_h: 2 pooled_w: 2 sampling_ratio: 1 aligned: true }'
+    >>> run_layer(layer, np.arange(16).reshape(1, 1, 4, 4), [[0, 0, 0, 4, 4]]).tolist()
+    [[[[2.5, 4.5], [10.5, 12.5]]]]
     """
 
     kernels = Kernels("roi_align.cu")

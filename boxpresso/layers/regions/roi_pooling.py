@@ -12,20 +12,57 @@ from .region_base import RegionLayer
 
 
 class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2)):
-    """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2, ends included, pixels of the image.
+    """The largest feature in each bin of each region.
 
-    top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale and rounded to whole pixels, halves away from
-    zero; one whose end comes before its start is 1 x 1. Its bins are cut at floor(p L / P) and ceil((p + 1) L / P),
-    clipped to the map, and may share pixels; an empty one gives 0. The gradient goes to the pixel that was the largest,
-    the first of equals; a second top, on request, says which: h W + w, or -1 for none. pad_ratio widens a region on
-    each side by that part of its size (MS-CNN). A region with NaN, infinity or a batch index outside the batch gives 0
-    and gets no gradient. Source: Girshick 2015 and its Caffe, but the gradient goes to the largest pixel also where
-    that Caffe drops it (malformed regions, edges past the region).
+    A region is scaled by spatial_scale and rounded to whole pixels, halves away from zero. A region whose end comes
+    before its start is 1 x 1. Bin p of P on a side of length L runs from floor(p L / P) to ceil((p + 1) L / P), clipped
+    to the map; bins may share pixels, and an empty bin gives 0. pad_ratio widens a region on each side by that part of
+    its size (MS-CNN).
 
-    Forward stores the places in phase TRAIN, where a second top asks for them, or where `keep` is set; detection needs none.
-    Without them backward walks the bins again. float16 is a type to store in; regions may be float32 beside it.
+    The gradient goes to the pixel that was the largest, the first of equals; not to the regions. A region with NaN,
+    infinity or a batch index outside the batch gives 0 and gets no gradient. float16 is a storage type: regions may be
+    float32 beside it.
 
-    With `last` set, which boxpresso.ops does, features are (B, H, W, C) and the tops (K, pooled_h, pooled_w, C).
+    The forward pass stores the places of the largest pixels in phase TRAIN, for a top 1, or where the attribute `keep`
+    is set; detection does not need them. Without stored places, the backward pass walks the bins again.
+
+    With the attribute `last`, which boxpresso.ops sets, features are (B, H, W, C) and tops are (K, pooled_h, pooled_w,
+    C).
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image, end pixels included.
+    roi_pooling_param
+        `pooled_h`, `pooled_w` (required): bins of a region. `spatial_scale` (1): pixels of the map in one pixel of the
+        image. `pad_ratio` (0): the part of its size by which a region is widened on each side.
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the largest feature of each bin.
+    top 1
+        Optional. The same shape: the place of the largest pixel, h W + w, or -1 for none.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit.
+
+    Source
+    ------
+    Girshick 2015, Fast R-CNN, and its Caffe. But the gradient goes to the largest pixel also where that Caffe drops it
+    (malformed regions, edges past the region).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "ROIPooling" roi_pooling_param { pooled_h: 2 pooled_w: 2 }'
+    >>> run_layer(layer, np.arange(16).reshape(1, 1, 4, 4), [[0, 0, 0, 3, 3]]).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
     kernels = Kernels("roi_pooling.cu")

@@ -11,16 +11,48 @@ from .region_base import RegionLayer
 
 
 class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
-    """Bottoms: features (B, C, H, W); regions (K, 5): batch index, x1, y1, x2, y2 in pixels of the image.
+    """Cuts each region out of the features and resizes it, with one bilinear sample in each bin.
 
-    top (K, C, pooled_h, pooled_w); roi_warping_param { pooled_h pooled_w spatial_scale: 1 }. The corners of a region are
-    scaled and rounded to pixels of the map, halves away from 0, and a negative side counts as 0. Each bin is one bilinear
-    sample, where the bin starts: row i at y1 + i (y2 - y1) / pooled_h. The border pixels hold for half a pixel beyond
-    them, and then there is 0. A region with NaN, infinity or a batch index outside the batch gives 0.
+    The corners of a region are scaled and rounded to pixels of the map, halves away from 0; a negative side counts as
+    0. The sample of a bin is where the bin starts: row i is at y1 + i (y2 - y1) / pooled_h. The border pixels hold for
+    half a pixel beyond them; from there on the value is 0. A region with NaN, infinity or a batch index outside the
+    batch gives 0.
 
-    Both bottoms get a gradient: the regions (their batch index 0) as if their corners had not been rounded.
-    Source: Dai et al. 2016, Multi-task Network Cascades, and its Caffe, whose backward takes regions for a pixel larger
-    than its forward does; ours is the gradient of the forward.
+    Both bottoms get a gradient. That of the regions is computed as if their corners had not been rounded; that of the
+    batch index is 0.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features.
+    bottom 1
+        (K, 5), regions: batch index, x1, y1, x2, y2 in pixels of the image.
+    roi_warping_param
+        `pooled_h`, `pooled_w` (required, 1024 at most): bins of a region. `spatial_scale` (1): pixels of the map in one
+        pixel of the image.
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the sample of each bin.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit.
+
+    Source
+    ------
+    Dai et al. 2016, Multi-task Network Cascades, and its Caffe, whose backward pass takes regions for a pixel larger
+    than its forward pass does; Boxpresso's is the gradient of the forward pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "ROIWarping" roi_warping_param { pooled_h: 2 pooled_w: 2 }'
+    >>> run_layer(layer, np.arange(16).reshape(1, 1, 4, 4), [[0, 0, 0, 1, 1]]).tolist()
+    [[[[0.0, 0.5], [2.0, 2.5]]]]
     """
 
     kernels = Kernels("roi_warping.cu")

@@ -11,15 +11,51 @@ from .region_base import RegionLayer
 
 
 class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2)):
-    """Bottoms: features (B, C, H, W); regions (K, 6): batch index, x and y of the centre, height, width, pixels of the image,
-    angle in degrees, counter-clockwise; im_info: (height, width, scale) of the image in pixels, for all or for each.
+    """The largest feature, or 0 if none is above 0, inside each rotated bin of each region.
 
-    top (K, C, pooled_h, pooled_w). A region is scaled by spatial_scale and divided into bins along its own sides; a bin
-    has the pixels of the map whose middle lies in it and in the image. Their largest value is the bin's, at least 0. The
-    gradient goes to the pixel that was the largest, the first of equals; a second top, on request, says which:
-    h W + w, or -1 where no value is above 0. A region with NaN, infinity or a batch index outside the batch gives 0 and
-    gets no gradient.
-    Source: Ma et al. 2018, RRPN, and its Caffe; the gradient is that of its forward, which its own backward is not.
+    A region is scaled by spatial_scale and divided into bins along its own sides. A bin has the pixels of the map whose
+    middle lies in the bin and in the image.
+
+    The gradient goes to the pixel that was the largest, the first of equals; bottoms 1 and 2 have none. A region with
+    NaN, infinity or a batch index outside the batch gives 0 and gets no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (B, C, H, W), features.
+    bottom 1
+        (K, 6), regions: batch index, x and y of the centre, height, width in pixels of the image, angle in degrees,
+        counter-clockwise.
+    bottom 2
+        im_info: height, width, scale of the image in pixels; three numbers for all images, or three for each.
+    rotate_pooling_param
+        `pooled_h`, `pooled_w` (required): bins of a region. `spatial_scale` (1): pixels of the map in one pixel of the
+        image.
+
+    Returns
+    -------
+    top 0
+        (K, C, pooled_h, pooled_w), the largest feature of each bin, at least 0.
+    top 1
+        Optional. The same shape: the place of the largest pixel, h W + w, or -1 where no value is above 0.
+
+    Raises
+    ------
+    LayerError
+        For parameters or shapes that do not fit.
+
+    Source
+    ------
+    Ma et al. 2018, RRPN, and its Caffe. The gradient is that of its forward pass, which its own backward pass is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> layer = 'type: "RotateROIPooling" rotate_pooling_param { pooled_h: 2 pooled_w: 2 }'
+    >>> region, im_info = [[0, 2, 2, 4, 4, 0]], [4, 4, 1]
+    >>> run_layer(layer, np.arange(16).reshape(1, 1, 4, 4), region, im_info).tolist()
+    [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
 
     kernels = Kernels("rotate_roi_pooling.cu")
