@@ -73,7 +73,7 @@ def test_every_file_compiles(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COMPILERS)
+@pytest.mark.parametrize("name", ["ziglang"])  # g++ compiles them for other tests; clang++ is what ziglang runs
 def test_every_file_compiles_for_double_and_half(name):
     check(command(name), [(path, real) for path in FILES for real in reals(path)[1:]])
 
