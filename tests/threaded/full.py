@@ -1,7 +1,8 @@
 """All layer tests and recorded cases with threaded kernels: `python tests/threaded/full.py [words for pytest]`.
 
 Every launch of another kind that the tests make, in float and double, runs plainly and in blocks of 1, 7, 32 and 128
-threads on grids of 1, 3 and all blocks. Then ThreadSanitizer sees some launches of each kernel. Takes a few minutes.
+threads on grids of 1, 3 and all blocks. Then ThreadSanitizer sees some launches of each kernel. Takes a
+quarter of an hour or more.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ class YoloOutput(Layer):
 
     def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Boxes (N, H, W, B, 4) and scores (N, H, W, B, classes) of bottom `index`, its values (N, H, W, B, 5 + classes)."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{self} has no decode")
 
     def candidates(self, scores: np.ndarray) -> np.ndarray:
         """Which scores (N, P, classes) are detections, before suppression."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{self} has no candidates")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
