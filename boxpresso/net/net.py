@@ -9,19 +9,22 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import AnyArray, Blob, build_all, open_device
+from ..device.host import Cpu
 from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .batches import assign, batches
 from .connect import Signature, connect, loss_weights, named, share_parameters, signature
 from .gradients import Gradients
+from .plan import Source as Layers
 from .prepare import select, split
+from .runner import Runner
 from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
 Numpy = np.ndarray[Any, Any]
@@ -92,6 +95,7 @@ class Net:
         dtype: Any = np.float32,
         seed: int | None = None,
         python_layers: Sequence[str | ModuleType] = (),
+        optimize: bool = True,
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
@@ -116,6 +120,7 @@ class Net:
         self.loss_weights: list[list[float]] = []
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[Signature] = []
+        self._runner: Runner | None = None
         self.copied: list[CopyReport] = []  # what copy_from reported, file by file
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy = threading.RLock()
@@ -131,6 +136,11 @@ class Net:
         self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
+        if optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward:
+            source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs)
+            self._runner = Runner(
+                source, self.inputs, self.outputs, cast(Cpu, self.device), self.dtype, self.forward_layer, self.reshape
+            )
 
     # Building
 
@@ -199,11 +209,20 @@ class Net:
         """
         with self._alone():
             self._set_inputs(inputs)
+            more = [name for name in blobs or () if self._blob(name)]
             first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
-            for i in range(first, last + 1):
-                self.forward_layer(i)
+            planned = self._runner is not None and start is None and end is None and not self.debug_info
+            if not (planned and cast(Runner, self._runner).run(more)):
+                self._materialise(first)
+                for i in range(first, last + 1):
+                    self.forward_layer(i)
             names = list(self.outputs) if end is None else self.names[last][1]
-            return {name: np.array(self._blob(name).data) for name in [*names, *(blobs or ())]}
+            return {name: np.array(self._blob(name).data) for name in [*names, *more]}
+
+    def _materialise(self, first: int = 1) -> None:
+        """Gives every blob its data of the last forward, which a plan may have left out."""
+        if self._runner is not None:
+            self._runner.materialise() if first else self._runner.forget()
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""
@@ -252,6 +271,7 @@ class Net:
         {'x': array([ 2., 40.], dtype=float32)}
         """
         with self._alone():
+            self._materialise()
             self._gradients.warn_if_idle()
             for weights, tops in zip(self.loss_weights, self.tops):
                 for weight, top in zip(weights, tops):
@@ -369,6 +389,8 @@ class Net:
             When the file holds no weights, or a blob of another shape than the net's.
         """
         self.copied.append(copy_weights(read_weights(path), self.layers))
+        if self._runner is not None:
+            self._runner.weights_changed()
         return self.copied[-1]
 
     def save(self, path: Source) -> None:
@@ -411,6 +433,9 @@ class Net:
                 raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
             for blob, shared in zip(blobs, others):
                 blob.share_data(shared)
+        for net in (self, other):
+            if net._runner is not None:
+                net._runner.share()
 
     # Helpers
 
