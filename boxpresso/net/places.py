@@ -85,6 +85,7 @@ class Placement:
         self.made: dict[Key, tuple[str, Step | None, Key | None]] = {}  # how each key comes about
         self.inner: set[Key] = set()  # keys that need their images without gaps
         self.whole: set[Key] = set()  # keys that need to be without gaps
+        self.planar: set[int] = set()  # ids of lowered steps that take their first value as planes
         self.copies = 0
         self.into_joins: dict[int, list[Action]] = {}  # by the id of a step that joins: the copies into its top
         pins: list[tuple[Key, str]] = []  # keys that must be in blobs
@@ -117,7 +118,9 @@ class Placement:
             self.made[step.writes[0], layout] = ("join", step, None)
             self.actions.append(Action("join", step))
         elif lowering is not None and step.reads:
-            reads = [self.need(value, LAST) for value in step.reads]
+            if self.takes_planes(step):
+                self.planar.add(id(step))
+            reads = [self.need(*key) for key in self.reads(step)]
             write = (step.writes[0], LAST)
             self.made[write] = ("lowered", step, None)
             if lowering.contiguous:
@@ -129,6 +132,17 @@ class Placement:
                 self.made[value, PLAIN] = ("forward", step, None)
                 self.homes[value, PLAIN] = self.blob(value, value[0])
             self.actions.append(Action("forward", step))
+
+    def takes_planes(self, step: Step) -> bool:
+        """Whether a step takes its first value as planes: one of few channels that is not there with channels last."""
+        shape = self.shape(step.reads[0])
+        few = step.lowering is not None and len(shape) == 4 and 1 < shape[1] <= step.lowering.planar
+        return few and (step.reads[0], LAST) not in self.made
+
+    def reads(self, step: Step) -> list[Key]:
+        """The keys that a lowered step reads."""
+        first = PLAIN if id(step) in self.planar else LAST
+        return [(value, LAST if i else first) for i, value in enumerate(step.reads)]
 
     def need(self, value: Value, layout: str) -> Key:
         """A value in a layout, turned if it is not there yet."""

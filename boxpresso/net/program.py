@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ class Program:
         assert action.step is not None
         known = self.placement.homes
         if action.kind == "lowered":
-            return [(v, LAST) for v in (*action.step.reads, *action.step.writes)]
+            return [*self.placement.reads(action.step), *((v, LAST) for v in action.step.writes)]
         return [(v, k) for v in (*action.step.reads, *action.step.writes) for k in ("plain",) if (v, k) in known]
 
     def array(self, home: Home) -> Last:
@@ -138,7 +139,10 @@ class Program:
         homes, step = self.placement.homes, action.step
         if action.kind == "lowered":
             assert step is not None and step.lowering is not None
-            reads = [self.array(homes[value, LAST]) for value in step.reads]
+            reads = [self.array(homes[key]) for key in self.placement.reads(step)]
+            if id(step) in self.placement.planar:
+                _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
+                reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0)
             addend = reads.pop() if step.added is not None else None
             step.lowering.record(chain, reads, self.array(homes[step.writes[0], LAST]), addend)
             return

@@ -4,89 +4,118 @@
 #include "geometry.h"
 
 constexpr int NEAR = 4;  // neighbouring places that are summed together
+#define INLINE static inline __attribute__((always_inline))
 
-// COUNT neighbouring places whose windows lie inside the image along x. at: of the first tap; first, last: the rows of taps.
-template <int COUNT>
-DEVICE void near_places(const Window& g, const Real* at, long line, long pixel, long apart, const Vector* w, int first, int last,
-                        Vector* sum) {
-  for (int i = 0; i < COUNT; ++i) sum[i] = Vector{};
-  for (int ky = first; ky < last; ++ky) {
-    const Real* row = at + ky * line;
-    const Vector* weights = w + ky * g.kernel_w;
-    for (int kx = 0; kx < g.kernel_w; ++kx)
-#pragma GCC unroll 4
-      for (int i = 0; i < COUNT; ++i) sum[i] += weights[kx] * load(row + i * apart + kx * pixel);
-  }
+// LANES channels of a pixel, or fewer.
+template <bool PART>
+INLINE Vector pixel_of(const Real* at, int count) {
+  return PART ? load_part(at, count) : load(at);
 }
-// The same for 3 taps a row, whose weights stay in registers.
-template <int COUNT, int STRIDE>
-DEVICE void near_places_3(const Real* at, long line, long pixel, const Vector* w, int first, int last, Vector* sum) {
-  for (int i = 0; i < COUNT; ++i) sum[i] = Vector{};
-  for (int ky = first; ky < last; ++ky) {
-    const Real* row = at + ky * line;
-    Vector d[(COUNT - 1) * STRIDE + 3];
+
+// What a row of the map is made of.
+struct Row {
+  const Window& g;
+  const Layout& l;
+  const Epilogue& e;
+  const Real *image, *weights;  // of the row's first tap, and of channel 0: each tap's `apart`
+  Real* map;
+  long apart, line, pixel, step;  // elements between taps' weights, rows of taps, taps of a row, places
+  int first, last;                // the rows of taps that lie inside the image
+
+  template <bool PART>
+  INLINE void give(const Row& r, int x, int c, Vector value) {
+    const int count = r.g.channels - c;
+    value = r.e(value, c, long(x) * r.l.other_pitch, PART ? count : LANES);
+    if (PART) store_part(r.map + long(x) * r.l.top_pitch + c, value, count);
+    else store(r.map + long(x) * r.l.top_pitch + c, value);
+  }
+  // Places [x, x + COUNT), whose windows lie inside the image along x. TAPS: of a row, touching, in STRIDE steps; 0: any.
+  template <int COUNT, int TAPS, int STRIDE, bool PART>
+  INLINE void near(const Row& r, int x, int c) {
+    const int count = r.g.channels - c, taps = TAPS ? TAPS : r.g.kernel_w;
+    const Real* at = r.image + long(x * r.g.stride_w - r.g.pad_w) * r.l.bottom_pitch + c;
+    const Real* w = r.weights + c;
+    Vector sum[COUNT] = {};
+    for (int ky = r.first; ky < r.last; ++ky) {
+      const Real* row = at + ky * r.line;
+      const Real* of_row = w + ky * taps * r.apart;
+      if constexpr (TAPS > 0) {
+        Vector weight[TAPS];
+#pragma GCC unroll 8
+        for (int kx = 0; kx < TAPS; ++kx) weight[kx] = load(of_row + kx * r.apart);
 #pragma GCC unroll 16
-    for (int x = 0; x < (COUNT - 1) * STRIDE + 3; ++x) d[x] = load(row + x * pixel);
-#pragma GCC unroll 4
-    for (int i = 0; i < COUNT; ++i)
-      sum[i] += w[3 * ky] * d[i * STRIDE] + w[3 * ky + 1] * d[i * STRIDE + 1] + w[3 * ky + 2] * d[i * STRIDE + 2];
+        for (int p = 0; p < (COUNT - 1) * STRIDE + TAPS; ++p) {  // each pixel is read once
+          const Vector d = pixel_of<PART>(row + p * r.pixel, count);
+#pragma GCC unroll 8
+          for (int kx = 0; kx < TAPS; ++kx)
+            if (p >= kx && (p - kx) % STRIDE == 0 && (p - kx) / STRIDE < COUNT) sum[(p - kx) / STRIDE] += weight[kx] * d;
+        }
+      } else {
+        for (int kx = 0; kx < taps; ++kx) {
+          const Vector weight = r.weights ? load(of_row + kx * r.apart) : all(1);
+#pragma GCC unroll 8
+          for (int i = 0; i < COUNT; ++i) sum[i] += weight * pixel_of<PART>(row + i * r.step + kx * r.pixel, count);
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < COUNT; ++i) give<PART>(r, x + i, c, sum[i]);
   }
-}
+  // A place whose window may hang over an edge.
+  void edge(int x, int c) const {
+    const int count = g.channels - c;
+    Vector sum = {};
+    for (int ky = first; ky < last; ++ky)
+      for (int kx = 0; kx < g.kernel_w; ++kx) {
+        const int at = x * g.stride_w - g.pad_w + kx * g.dilation_w;
+        if (at < 0 || at >= g.width) continue;
+        const Real* tap = image + ky * line + long(at) * l.bottom_pitch + c;
+        const Vector pixel = count >= LANES ? load(tap) : load_part(tap, count);
+        sum += weights ? load(weights + (ky * g.kernel_w + kx) * apart + c) * pixel : pixel;
+      }
+    if (count >= LANES) give<false>(*this, x, c, sum);
+    else give<true>(*this, x, c, sum);
+  }
+  // All places; [low, high) are those whose windows lie inside the image along x. Places come before channels, so that memory
+  // is walked in its order.
+  template <int TAPS, int STRIDE>
+  void run(int low, int high) const {
+    for (int x = 0; x < g.out_width;) {
+      const bool inside = x >= low && x + NEAR <= high;
+      int c = 0;
+      if (inside) {
+        for (; c + LANES <= g.channels; c += LANES) near<NEAR, TAPS, STRIDE, false>(*this, x, c);
+        if (c < g.channels) near<NEAR, TAPS, STRIDE, true>(*this, x, c);
+        x += NEAR;
+      } else {
+        for (; c < g.channels; c += LANES) edge(x, c);
+        ++x;
+      }
+    }
+  }
+};
 
-// map = activation(filters * image + bias + other). weights: [tap][channel], each tap padded to whole vectors; null for a copy of
+// map = activation(filters * image + bias + other). weights: [tap][channel], each tap padded to 16 channels; null for a copy of
 // one tap. n: images x rows of the map.
 KERNEL depthwise_last(int n, const Real* image, const Real* weights, const Real* bias, const Real* slopes, const Real* other,
-                      Real* map, Geometry geometry, Layout layout) {
+                      Real* map, Geometry geometry, Layout l) {
   const Window g(geometry);
-  const int channels = g.channels, padded = (channels + LANES - 1) / LANES * LANES;
-  const long pixel = long(layout.bottom_pitch) * g.dilation_w, line = long(layout.bottom_pitch) * g.width * g.dilation_h;
-  const long apart = long(layout.bottom_pitch) * g.stride_w;
-  // Places whose windows lie inside the image along x.
+  const long apart = (g.channels + 15) / 16 * 16, pixel = long(l.bottom_pitch) * g.dilation_w;
+  const long line = long(l.bottom_pitch) * g.width * g.dilation_h, step = long(l.bottom_pitch) * g.stride_w;
   const int low = min(g.out_width, (g.pad_w + g.stride_w - 1) / g.stride_w);
   const int room = g.width + g.pad_w - (g.kernel_w - 1) * g.dilation_w - 1;
   const int high = room < 0 ? low : max(low, min(g.out_width, room / g.stride_w + 1));
-  const bool three = g.kernel_w == 3 && g.dilation_w == 1 && g.stride_w <= 2;
-  Vector* w = reinterpret_cast<Vector*>(scratch(3, size_t(g.taps()) * LANES));
+  const bool three = weights && g.kernel_w == 3 && g.dilation_w == 1;
   BLOCK_LOOP(block, n) {
     const int number = block / g.out_height, oy = block % g.out_height, y = oy * g.stride_h - g.pad_h;
     const int first = y < 0 ? (-y + g.dilation_h - 1) / g.dilation_h : 0;
     const int last = y >= g.height ? first : max(first, min(g.kernel_h, (g.height - y + g.dilation_h - 1) / g.dilation_h));
-    const Real* image_row = image + long(number) * layout.bottom_step + long(y) * g.width * layout.bottom_pitch;
-    Real* map_row = map + long(number) * layout.top_step + long(oy) * g.out_width * layout.top_pitch;
-    const Epilogue e(layout, bias, slopes,
-                     other ? other + long(number) * layout.other_step + long(oy) * g.out_width * layout.other_pitch : nullptr);
-    for (int c = 0; c < channels; c += LANES) {
-      const int count = channels - c;
-      for (int t = 0; t < g.taps(); ++t) w[t] = weights ? load(weights + long(t) * padded + c) : all(1);
-      const Real* from = image_row + c;
-      auto give = [&](int x, Vector value) {
-        value = e(value, c, long(x) * layout.other_pitch, count);
-        if (count >= LANES) store(map_row + long(x) * layout.top_pitch + c, value);
-        else store_part(map_row + long(x) * layout.top_pitch + c, value, count);
-      };
-      auto one = [&](int x) {  // at an edge, or of less than a vector
-        Vector sum = {};
-        for (int ky = first; ky < last; ++ky)
-          for (int kx = 0; kx < g.kernel_w; ++kx) {
-            const int at = x * g.stride_w - g.pad_w + kx * g.dilation_w;
-            if (at < 0 || at >= g.width) continue;
-            const Real* tap = from + ky * line + long(at) * layout.bottom_pitch;
-            sum += w[ky * g.kernel_w + kx] * (count >= LANES ? load(tap) : load_part(tap, count));
-          }
-        give(x, sum);
-      };
-      int x = 0;
-      for (; x < low; ++x) one(x);
-      if (count >= LANES)
-        for (; x + NEAR <= high; x += NEAR) {
-          Vector sum[NEAR];
-          const Real* at = from + long(x * g.stride_w - g.pad_w) * layout.bottom_pitch;
-          if (three && g.stride_w == 1) near_places_3<NEAR, 1>(at, line, pixel, w, first, last, sum);
-          else if (three) near_places_3<NEAR, 2>(at, line, pixel, w, first, last, sum);
-          else near_places<NEAR>(g, at, line, pixel, apart, w, first, last, sum);
-          for (int i = 0; i < NEAR; ++i) give(x + i, sum[i]);
-        }
-      for (; x < g.out_width; ++x) one(x);
-    }
+    const long place = long(oy) * g.out_width;
+    const Epilogue e(l, bias, slopes, other ? other + long(number) * l.other_step + place * l.other_pitch : nullptr);
+    const Row row = {g, l, e, image + long(number) * l.bottom_step + long(y) * g.width * l.bottom_pitch, weights,
+                     map + long(number) * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
+    if (three && g.stride_w == 1) row.run<3, 1>(low, high);
+    else if (three && g.stride_w == 2) row.run<3, 2>(low, high);
+    else row.run<0, 1>(low, high);
   }
 }

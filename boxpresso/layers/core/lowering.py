@@ -62,7 +62,10 @@ class Activation:
 
 @dataclass(frozen=True)
 class Last:
-    """A channels-last array: element (n, c, y, x) at memory[n * step + (y * width + x) * pitch + c]."""
+    """A channels-last array: element (n, c, y, x) at memory[n * step + (y * width + x) * pitch + c].
+
+    Of pitch 0 it is planes, as Caffe has them: element (n, c, y, x) at memory[n * step + (c * height + y) * width + x].
+    """
 
     memory: Numbers  # flat, from the first element on
     images: int
@@ -130,11 +133,14 @@ class Lowering:
         Whether it is worth turning its bottoms into this layout.
     contiguous
         Whether its arrays must have nothing between their elements.
+    planar
+        Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
     """
 
     absorbs: frozenset[str] = frozenset()
     heavy = True
     contiguous = False
+    planar = 0
 
     def prepare(self, after: After) -> None:
         """Takes what is done after the sums, and the layer's parameters as they are now; before `record`."""

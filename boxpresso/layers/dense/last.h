@@ -28,24 +28,28 @@ struct Panels {
   }
 };
 
-// A tile's rows: of the left operand, of the top, and of what is added.
+// A tile's rows: of the left operand, of the top, and of what is added. Term k of a row lies at [k], or with a table at
+// [terms[k]] of its own place in `lines`.
 struct TileRows {
   const Real* left;
   long left_pitch;
+  const Real* const* lines;
+  const int* terms;
   Real* top;
   long top_pitch;
   long other, other_pitch;
 };
 
 // sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here.
-template <int R, int V>
+template <int R, int V, bool TABLE>
 DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
   Vector sum[R][V];
   const Real* line[R];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
-    line[i] = t.left + (i < rows ? i : 0) * t.left_pitch;  // a row too many repeats row 0, unsaved
+    const int row = i < rows ? i : 0;  // a row too many repeats row 0, unsaved
+    line[i] = TABLE ? t.lines[row] : t.left + row * t.left_pitch;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) sum[i][v] = Vector{};
   }
@@ -55,7 +59,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
     for (int v = 0; v < V; ++v) r[v] = load(panel + v * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vector left = all(line[i][k]);
+      const Vector left = all(line[i][TABLE ? long(t.terms[k]) : k]);
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) sum[i][v] += left * r[v];
     }
@@ -77,24 +81,26 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
 }
 
 // All rows of a panel of V vectors.
-template <int V>
+template <int V, bool TABLE>
 DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
-  constexpr int R = tile_rows(V);
+  constexpr int R = TABLE ? min(8, tile_rows(V)) : tile_rows(V);
   for (int i = 0; i < rows;) {
     const int left = rows - i;
     int step = R;
-    if (left >= R / 2 + 1 || R < 4) tile_last<R, V>(depth, t, panel, left, channel, filters, e, first, last);
-    else if (left >= 3) tile_last<R / 2, V>(depth, t, panel, left, channel, filters, e, first, last), step = R / 2;
-    else tile_last<1, V>(depth, t, panel, 1, channel, filters, e, first, last), step = 1;
+    if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last);
+    else if (left >= 3) tile_last<R / 2, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last), step = R / 2;
+    else tile_last<1, V, TABLE>(depth, t, panel, 1, channel, filters, e, first, last), step = 1;
     i += step;
     t.left += step * t.left_pitch;
+    t.lines += TABLE ? step : 0;
     t.top += step * t.top_pitch;
     t.other += step * t.other_pitch;
   }
 }
 
 // Panels [first, end) of filters for some rows; depth: of these sums, from term `k0` on; whole: of all of a filter.
+template <bool TABLE>
 DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const Real* weights, int rows, int filters,
                         int first_panel, int end_panel, const Epilogue& e) {
   const Panels panels(filters);
@@ -102,9 +108,9 @@ DEVICE void panels_last(int depth, int k0, int whole, const TileRows& t, const R
   for (int p = first_panel; p < end_panel; ++p) {
     const int wide = panels.wide(p), channel = panels.first(p) * LANES;
     const Real* panel = weights + long(channel) * whole + long(k0) * wide * LANES;
-    if (wide == 3) rows_last<3>(depth, t, panel, rows, channel, filters, e, first, last);
-    else if (wide == 2) rows_last<2>(depth, t, panel, rows, channel, filters, e, first, last);
-    else rows_last<1>(depth, t, panel, rows, channel, filters, e, first, last);
+    if (wide == 3) rows_last<3, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
+    else if (wide == 2) rows_last<2, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
+    else rows_last<1, TABLE>(depth, t, panel, rows, channel, filters, e, first, last);
   }
 }
 

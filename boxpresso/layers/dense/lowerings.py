@@ -17,6 +17,7 @@ PLAIN, WINOGRAD, POOLING = (
 )
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
+NARROW = 48  # channels up to which windows are not gathered
 TILES = 96  # of a block of Winograd's
 NARROWEST = 4  # filters of the narrowest panel
 AXES = ("kernel", "stride", "pad", "dilation")
@@ -40,6 +41,7 @@ class ConvolutionLowering(Lowering):
     """
 
     absorbs = ALL
+    planar = 4
 
     def __init__(
         self,
@@ -93,12 +95,13 @@ class ConvolutionLowering(Lowering):
         place = {"height": bottom.height, "width": bottom.width, "out_height": top.height, "out_width": top.width}
         images = top.images
         tiles = -(-top.height // 2) * -(-top.width // 2)
-        few = min(bottom.channels, top.channels) // self.group < 24
-        if self.three and self.dtype == np.float32 and not few and tiles * images >= 25:
+        few = min(bottom.channels, top.channels) // self.group < 16
+        planar = bottom.pitch == 0
+        if self.three and not planar and self.dtype == np.float32 and not few and tiles * images >= 25:
             self.winograd(chain, bottom, top, addend, place)
             return
         one = sizes["kernel"] == (1, 1) and sizes["stride"] == (1, 1) and sizes["pad"] == (0, 0)
-        joined = all(v is None or v.contiguous_images for v in (bottom, top, addend))
+        joined = not planar and all(v is None or v.contiguous_images for v in (bottom, top, addend))
         if one and images > 1 and joined:  # all images as one
             place["height"] = place["out_height"] = images * top.height
             images = 1
@@ -118,10 +121,17 @@ class ConvolutionLowering(Lowering):
         packed = self.filters("plain", bottom.channels, taps)
         workers, products = self.device.workers, images * self.group
         high, across = cut(places, top.channels // self.group, products, workers)
+        one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
+        band = bottom.pitch == 0 or (not one and bottom.channels // self.group <= NARROW)
+        if band:  # whole rows
+            across, rows = 1, place["out_height"]
+            blocks = max(1, round(places / (2 * ROWS)))
+            blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
+            high = -(-rows // blocks) * place["out_width"]
         chain.add(
             PLAIN.convolve_last, products * -(-places // high) * across, bottom.memory, packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, self.geometry(PLAIN, bottom, top, place),
-            layout(PLAIN, bottom, top, addend, self.after.activation), high, across,
+            layout(PLAIN, bottom, top, addend, self.after.activation), high, across, int(band),
         )  # fmt: skip
 
     def winograd(self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int]) -> None:
@@ -159,7 +169,7 @@ def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, in
 class InnerProductLowering(ConvolutionLowering):
     """A fully connected layer: a window over the whole image, so that each image is one row."""
 
-    contiguous = True
+    contiguous, planar = True, 0
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
@@ -178,7 +188,7 @@ class InnerProductLowering(ConvolutionLowering):
         chain.add(
             PLAIN.convolve_last, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, sizes,
-            layout(PLAIN, left, rows[0], rows[1], self.after.activation), high, across,
+            layout(PLAIN, left, rows[0], rows[1], self.after.activation), high, across, 0,
         )  # fmt: skip
 
 

@@ -153,12 +153,12 @@ DEVICE bool convolve(const Window& g, const Layout& l, int y0, int rows, int gro
       const Real* panel = packed + (long(point) * g.group + group) * matrix + long(channel) * channels;
       for (int k0 = 0; k0 < channels; k0 += DEEP) {
         const int depth = min(DEEP, channels - k0);
-        const TileRows t = {pixels + point * step + k0, pitch, products + point * out_step, wide * LANES, 0, 0};
+        const TileRows t = {pixels + point * step + k0, pitch, nullptr, nullptr, products + point * out_step, wide * LANES, 0, 0};
         const Real* right = panel + long(k0) * wide * LANES;
         const bool first = k0 == 0;
-        if (wide == 3) rows_last<3>(depth, t, right, tiles.count(), 0, 3 * LANES, nothing, first, false);
-        else if (wide == 2) rows_last<2>(depth, t, right, tiles.count(), 0, 2 * LANES, nothing, first, false);
-        else rows_last<1>(depth, t, right, tiles.count(), 0, LANES, nothing, first, false);
+        if (wide == 3) rows_last<3, false>(depth, t, right, tiles.count(), 0, 3 * LANES, nothing, first, false);
+        else if (wide == 2) rows_last<2, false>(depth, t, right, tiles.count(), 0, 2 * LANES, nothing, first, false);
+        else rows_last<1, false>(depth, t, right, tiles.count(), 0, LANES, nothing, first, false);
       }
     }
     finite &= tiles.give(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e);
