@@ -33,11 +33,11 @@ class Chain:
 
     Examples
     --------
-    >>> from boxpresso.device import Chain, Kernels, cpu
+    >>> from boxpresso.device import open_device
     >>> from boxpresso.layers.neuron.relu import ReLU
     >>> x, y = np.array([-1, 2], np.float32), np.zeros(2, np.float32)
-    >>> chain = Chain(cpu(), np.float32)
-    >>> chain.add(ReLU.kernels.relu_forward, 2, x, y, 0.5)
+    >>> chain = Chain(open_device("cpu"), np.dtype(np.float32))
+    >>> chain.add(ReLU.kernels.relu_forward, 2, x, y, 0.5, np.inf)
     >>> chain.run()
     >>> y.tolist()
     [-0.5, 2.0]

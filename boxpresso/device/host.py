@@ -176,9 +176,7 @@ class Cpu:
             _, wanted = self.function(kernel, real)
             function = getattr(self.libraries[kernel.file, REALS[real]], f"step_{kernel.name}")
             by_address = {i for i, _, _ in wanted}
-            scalars = [
-                None if i in by_address else SCALARS[p.dtype(real)] for i, p in enumerate(kernel.parameters)
-            ]
+            scalars = [None if i in by_address else SCALARS[p.dtype(real)] for i, p in enumerate(kernel.parameters)]
             address = ctypes.cast(function, ctypes.c_void_p).value or 0
             known = self.steps[kernel, real] = address, wanted, scalars
         return known

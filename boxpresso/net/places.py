@@ -89,6 +89,11 @@ class Placement:
         self.copies = 0
         self.into_joins: dict[int, list[Action]] = {}  # by the id of a step that joins: the copies into its top
         pins: list[tuple[Key, str]] = []  # keys that must be in blobs
+        written = {value for step in self.plan.steps for value in step.writes}
+        for step in self.plan.steps:
+            for value in set(step.reads) - written:  # of an earlier part of the net
+                self.made[value, PLAIN] = ("forward", None, None)
+                self.homes[value, PLAIN] = self.blob(value, value[0])
         for step in self.plan.steps:
             self.expand(step, pins)
         for name, value in self.plan.wanted.items():
@@ -190,7 +195,7 @@ class Placement:
             return self.homes[key] == home
         if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):
             return False
-        how, step, source = self.made[key]
+        how, _step, source = self.made[key]
         if how in ("view", "alias"):
             assert source is not None
             images, channels, height, width = self.dimensions(source)

@@ -6,7 +6,7 @@ for a layer in place writes its bottom's blob again: ("conv1", 1) is conv1 after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..device import Blob
@@ -113,7 +113,7 @@ class Source:
 
 
 def plain(source: Source, wanted: Iterable[str]) -> Plan:
-    """A step for each layer; `wanted` names the blobs that must hold their data after a forward."""
+    """A step for each layer of a net; `wanted` names the blobs that must hold their data after a forward."""
     times: dict[str, int] = {}
     steps = []
     for i, (bottoms, tops) in enumerate(source.names):
@@ -130,6 +130,9 @@ def lower(plan: Plan, source: Source) -> Plan:
     for step in plan.steps:
         layer = source.layers[step.layer]
         lowering = layer.lower(source.bottoms[step.layer], source.tops[step.layer]) if step.reads else None
+        ranks = {source.axes(value) for value in (*step.reads, *step.writes)}
+        if lowering is not None and lowering.launches and not (ranks <= {2, 4} and len(step.writes) == 1):
+            lowering = None
         steps.append(replace(step, lowering=lowering))
     return replace(plan, steps=tuple(steps))
 
@@ -176,7 +179,13 @@ def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step],
     for step in plan.steps:
         for value in sorted(dict.fromkeys(step.reads), key=lambda v: maker.get(v, -1), reverse=True):
             before = steps[maker[value]] if value in maker else None
-            if before is None or before.writes != (value,) or value in kept or len(readers[value]) != 1 or not able(before):
+            if (
+                before is None
+                or before.writes != (value,)
+                or value in kept
+                or len(readers[value]) != 1
+                or not able(before)
+            ):
                 continue
             joined = join(before, step)
             if joined is not None:
@@ -255,8 +264,7 @@ def lay_out(plan: Plan, source: Source) -> Plan:
             images = all(last) and lowering.axis == 1 and ranks == {4}
             layouts.update(dict.fromkeys(step.writes, LAST if images else PLAIN))
         elif lowering is not None:
-            fits = ranks <= {2, 4} and len(step.writes) == 1
-            if fits and (lowering.heavy or any(last)):
+            if lowering.heavy or any(last) or len(step.layers) > 1:
                 layouts[step.writes[0]] = LAST
             else:
                 step = replace(step, lowering=None)
@@ -288,11 +296,32 @@ def overwrites(plan: Plan) -> bool:
     return False
 
 
-def optimise(source: Source, wanted: Iterable[str]) -> Plan | None:
-    """The plan of a net after all passes; None where none can be as the net is."""
+def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
+    """A plan for each part of the net that ends with a layer of `dynamic`, those whose tops' shapes only a forward tells.
+
+    What a later part reads is wanted of the part that writes it.
+    """
+    parts: list[list[Step]] = [[]]
+    for step in plan.steps:
+        parts[-1].append(step)
+        if step.layer in dynamic:
+            parts.append([])
+    plans = []
+    for i, steps in enumerate(parts):
+        written = {value for step in steps for value in step.writes}
+        later = {value for part in parts[i + 1 :] for step in part for value in step.reads}
+        wanted = {name: value for name, value in plan.wanted.items() if value in written}
+        wanted |= {value[0]: value for value in sorted(written & later)}
+        plans.append(replace(plan, steps=tuple(steps), wanted=wanted))
+    return [part for part in plans if part.steps]
+
+
+def optimise(source: Source, wanted: Iterable[str], dynamic: Collection[int] = ()) -> list[Plan]:
+    """The plans of a net's parts after all passes; none where none can be as the net is."""
     plan = lower(plain(source, wanted), source)
     if overwrites(plan):
-        return None
+        return []
+    plans = cut(plan, dynamic)
     for step in PASSES:
-        plan = step(plan, source)
-    return plan
+        plans = [step(part, source) for part in plans]
+    return plans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,17 @@ import numpy as np
 from ..device import Blob, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
-from ..layers.core.lowering import After, Affine, Activation, Constant, Last, Lowering, Pointwise, layout
-from ..layers.core import Layer
-from .places import LAST, Action, Home, Key, Placement, shared_memory
-from .plan import Plan, Source, Step
+from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Pointwise, layout
+from .places import Action, Home, Key, Placement, shared_memory
+from .plan import LAST, PLAIN, Plan, Source, Step
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
 CHUNK = "CHUNK"
+
+
+class OddNumbers(Exception):
+    """NaN or infinity where the layers are to be asked."""
 
 
 class Memory:
@@ -36,10 +39,11 @@ class Memory:
             self.version += 1
 
 
-def prepare(plan: Plan, source: Source) -> None:
-    """Packs the weights of every step as they are now, with what is folded into them."""
+def prepare(plan: Plan, source: Source, fast_math: bool) -> None:
+    """Gives every step the parameters as they are now, with what is folded into them."""
     for step in plan.steps:
-        if type(step.lowering) is not Lowering and step.lowering is not None and step.reads:
+        if step.lowering is not None and step.reads:
+            step.lowering.fast = fast_math
             step.lowering.prepare(after(step, source))
 
 
@@ -69,12 +73,17 @@ class Program:
         Shared memory.
     forward
         Runs layer number i by itself.
+    layers
+        The numbers of the layers that the plan is of.
     """
 
-    def __init__(self, plan: Plan, source: Source, memory: Memory, forward: Callable[[int], None]) -> None:
+    def __init__(
+        self, plan: Plan, source: Source, memory: Memory, forward: Callable[[int], None], layers: Sequence[int]
+    ) -> None:
         self.plan, self.source, self.memory, self.forward = plan, source, memory, forward
         self.placement = Placement(plan, source)
-        self.shapes = [(blob, blob.shape) for blob in source.blobs.values()]
+        names = dict.fromkeys(name for i in layers for name in source.names[i][1])
+        self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
         actions = self.placement.actions
         self.starts, self.size = shared_memory(self.placement.homes, [self.keys(action) for action in actions])
         self.version = -1
@@ -91,7 +100,7 @@ class Program:
         known = self.placement.homes
         if action.kind == "lowered":
             return [*self.placement.reads(action.step), *((v, LAST) for v in action.step.writes)]
-        return [(v, k) for v in (*action.step.reads, *action.step.writes) for k in ("plain",) if (v, k) in known]
+        return [(v, PLAIN) for v in (*action.step.reads, *action.step.writes) if (v, PLAIN) in known]
 
     def array(self, home: Home) -> Last:
         """A home as an array."""
@@ -138,7 +147,8 @@ class Program:
         """Appends what an action does to a chain."""
         homes, step = self.placement.homes, action.step
         if action.kind == "lowered":
-            assert step is not None and step.lowering is not None
+            assert step is not None
+            assert step.lowering is not None
             reads = [self.array(homes[key]) for key in self.placement.reads(step)]
             if id(step) in self.placement.planar:
                 _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
@@ -146,7 +156,8 @@ class Program:
             addend = reads.pop() if step.added is not None else None
             step.lowering.record(chain, reads, self.array(homes[step.writes[0], LAST]), addend)
             return
-        assert action.source is not None and action.target is not None
+        assert action.source is not None
+        assert action.target is not None
         source, target = self.array(homes[action.source]), self.array(homes[action.target])
         if action.kind == "copy":
             copier = Pointwise(self.memory.device, self.memory.dtype)
@@ -168,14 +179,27 @@ class Program:
         for i in self.first:
             self.forward(i)
 
-    def run(self) -> bool:
-        """Runs all steps. False where a number was not finite in a sum that is only then not the layer's own."""
+    def run(self, dynamic: Collection[int]) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes.
+
+        Returns
+        -------
+        int or None
+            The number of another layer that has done so: then what follows it was not run.
+
+        Raises
+        ------
+        OddNumbers
+            Where a number was not finite in a sum that is only then not the layer's own.
+        """
         for item in self.items:
             if isinstance(item, Chain):
                 item.run()
-            else:
-                self.forward(item)
-        return not any(lowering.odd() for lowering in self.lowerings)
-
-
-__all__ = ["Layer", "Memory", "Program", "prepare"]
+                continue
+            before = [blob.shape for blob in self.source.tops[item]]
+            self.forward(item)
+            if item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:
+                return item
+        if any(lowering.odd() for lowering in self.lowerings):
+            raise OddNumbers
+        return None

@@ -7,21 +7,41 @@ computes it too. Weights are packed once; where a script may have changed them, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..device import Blob
+from ..device import AnyArray, Blob
 from ..device.host import Cpu
-from .places import Placement
 from .plan import Plan, Source, optimise
-from .program import Memory, Program, prepare
+from .program import Memory, OddNumbers, Program, prepare
 
 PROGRAMS = 32  # shapes whose programs are kept
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 Shapes = tuple[tuple[int, ...], ...]
+
+
+class Part:
+    """A part of a net: its plan, the numbers of its layers, and a program for each shape of what it reads."""
+
+    def __init__(self, plan: Plan, layers: range, source: Source) -> None:
+        self.plan, self.layers = plan, layers
+        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
+        self.now: Program | None = None
+        made: set[str] = set()
+        reads: dict[str, None] = {}
+        for i in layers:
+            bottoms, tops = source.names[i]
+            reads.update(dict.fromkeys(name for name in bottoms if name not in made))
+            made.update(tops)
+            if source.layers[i].type == "Input":
+                reads.update(dict.fromkeys(tops))
+        self.reads = list(reads)
+        self.covered = {name for s in plan.steps if s.lowering is None or not s.reads for name, _ in s.writes}
+        self.covered.update(plan.wanted)
 
 
 class Runner:
@@ -38,7 +58,9 @@ class Runner:
     forward
         Runs layer number i, reshaping it first where a bottom's shape changed.
     reshape
-        Gives every blob the shape that follows from those of the inputs.
+        Gives the tops of layer number i the shapes that follow from those of its bottoms.
+    fast_math
+        Whether sums may be less exact than float32's.
     """
 
     def __init__(
@@ -49,15 +71,17 @@ class Runner:
         device: Cpu,
         dtype: Any,
         forward: Callable[[int], None],
-        reshape: Callable[[], None],
+        reshape: Callable[[int], None],
+        fast_math: bool = False,
     ) -> None:
         self.source, self.inputs, self.forward, self.reshape = source, list(inputs), forward, reshape
+        self.fast_math = fast_math
         self.wanted = dict.fromkeys(outputs)
         self.memory = Memory(device, dtype)
-        self.plan: Plan | None = None
         self.planned = False
-        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
-        self.now: Program | None = None
+        self.parts: list[Part] = []
+        self.dynamic: set[int] = set()  # layers that were seen to give their tops other shapes in a forward
+        self.left_out: list[Blob] = []  # blobs that the plans do not compute
         self.stale: list[Blob] = []  # blobs that the last forward left out
         self.names = {id(blob): name for name, blob in source.blobs.items()}
         self.snapshots: dict[str, Numbers] = {}  # inputs of the last forward, where a script may have changed them
@@ -68,24 +92,22 @@ class Runner:
     # Planning
 
     def make_plan(self) -> None:
-        """Makes the plan and packs the weights."""
+        """Makes the plans of the net's parts and packs the weights."""
         self.planned = True
-        self.plan = optimise(self.source, self.wanted)
-        self.programs.clear()
-        self.now = None
-        if self.plan is None:
-            return
-        self.inside = True
-        try:
-            prepare(self.plan, self.source)
-        finally:
-            self.inside = False
+        plans = optimise(self.source, self.wanted, self.dynamic)
+        with self.quietly():
+            for plan in plans:
+                prepare(plan, self.source, self.fast_math)
+        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
+        ends = [*firsts[1:], len(self.source.layers)]
+        self.parts = [
+            Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)
+        ]
         for blob in self.parameters:
             if blob._watch is None:
                 blob._watch = self.expose
         self.exposed = {key: (blob, np.array(blob._view(False))) for key, (blob, _) in self.exposed.items()}
-        covered = {name for step in self.plan.steps if step.lowering is None or not step.reads for name, _ in step.writes}
-        covered.update(self.wanted)
+        covered = {name for part in self.parts for name in part.covered}
         self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
 
     def weights_changed(self) -> None:
@@ -106,27 +128,29 @@ class Runner:
 
     def changed(self) -> bool:
         """Whether a parameter that a script may change has other values than were packed."""
-        return any(not np.array_equal(blob._view(False), packed) for blob, packed in self.exposed.values())
+        return any(not same_bits(blob._view(False), packed) for blob, packed in self.exposed.values())
 
-    def program(self) -> Program | None:
-        """The program for the shapes of the inputs; None where the net cannot be planned."""
-        if not self.planned or self.changed():
-            self.make_plan()
-        if self.plan is None:
+    def program(self, part: Part) -> Program | None:
+        """The program of a part for the shapes of what it reads; None where that is empty."""
+        shapes = tuple(self.source.blobs[name].shape for name in part.reads)
+        if any(0 in shape for shape in shapes):
             return None
-        shapes = tuple(self.source.blobs[name].shape for name in self.inputs)
-        program = self.programs.get(shapes)
+        program = part.programs.get(shapes)
         if program is None:
-            self.reshape()
-            program = self.programs[shapes] = Program(self.plan, self.source, self.memory, self.forward)
+            for i in part.layers:
+                self.reshape(i)
+            if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
+                return None
+            program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
             program.record()
-            if len(self.programs) > PROGRAMS:
-                self.programs.popitem(last=False)
-            self.now = None
-        if program is not self.now or not program.ready():
+            part.programs[shapes] = program
+            if len(part.programs) > PROGRAMS:
+                part.programs.popitem(last=False)
+            part.now = None
+        if program is not part.now or not program.ready():
             program.begin()
-            self.now = program
-        self.programs.move_to_end(shapes)
+            part.now = program
+        part.programs.move_to_end(shapes)
         return program
 
     # Running
@@ -137,18 +161,38 @@ class Runner:
         if unknown:
             self.wanted.update(dict.fromkeys(unknown))
             self.planned = False
-        self.inside = True
-        try:
-            for blob in self.stale:
-                blob._watch = None
-            self.stale = []
-            program = self.program()
-            if program is None or not program.run():
-                return False
-        finally:
-            self.inside = False
-        self.arm()
-        return True
+        self.forget()
+        with self.quietly():
+            if not self.planned or self.changed():
+                self.make_plan()
+            for part in self.parts:
+                program = self.program(part)
+                if program is None:  # nothing in it
+                    for i in part.layers:
+                        self.forward(i)
+                    part.now = None
+                    continue
+                try:
+                    changed = program.run(self.dynamic)
+                except OddNumbers:
+                    self.run_layers(part.layers.stop)
+                    continue
+                if changed is not None:
+                    self.dynamic.add(changed)
+                    self.planned = False
+                    self.run_layers(changed + 1)
+                    for i in range(changed + 1, len(self.source.layers)):
+                        self.forward(i)
+                    return True
+        if self.parts:
+            self.arm()
+        return bool(self.parts)
+
+    def run_layers(self, end: int) -> None:
+        """Runs the layers before `end` by themselves again, but for those that give data."""
+        for i in range(end):
+            if self.source.layers[i].param.bottom:
+                self.forward(i)
 
     def arm(self) -> None:
         """Watches the blobs that the forward left out, and the inputs that they depend on."""
@@ -182,24 +226,18 @@ class Runner:
         for blob in self.stale:
             blob._watch = None
         self.stale = []
-        now = {}
-        self.inside = True
-        try:
-            for name, before in self.snapshots.items():
-                blob = self.source.blobs[name]
-                if blob.shape != before.shape:
-                    return  # reshaped since: what the blobs held is gone, as in Caffe
-                array = blob._view(False)
-                now[name] = np.array(array)
-                array[...] = before
-            for i, layer in enumerate(self.source.layers):
-                if layer.param.bottom:
-                    self.forward(i)
-            for name, values in now.items():
+        before, self.snapshots = self.snapshots, {}
+        if any(self.source.blobs[name].shape != values.shape for name, values in before.items()):
+            return  # reshaped since: what the blobs held is gone, as in Caffe
+        left_out = {id(blob) for blob in self.left_out}
+        with self.quietly():
+            # What is there may have been changed since, by a script that wants it as it is now.
+            now = [(b, np.array(b._view(False))) for b in self.source.blobs.values() if id(b) not in left_out]
+            for name, values in before.items():
                 self.source.blobs[name]._view(False)[...] = values
-        finally:
-            self.inside = False
-            self.snapshots.clear()
+            self.run_layers(len(self.source.layers))
+            for blob, values in now:
+                blob._view(False)[...] = values
 
     def forget(self) -> None:
         """All layers are about to run: nothing of the last forward is asked for any more."""
@@ -208,7 +246,27 @@ class Runner:
         self.stale = []
         self.snapshots.clear()
 
-    def describe(self) -> Placement | None:
-        """The actions and homes for the shapes of now, for `boxpresso info --plan`; None where the net has no plan."""
-        program = self.program()
-        return program.placement if program is not None else None
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """While the net itself reads or writes parameters: that tells nothing of a script."""
+        before, self.inside = self.inside, True
+        try:
+            yield
+        finally:
+            self.inside = before
+
+    def describe(self) -> list[Program]:
+        """The programs of the net's parts for the shapes of now; none where the net has no plan."""
+        with self.quietly():
+            if not self.planned or self.changed():
+                self.make_plan()
+            programs = [self.program(part) for part in self.parts]
+        return [program for program in programs if program is not None]
+
+
+def same_bits(a: AnyArray, b: Numbers) -> bool:
+    """Whether two arrays of one dtype hold the same bytes, NaN included."""
+    if a.size != b.size:
+        return False
+    words = f"u{b.itemsize}"
+    return bool(np.array_equal(np.asarray(a).reshape(-1).view(words), b.reshape(-1).view(words)))

@@ -99,7 +99,9 @@ class After:
     activation: Activation | None = None
     channels: int = 0
 
-    def arrays(self, device: Device, dtype: Any, bias: Numbers | None) -> tuple[Numbers | None, Numbers | None, Numbers | None]:
+    def arrays(
+        self, device: Device, dtype: Any, bias: Numbers | None
+    ) -> tuple[Numbers | None, Numbers | None, Numbers | None]:
         """Scale, bias and slopes, padded so that a kernel may read whole vectors. bias: the layer's own."""
         total = None if bias is None else np.asarray(bias, np.float64).reshape(-1)
         if total is not None and self.affine.scale is not None:
@@ -129,18 +131,24 @@ class Lowering:
     ----------
     absorbs
         Of "affine", "sum" and "activation": what it can do with its sums before they are stored.
+    launches
+        Whether it runs kernels on arrays of two or four axes, rather than tells how values relate.
     heavy
         Whether it is worth turning its bottoms into this layout.
     contiguous
         Whether its arrays must have nothing between their elements.
     planar
         Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
+    fast
+        Set before `prepare`: whether sums may be less exact than float32's, to some 1e-5 of the largest.
     """
 
     absorbs: frozenset[str] = frozenset()
+    launches = True
     heavy = True
     contiguous = False
     planar = 0
+    fast = False
 
     def prepare(self, after: After) -> None:
         """Takes what is done after the sums, and the layer's parameters as they are now; before `record`."""
@@ -157,17 +165,25 @@ class Lowering:
 class Same(Lowering):
     """Every top is bottom 0."""
 
+    launches = False
+
 
 class View(Lowering):
     """The top is bottom 0 under another shape."""
+
+    launches = False
 
 
 class LastView(Lowering):
     """The top's elements lie as those of bottom 0 do when its channels are last."""
 
+    launches = False
+
 
 class Constant(Lowering):
     """The tops depend on the shapes of the bottoms alone."""
+
+    launches = False
 
 
 @dataclass
@@ -175,6 +191,7 @@ class Join(Lowering):
     """The bottoms beside each other along an axis."""
 
     axis: int
+    launches = False
 
 
 ALL = frozenset({"affine", "sum", "activation"})
@@ -227,7 +244,9 @@ class Pointwise(Lowering):
             own = Affine(np.full(after.channels, self.coefficient), None)
         joined = own.then(after.affine)
         self.now: Activation | None = self.activation() if self.activation else after.activation
-        self.scale, self.bias, self.slopes = After(joined, self.now, after.channels).arrays(self.device, self.dtype, None)
+        self.scale, self.bias, self.slopes = After(joined, self.now, after.channels).arrays(
+            self.device, self.dtype, None
+        )
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom, addend = bottoms[0], bottoms[1] if self.sums else addend

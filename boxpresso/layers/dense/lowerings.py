@@ -36,8 +36,6 @@ class ConvolutionLowering(Lowering):
         The number of groups; kernel, stride, pad and dilation, each for both axes.
     transposed
         Whether the weights lie as (terms, filters).
-    fast
-        Whether F(4x4, 3x3) may take the place of F(2x2, 3x3): less exact, to some 1e-5 of the largest sum.
     """
 
     absorbs = ALL
@@ -52,10 +50,9 @@ class ConvolutionLowering(Lowering):
         group: int,
         window: dict[str, tuple[int, int]],
         transposed: bool = False,
-        fast: bool = False,
     ) -> None:
         self.device, self.dtype, self.weights, self.bias = device, np.dtype(dtype), weights, bias
-        self.group, self.window, self.transposed, self.fast = group, window, transposed, fast
+        self.group, self.window, self.transposed = group, window, transposed
         self.packed: dict[str, AnyArray] = {}
         self.flags: list[Numbers] = []
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
@@ -110,7 +107,9 @@ class ConvolutionLowering(Lowering):
     def geometry(self, kernels: Kernels, bottom: Last, top: Last, place: dict[str, int]) -> Any:
         """geometry.h's Geometry."""
         axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
-        return kernels.struct("Geometry", channels=bottom.channels, maps=top.channels, group=self.group, **place, **axes)
+        return kernels.struct(
+            "Geometry", channels=bottom.channels, maps=top.channels, group=self.group, **place, **axes
+        )
 
     def plain(
         self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int
@@ -160,7 +159,7 @@ def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, in
     """Places of a block, and into how many the filters are cut, so that the workers have equal shares."""
     if products % workers == 0:
         return min(places, ROWS), 1
-    if places <= FEW and filters >= 96 * workers or places < 8 * workers:
+    if (places <= FEW and filters >= 96 * workers) or places < 8 * workers:
         return places, min(workers, max(1, filters // 16))
     blocks = -(-max(1, round(places / ROWS)) // workers) * workers
     return -(-places // blocks), 1
@@ -246,4 +245,3 @@ class PoolingLowering(Lowering):
             POOLING.pool_last, rows * cuts, bottom.memory, top.memory, sizes,
             layout(POOLING, bottom, top, None, None), cuts,
         )  # fmt: skip
-

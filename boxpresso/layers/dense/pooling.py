@@ -159,7 +159,9 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         if self.method == "STOCHASTIC" or len(top) > 1:
             return None
         return PoolingLowering(
-            lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad}, self.method == "AVE", self.inside == 1
+            lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad},
+            self.method == "AVE",
+            self.inside == 1,
         )
 
     def places(self, top: list[Blob]) -> AnyArray:
