@@ -26,21 +26,28 @@ struct Epilogue {
   Epilogue(const Layout& l, const Real* bias, const Real* slopes, const Real* other)
       : bias(bias), slopes(slopes), other(other), activation(l.activation), slope(l.slope), low(l.low), high(l.high) {}
 
-  // count: of channels that there are from `channel` on, at least one; the vectors of parameters are padded to whole ones.
-  Vector operator()(Vector value, int channel, long other_at, int count) const {
+  // KIND: the activation. count: of channels that there are from `channel` on, at least one; the vectors of parameters are
+  // padded to whole ones. NaN stays NaN in all activations.
+  template <int KIND>
+  Vector apply(Vector value, int channel, long other_at, int count) const {
     if (bias) value += load(bias + channel);
     if (other) value += count >= LANES ? load(other + other_at + channel) : load_part(other + other_at + channel, count);
-    return activate(value, channel);
+    if (KIND == RELU) return value < 0 ? Vector{} : value;
+    if (KIND == LEAKY) return value < 0 ? slope * value : value;
+    if (KIND == SLOPES) return value < 0 ? load(slopes + channel) * value : value;
+    if (KIND == CLIP) {
+      value = value < low ? all(low) : value;
+      return value > high ? all(high) : value;
+    }
+    return value;
   }
-  Vector activate(Vector value, int channel) const {
-    switch (activation) {  // NaN stays NaN in all
-      case RELU: return value < 0 ? Vector{} : value;
-      case LEAKY: return value < 0 ? slope * value : value;
-      case SLOPES: return value < 0 ? load(slopes + channel) * value : value;
-      case CLIP:
-        value = value < low ? all(low) : value;
-        return value > high ? all(high) : value;
-      default: return value;
+  Vector operator()(Vector value, int channel, long other_at, int count) const {
+    switch (activation) {
+      case RELU: return apply<RELU>(value, channel, other_at, count);
+      case LEAKY: return apply<LEAKY>(value, channel, other_at, count);
+      case SLOPES: return apply<SLOPES>(value, channel, other_at, count);
+      case CLIP: return apply<CLIP>(value, channel, other_at, count);
+      default: return apply<0>(value, channel, other_at, count);
     }
   }
 };

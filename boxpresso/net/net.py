@@ -134,7 +134,9 @@ class Net:
         self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
-        build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
+        planned = optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward
+        if not planned:  # the plan may need others
+            build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
         self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
         for param, cls in zip(self.param.layer, classes):
@@ -142,9 +144,7 @@ class Net:
         self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
         self.outputs = sorted(unused)  # Caffe's order
         self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
-        for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
-            self.copy_from(path)
-        if optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward:
+        if planned:
             source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs)
             self._runner = Runner(
                 source,
@@ -156,6 +156,9 @@ class Net:
                 self.reshape_layer,
                 fast_math,
             )
+            build_all(self.device, self._runner.files(), self.dtype)
+        for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
+            self.copy_from(path)
 
     # Building
 

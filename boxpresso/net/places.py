@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ..layers.core.lowering import Join, LastView, View
+from ..layers.core.lowering import Join, LastView, Planes, View
 from .plan import LAST, PLAIN, Plan, Source, Step, Value
 
 Key = tuple[Value, str]  # a value in a layout
@@ -51,7 +51,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Action:
-    """What a program does at once: run a step ("lowered" or "forward"), or "turn" or "copy" one key into another."""
+    """What a program does at once: run a step ("lowered", "planes" or "forward"), or "turn" or "copy" one key into another."""
 
     kind: str
     step: Step | None = None
@@ -116,6 +116,11 @@ class Placement:
             read = self.need(step.reads[0], LAST if isinstance(lowering, LastView) else PLAIN)
             self.made[step.writes[0], PLAIN] = ("view", step, read)
             self.inner.add(read)
+        elif isinstance(lowering, Planes):
+            read, write = self.need(step.reads[0], PLAIN), (step.writes[0], PLAIN)
+            self.made[write] = ("lowered", step, None)
+            self.whole.update((read, write))
+            self.actions.append(Action("planes", step))
         elif isinstance(lowering, Join):
             layout = self.plan.layouts[step.writes[0]]
             for value in step.reads:

@@ -18,6 +18,7 @@ from ..layers.core.lowering import (
     Join,
     LastView,
     Lowering,
+    Planes,
     Pointwise,
     Same,
     View,
@@ -255,7 +256,7 @@ def lay_out(plan: Plan, source: Source) -> Plan:
         lowering = step.lowering
         last = [layouts.get(value) == LAST for value in step.reads]
         ranks = {source.axes(value) for value in (*step.reads, *step.writes)}
-        if isinstance(lowering, (View, Constant)):
+        if isinstance(lowering, (View, Constant, Planes)):
             pass
         elif isinstance(lowering, LastView):
             if not last[0]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..device import Blob, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
-from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Pointwise, layout
+from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Planes, Pointwise, layout
 from .places import Action, Home, Key, Placement, shared_memory
 from .plan import LAST, PLAIN, Plan, Source, Step
 
@@ -80,12 +80,14 @@ class Program:
     def __init__(
         self, plan: Plan, source: Source, memory: Memory, forward: Callable[[int], None], layers: Sequence[int]
     ) -> None:
-        self.plan, self.source, self.memory, self.forward = plan, source, memory, forward
+        self.plan, self.source, self.memory, self.forward, self.layers = plan, source, memory, forward, layers
         self.placement = Placement(plan, source)
         names = dict.fromkeys(name for i in layers for name in source.names[i][1])
         self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
         actions = self.placement.actions
         self.starts, self.size = shared_memory(self.placement.homes, [self.keys(action) for action in actions])
+        bottoms = {name for names, _ in source.names for name in names}
+        self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.version = -1
         self.bound: list[tuple[Blob, Any]] = []
         self.items: list[Chain | int] = []
@@ -156,6 +158,12 @@ class Program:
             addend = reads.pop() if step.added is not None else None
             step.lowering.record(chain, reads, self.array(homes[step.writes[0], LAST]), addend)
             return
+        if action.kind == "planes":
+            assert step is not None
+            assert isinstance(step.lowering, Planes)
+            arrays = [self.array(homes[value, PLAIN]).memory for value in (*step.reads, *step.writes)]
+            step.lowering.launches_of(chain.add, *arrays)
+            return
         assert action.source is not None
         assert action.target is not None
         source, target = self.array(homes[action.source]), self.array(homes[action.target])
@@ -170,11 +178,13 @@ class Program:
         sides = layout(TURN, source, target, None, None)
         chain.add(kernel, blocks, source.memory, target.memory, sides, last.channels, last.places)
 
-    def begin(self) -> None:
+    def begin(self, reshape: Callable[[int], None]) -> None:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
         for blob, shape in self.shapes:
             blob.shape = shape
         if not self.ready():
+            for i in self.layers:  # what they launch may depend on what they remember of the last shape
+                reshape(i)
             self.record()
         for i in self.first:
             self.forward(i)
@@ -198,7 +208,7 @@ class Program:
                 continue
             before = [blob.shape for blob in self.source.tops[item]]
             self.forward(item)
-            if item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:
+            if item in self.read and item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:
                 return item
         if any(lowering.odd() for lowering in self.lowerings):
             raise OddNumbers

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..device import AnyArray, Blob
+from ..device import AnyArray, Blob, Kernels
+from ..device.chain import CHAIN
 from ..device.host import Cpu
+from ..layers.core.lowering import POINTWISE
 from .plan import Plan, Source, optimise
-from .program import Memory, OddNumbers, Program, prepare
+from .program import TURN, Memory, OddNumbers, Program, prepare
 
 PROGRAMS = 32  # shapes whose programs are kept
 
@@ -79,6 +81,7 @@ class Runner:
         self.wanted = dict.fromkeys(outputs)
         self.memory = Memory(device, dtype)
         self.planned = False
+        self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
         self.dynamic: set[int] = set()  # layers that were seen to give their tops other shapes in a forward
         self.left_out: list[Blob] = []  # blobs that the plans do not compute
@@ -94,7 +97,7 @@ class Runner:
     def make_plan(self) -> None:
         """Makes the plans of the net's parts and packs the weights."""
         self.planned = True
-        plans = optimise(self.source, self.wanted, self.dynamic)
+        plans, self.plans = self.plans or optimise(self.source, self.wanted, self.dynamic), None
         with self.quietly():
             for plan in plans:
                 prepare(plan, self.source, self.fast_math)
@@ -109,6 +112,19 @@ class Runner:
         self.exposed = {key: (blob, np.array(blob._view(False))) for key, (blob, _) in self.exposed.items()}
         covered = {name for part in self.parts for name in part.covered}
         self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
+
+    def files(self) -> list[Kernels]:
+        """The files of kernels that a forward by the plans of now needs, which may be compiled at once."""
+        self.plans = optimise(self.source, self.wanted, self.dynamic)
+        found: dict[Kernels, None] = {CHAIN: None, TURN: None, POINTWISE: None} if self.plans else {}
+        steps = [step for plan in self.plans for step in plan.steps]
+        for step in steps:
+            own = self.source.layers[step.layer].kernel_files
+            files = step.lowering.files() if step.lowering is not None and step.reads else own()
+            found.update(dict.fromkeys(files))
+        if not steps:
+            found = dict.fromkeys(file for layer in self.source.layers for file in layer.kernel_files())
+        return list(found)
 
     def weights_changed(self) -> None:
         """The parameters have other values than when they were packed."""
@@ -148,7 +164,7 @@ class Runner:
                 part.programs.popitem(last=False)
             part.now = None
         if program is not part.now or not program.ready():
-            program.begin()
+            program.begin(self.reshape)
             part.now = program
         part.programs.move_to_end(shapes)
         return program
@@ -160,7 +176,7 @@ class Runner:
         unknown = [name for name in more if name not in self.wanted]
         if unknown:
             self.wanted.update(dict.fromkeys(unknown))
-            self.planned = False
+            self.planned, self.plans = False, None
         self.forget()
         with self.quietly():
             if not self.planned or self.changed():
@@ -179,7 +195,7 @@ class Runner:
                     continue
                 if changed is not None:
                     self.dynamic.add(changed)
-                    self.planned = False
+                    self.planned, self.plans = False, None
                     self.run_layers(changed + 1)
                     for i in range(changed + 1, len(self.source.layers)):
                         self.forward(i)
@@ -216,7 +232,7 @@ class Runner:
             return
         name = self.names[id(blob)]
         self.wanted[name] = None
-        self.planned = False
+        self.planned, self.plans = False, None
         self.materialise()
 
     def materialise(self) -> None:

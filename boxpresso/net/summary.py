@@ -177,11 +177,19 @@ def plan_rows(net: Net, program: Program) -> list[PlanRow]:
     rows, place = [], program.placement
     for action in place.actions:
         step = action.step
-        if action.kind in ("lowered", "forward") and step is not None:
+        if action.kind in ("lowered", "planes", "forward") and step is not None:
             if net.layers[step.layer].type == "Input":
                 continue
             lowering = type(step.lowering).__name__.removesuffix("Lowering").lower()
-            what = lowering if action.kind == "lowered" else "once" if lowering == "constant" else "layer"
+            what = (
+                "kernels"
+                if action.kind == "planes"
+                else lowering
+                if action.kind == "lowered"
+                else "once"
+                if lowering == "constant"
+                else "layer"
+            )
             names = [net.layers[i].name for i in step.layers]
             if not step.writes:
                 rows.append(PlanRow(what, names, (), ""))

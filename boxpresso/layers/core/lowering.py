@@ -6,7 +6,7 @@ both and knows nothing else of a layer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any, Union
 
 import numpy as np
 
-from ...device import Device, Kernels
+from ...device import AnyArray, Device, Kernels
 from ...device.chain import Chain
+from ...device.kernel import Kernel
 
 POINTWISE = Kernels(Path(__file__).with_name("depthwise_last.cpp"))
 VECTOR = 16  # numbers of the longest vector: what arrays of a number a channel are padded to
@@ -150,6 +151,10 @@ class Lowering:
     planar = 0
     fast = False
 
+    def files(self) -> Sequence[Kernels]:
+        """The files of the kernels that it launches, so that a net can compile them all at once."""
+        return ()
+
     def prepare(self, after: After) -> None:
         """Takes what is done after the sums, and the layer's parameters as they are now; before `record`."""
 
@@ -238,6 +243,9 @@ class Pointwise(Lowering):
         elif sums:
             self.absorbs = frozenset({"activation"})
 
+    def files(self) -> Sequence[Kernels]:
+        return [POINTWISE]
+
     def prepare(self, after: After) -> None:
         own = self.affine() if self.affine else Affine(None, None)
         if self.coefficient != 1:
@@ -269,12 +277,36 @@ class Elementwise(Lowering):
     heavy = False
     contiguous = True
 
-    def __init__(self, kernel: Any, numbers: Sequence[float]) -> None:
+    def __init__(self, kernel: Kernel, numbers: Sequence[float]) -> None:
         self.kernel, self.numbers = kernel, numbers
+
+    def files(self) -> Sequence[Kernels]:
+        return [self.kernel.file] if isinstance(self.kernel.file, Kernels) else []
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         count = top.images * top.places * top.channels
         chain.add(self.kernel, count, bottoms[0].memory, top.memory, *self.numbers)
 
 
+class Planes(Lowering):
+    """A layer of one bottom and top that only launches kernels, on arrays as Caffe lays them out.
+
+    Parameters
+    ----------
+    kernels
+        Their files.
+    launches_of
+        Called with launch(kernel, *arguments) and the arrays of bottom and top.
+    """
+
+    launches = False
+
+    def __init__(self, kernels: Sequence[Kernels], launches_of: Callable[[Launch, AnyArray, AnyArray], None]) -> None:
+        self.kernels, self.launches_of = kernels, launches_of
+
+    def files(self) -> Sequence[Kernels]:
+        return self.kernels
+
+
+Launch = Callable[..., None]
 Fusible = Union[Affine, Activation]

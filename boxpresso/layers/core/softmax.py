@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ...device import AnyArray, Device, Kernels
@@ -12,13 +13,18 @@ LONG = 128  # channels from which a row has a block of its own
 
 def forward(device: Device, x: AnyArray, y: AnyArray, outer: int, channels: int, inner: int) -> None:
     """y = exp(x) / sum(exp(x)) along the middle axis of (outer, channels, inner); y may be x."""
-    pieces, on_device = -(-inner // kernels.constants["PIECE"]), kernels.on(device)
+    forward_by(lambda kernel, *args: kernels.on(device).bound(kernel.name)(*args), x, y, outer, channels, inner)
+
+
+def forward_by(launch: Callable[..., None], x: AnyArray, y: AnyArray, outer: int, channels: int, inner: int) -> None:
+    """The same with launch(kernel, *arguments)."""
+    pieces = -(-inner // kernels.constants["PIECE"])
     if inner > 1:
-        on_device.softmax_planes(outer * pieces, x, y, channels, inner, pieces)
+        launch(kernels.softmax_planes, outer * pieces, x, y, channels, inner, pieces)
     elif inner == 1 and channels < LONG:
-        on_device.softmax_rows(outer, x, y, channels)
+        launch(kernels.softmax_rows, outer, x, y, channels)
     elif inner == 1:
-        on_device.softmax_long_rows(outer, x, y, channels)
+        launch(kernels.softmax_long_rows, outer, x, y, channels)
 
 
 def backward(

@@ -40,7 +40,39 @@ struct TileRows {
   long other, other_pitch;
 };
 
-// sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here.
+// Stores the sums of a tile. This is code of its own: in every tile it would take most of the time to compile.
+template <int V, int KIND>
+DEVICE void finish_as(const Real* sums, const TileRows& t, int rows, int channel, int filters, const Epilogue& e, bool first) {
+  for (int i = 0; i < rows; ++i) {
+    Real* to = t.top + i * t.top_pitch + channel;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v, to += LANES, sums += LANES) {
+      const int count = filters - channel - v * LANES;
+      Vector value = load(sums);
+      if (count >= LANES) {
+        if (!first) value += load(to);
+        if (KIND >= 0) value = e.template apply<KIND>(value, channel + v * LANES, t.other + i * t.other_pitch, LANES);
+        store(to, value);
+      } else if (count > 0) {
+        if (!first) value += load_part(to, count);
+        if (KIND >= 0) value = e.template apply<KIND>(value, channel + v * LANES, t.other + i * t.other_pitch, count);
+        store_part(to, value, count);
+      }
+    }
+  }
+}
+template <int V>
+__attribute__((noinline)) static void finish(const Real* sums, const TileRows& t, int rows, int channel, int filters,
+                                             const Epilogue& e, bool first, bool last) {
+  if (!last) finish_as<V, -1>(sums, t, rows, channel, filters, e, first);
+  else if (e.activation == RELU) finish_as<V, RELU>(sums, t, rows, channel, filters, e, first);
+  else if (e.activation == LEAKY) finish_as<V, LEAKY>(sums, t, rows, channel, filters, e, first);
+  else if (e.activation == SLOPES) finish_as<V, SLOPES>(sums, t, rows, channel, filters, e, first);
+  else if (e.activation == CLIP) finish_as<V, CLIP>(sums, t, rows, channel, filters, e, first);
+  else finish_as<V, 0>(sums, t, rows, channel, filters, e, first);
+}
+
+// Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here.
 template <int R, int V, bool TABLE>
 DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
@@ -64,20 +96,12 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
       for (int v = 0; v < V; ++v) sum[i][v] += left * r[v];
     }
   }
+  Real sums[R][V * LANES];
 #pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    if (i >= rows) break;
-    Real* to = t.top + i * t.top_pitch + channel;
+  for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-    for (int v = 0; v < V; ++v, to += LANES) {
-      const int count = filters - channel - v * LANES;
-      Vector value = sum[i][v];
-      if (!first) value += count >= LANES ? load(to) : load_part(to, count);
-      if (last) value = e(value, channel + v * LANES, t.other + i * t.other_pitch, count);
-      if (count >= LANES) store(to, value);
-      else store_part(to, value, count);
-    }
-  }
+    for (int v = 0; v < V; ++v) store(&sums[i][v * LANES], sum[i][v]);
+  finish<V>(&sums[0][0], t, min(rows, R), channel, filters, e, first, last);
 }
 
 // All rows of a panel of V vectors.

@@ -57,6 +57,9 @@ class ConvolutionLowering(Lowering):
         self.flags: list[Numbers] = []
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
 
+    def files(self) -> Sequence[Kernels]:
+        return [PLAIN, WINOGRAD] if self.three else [PLAIN]
+
     def prepare(self, after: After) -> None:
         self.after, self.packed, self.flags = after, {}, []
         bias = None if self.bias is None else np.asarray(self.bias.data)
@@ -201,6 +204,9 @@ class DepthwiseLowering(Lowering):
     ) -> None:
         self.device, self.dtype, self.weights, self.bias, self.window = device, np.dtype(dtype), weights, bias, window
 
+    def files(self) -> Sequence[Kernels]:
+        return [POINTWISE]
+
     def prepare(self, after: After) -> None:
         self.after = after
         bias = None if self.bias is None else np.asarray(self.bias.data)
@@ -231,6 +237,9 @@ class PoolingLowering(Lowering):
 
     def __init__(self, window: Any, mean: bool, inside: bool) -> None:
         self.window, self.mean, self.inside = window, mean, inside  # window(): kernel, stride and pad as they are now
+
+    def files(self) -> Sequence[Kernels]:
+        return [POOLING]
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]

@@ -7,8 +7,9 @@ from math import prod
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Launch, Lowering, Planes
 
 
 class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
@@ -84,15 +85,22 @@ class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
         self.partial = self.device.empty((max(1, self.planes),), np.float64)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        x, y, norm, scale = bottom[0].data, top[0].data, self.norm.data, self.blobs[0].data
-        channels, size, eps, kernels = self.channels, self.size, self.param.norm_param.eps, self.kernels
+        self.launch(lambda kernel, *args: self.kernels.bound(kernel.name)(*args), bottom[0].data, top[0].data)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Planes([self.kernels.file], self.launch)
+
+    def launch(self, launch: Launch, x: AnyArray, y: AnyArray) -> None:
+        """The launches of a forward."""
+        norm, scale, kernels = self.norm.data, self.blobs[0].data, self.kernels.file
+        channels, size, eps = self.channels, self.size, self.param.norm_param.eps
         if self.across:
-            kernels.plane_sums(self.planes, x, x, self.partial, size)
-            kernels.image_norms(self.images, self.partial, norm, channels, eps)
-            kernels.image_forward(self.planes, x, norm, scale, y, channels, size, self.shared)
+            launch(kernels.plane_sums, self.planes, x, x, self.partial, size)
+            launch(kernels.image_norms, self.images, self.partial, norm, channels, eps)
+            launch(kernels.image_forward, self.planes, x, norm, scale, y, channels, size, self.shared)
         else:
             blocks = self.images * self.pieces
-            kernels.position_forward(blocks, x, scale, y, norm, channels, size, self.pieces, self.shared, eps)
+            launch(kernels.position_forward, blocks, x, scale, y, norm, channels, size, self.pieces, self.shared, eps)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         x, diff, norm, scale = bottom[0].data, top[0].diff, self.norm.data, self.blobs[0]

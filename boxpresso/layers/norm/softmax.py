@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...device import Blob
+from ...device import AnyArray, Blob
 from ..core import Layer, softmax
+from ..core.lowering import Launch, Lowering, Planes
 
 
 class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, in_place=True):
@@ -56,6 +57,14 @@ class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, i
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, top[0].data, *self.shape)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Planes([softmax.kernels], self.launch)
+
+    def launch(self, launch: Launch, x: AnyArray, y: AnyArray) -> None:
+        """The launches of a forward."""
+        if x.size:
+            softmax.forward_by(launch, x, y, *self.shape)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0] and bottom[0].count:
