@@ -63,7 +63,7 @@ def image(seed: int, height: int, width: int) -> np.ndarray:
     return (values - np.array([102.9801, 115.9465, 122.7717])[:, None, None]).astype(np.float32)[None]
 
 
-def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
+def load(name: str, device: str, optimize: bool) -> tuple[Net, dict[str, Any], Any]:
     about = json.loads(need(f"golden/nets/{name}.json").read_text())
     case = recorded(need(f"golden/nets/{name}.npz"))
     shape = case["data"].shape if "data" in case else (1, 3, about["h"], about["w"])
@@ -71,7 +71,7 @@ def load(name: str, device: str) -> tuple[Net, dict[str, Any], Any]:
     text = need(place).read_text()
     for old, new in changes:
         text = re.sub(old, new, text)
-    net = Net(deployed(parse_net(text), shape), device=device)
+    net = Net(deployed(parse_net(text), shape), device=device, optimize=optimize)
     recipe(net, about, case)
     return net, about, case
 
@@ -90,8 +90,9 @@ def compare_blobs(net: Net, about: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in ("cls_alexnet", "zf_frcnn") else []) for n in CORPUS]
 )
-def test_caffe(name, device):
-    net, about, case = load(name, device)
+@pytest.mark.parametrize("optimize", [True, False], ids=["plan", "layers"])
+def test_caffe(name, device, optimize):
+    net, about, case = load(name, device, optimize)
     inputs = {"data": case["data"]} if "data" in case else {"data": image(about["image_seed"], about["h"], about["w"])}
     net.forward(**inputs, **{name: case[name] for name in net.inputs if name not in inputs})
     compare_blobs(net, about)

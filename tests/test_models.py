@@ -26,12 +26,13 @@ def detections(rows: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("name", "file"), cases(CASES, "models/opencv_ref", 2), ids=lambda x: x.removesuffix(".npz"))
-def test_opencv(name, file, device):
+@pytest.mark.parametrize("optimize", [True, False], ids=["plan", "layers"])
+def test_opencv(name, file, device, optimize):
     entry, case = REPORT[name], recorded(MODELS / "opencv_ref" / file)
     model = need(f"models/{entry['prototxt']}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fields of other programs are named once and skipped
-        net = Net(model, MODELS / entry["caffemodel"], device=device)
+        net = Net(model, MODELS / entry["caffemodel"], device=device, optimize=optimize)
     inputs = {key[3:]: case[key] for key in case if key.startswith("in:")}
     if len(net.inputs) == 1:  # OpenCV does not ask for the input's name
         inputs = dict(zip(net.inputs, inputs.values()))

@@ -231,6 +231,10 @@ NETS = {
     "split ends": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("s", "Split", "a", ["x", "y"]) + relu("r", "y"),
     "outputs in the middle": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("drop", "Dropout", "a") + layer("flat", "Flatten", "a"),
     "only shapes": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }"),
+    "upsampled": data(2, 18, 5, 6)
+    + layer("up", "Deconvolution", "data", text='convolution_param { num_output: 18 group: 18 kernel_size: 5 stride: 3 pad: 1 weight_filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }')
+    + relu("r", "up")
+    + conv("b", "up", 4),
     "lrn": data(1, 9, 8, 8) + conv("a", "data", 9) + layer("n", "LRN", "a") + conv("b", "n", 5) + layer("norm", "Normalize", "b"),
     "negative": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("bias", "Bias", "a", text='bias_param { filler { type: "gaussian" } }')
     + layer("scale", "Scale", ["bias", "a"], text="scale_param { axis: 0 }") + layer("abs", "AbsVal", "scale"),

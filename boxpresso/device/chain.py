@@ -46,6 +46,7 @@ class Chain:
     def __init__(self, device: Cpu, real: DType) -> None:
         self.device, self.real = device, np.dtype(real)
         self.kept: list[Any] = []  # arrays and structs that the arguments point to
+        self.flags: list[np.ndarray[Any, Any]] = []  # that kernels set where their numbers are not to be used
         self.blocks: list[np.ndarray[Any, Any]] = []  # each step's arguments
         self.addresses: list[int] = []  # each step's function
         self.most = 0  # items of the largest launch

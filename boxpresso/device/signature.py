@@ -83,12 +83,18 @@ class Struct:
     def fill(self, values: Mapping[str, Any], where: str) -> StructValue:
         """A value from numbers by name. Raises KernelError for a missing or unknown name, or what is not a number."""
         names = [f.name for f in self.fields]
-        for name in values:
-            if name not in names:
-                raise KernelError(f"{where}: struct {self.name} has no field {name!r}{nearest(name, names)}")
+        if not values.keys() <= set(names):
+            name = next(name for name in values if name not in names)
+            raise KernelError(f"{where}: struct {self.name} has no field {name!r}{nearest(name, names)}")
         for field in self.fields:
             if field.name not in values:
                 raise KernelError(f"{where}: struct {self.name} needs a value for {field.name!r}")
+            value = values[field.name]
+            if field.count is None and (
+                (type(value) is int and field.kind == "int" and -(2**31) <= value < 2**31)
+                or (type(value) is float and field.kind in ("Real", "float", "double"))
+            ):
+                continue  # what nearly all are
             given = np.asarray(values[field.name])
             whole = field.kind in ("int", "unsigned")
             fits = given.shape == (() if field.count is None else (field.count,))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Blob, Kernels
+from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Planes, Pointwise, layout
@@ -18,7 +18,7 @@ from .plan import LAST, PLAIN, Plan, Source, Step
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
-CHUNK = "CHUNK"
+LARGE = 2**15  # elements of a value of which images are done one by one
 
 
 class OddNumbers(Exception):
@@ -89,10 +89,9 @@ class Program:
         bottoms = {name for names, _ in source.names for name in names}
         self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.version = -1
-        self.bound: list[tuple[Blob, Any]] = []
+        self.bound: list[tuple[Blob, Buffer, int]] = []
         self.items: list[Chain | int] = []
         self.chains: list[Chain] = []
-        self.lowerings = [s.lowering for s in plan.steps if s.lowering is not None and s.reads]
 
     def keys(self, action: Action) -> list[Key]:
         """The keys that an action reads or writes."""
@@ -111,7 +110,7 @@ class Program:
             blob = self.source.blobs[name]
             whole = blob._view(False)
             assert isinstance(whole, np.ndarray)
-            self.bound.append((blob, whole))
+            self.bound.append((blob, blob._data, blob._data.version))
             flat, start = whole.reshape(-1), 0
         else:
             flat, start = self.memory.array, self.starts[home.base]
@@ -120,7 +119,9 @@ class Program:
 
     def ready(self) -> bool:
         """Whether all memory is still where the launches find it."""
-        return self.version == self.memory.version and all(blob._view(False) is array for blob, array in self.bound)
+        return self.version == self.memory.version and all(
+            blob._data is buffer and buffer.version == version for blob, buffer, version in self.bound
+        )
 
     def record(self) -> None:
         """Makes the launches."""
@@ -128,35 +129,60 @@ class Program:
         self.version, self.bound, self.items, self.chains = self.memory.version, [], [], []
         self.first: list[int] = []
         chain: Chain | None = None
-        for action in self.placement.actions:
-            step = action.step
+        actions = self.placement.actions
+        at = 0
+        while at < len(actions):
+            action, step = actions[at], actions[at].step
             if action.kind == "forward" and step is not None:
                 if isinstance(step.lowering, Constant):
                     self.first.append(step.layer)
                 elif self.source.layers[step.layer].type != "Input":
                     self.items.append(step.layer)
                     chain = None
+                at += 1
                 continue
             if chain is None:
                 chain = Chain(self.memory.device, self.memory.dtype)
                 self.items.append(chain)
                 self.chains.append(chain)
-            self.launch(chain, action)
-        seen: dict[int, tuple[Blob, Any]] = {id(blob): (blob, array) for blob, array in self.bound}
-        self.bound = list(seen.values())
+            end, images = at + 1, self.images(action)
+            while images > 1 and end < len(actions) and self.images(actions[end]) == images:
+                end += 1
+            for number in range(images) if images > 1 else [None]:  # all steps of an image, while it is in the caches
+                for one in actions[at:end]:
+                    self.launch(chain, one, number)
+            at = end
+        self.bound = list({id(blob): (blob, buffer, version) for blob, buffer, version in self.bound}.values())
 
-    def launch(self, chain: Chain, action: Action) -> None:
-        """Appends what an action does to a chain."""
+    def images(self, action: Action) -> int:
+        """How many images an action is to do one after the other: those of large values in which each is alone; else 1."""
+        if action.kind not in ("lowered", "turn", "copy"):
+            return 1
+        homes = [self.placement.homes[key] for key in self.keys(action)]
+        step = action.step
+        together = (
+            action.kind == "lowered" and step is not None and step.lowering is not None and step.lowering.together
+        )
+        large = max(home.places * home.channels for home in homes) >= LARGE
+        return homes[0].images if large and not together and len({home.images for home in homes}) == 1 else 1
+
+    def launch(self, chain: Chain, action: Action, image: int | None) -> None:
+        """Appends what an action does to a chain; for one image alone if it is given."""
         homes, step = self.placement.homes, action.step
+
+        def array(key: Key) -> Last:
+            whole = self.array(homes[key])
+            return whole if image is None else whole.image(image)
+
         if action.kind == "lowered":
             assert step is not None
             assert step.lowering is not None
-            reads = [self.array(homes[key]) for key in self.placement.reads(step)]
+            reads = [array(key) for key in self.placement.reads(step)]
             if id(step) in self.placement.planar:
                 _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
                 reads[0] = replace(reads[0], channels=channels, height=height, width=width, pitch=0)
             addend = reads.pop() if step.added is not None else None
-            step.lowering.record(chain, reads, self.array(homes[step.writes[0], LAST]), addend)
+            step.lowering.record(chain, reads, array((step.writes[0], LAST)), addend)
             return
         if action.kind == "planes":
             assert step is not None
@@ -166,7 +192,7 @@ class Program:
             return
         assert action.source is not None
         assert action.target is not None
-        source, target = self.array(homes[action.source]), self.array(homes[action.target])
+        source, target = array(action.source), array(action.target)
         if action.kind == "copy":
             copier = Pointwise(self.memory.device, self.memory.dtype)
             copier.prepare(After())
@@ -174,7 +200,7 @@ class Program:
             return
         last = target if action.target[1] == LAST else source
         kernel = TURN.to_last if last is target else TURN.to_planes
-        blocks = last.images * -(-last.places // TURN.constants[CHUNK])
+        blocks = last.images * -(-last.places // TURN.constants["CHUNK"])
         sides = layout(TURN, source, target, None, None)
         chain.add(kernel, blocks, source.memory, target.memory, sides, last.channels, last.places)
 
@@ -210,6 +236,6 @@ class Program:
             self.forward(item)
             if item in self.read and item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:
                 return item
-        if any(lowering.odd() for lowering in self.lowerings):
+        if any(flags.any() for chain in self.chains for flags in chain.flags):
             raise OddNumbers
         return None

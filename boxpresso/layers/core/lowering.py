@@ -7,7 +7,7 @@ both and knows nothing else of a layer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any, Union
@@ -91,6 +91,10 @@ class Last:
         """Whether the images lie beside each other."""
         return self.images == 1 or self.step == self.places * self.pitch
 
+    def image(self, number: int) -> Last:
+        """One of the images."""
+        return replace(self, memory=self.memory[number * self.step :], images=1)
+
 
 @dataclass(frozen=True)
 class After:
@@ -138,6 +142,8 @@ class Lowering:
         Whether it is worth turning its bottoms into this layout.
     contiguous
         Whether its arrays must have nothing between their elements.
+    together
+        Whether it is better given all images at once.
     planar
         Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
     fast
@@ -148,6 +154,7 @@ class Lowering:
     launches = True
     heavy = True
     contiguous = False
+    together = False
     planar = 0
     fast = False
 
@@ -161,10 +168,6 @@ class Lowering:
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         """Appends the launches for these arrays to a chain."""
         raise NotImplementedError
-
-    def odd(self) -> bool:
-        """Whether the last run met numbers for which the plain layer is to be asked."""
-        return False
 
 
 class Same(Lowering):
@@ -209,7 +212,7 @@ def layout(kernels: Any, bottom: Last, top: Last, addend: Last | None, activatio
     return kernels.struct(
         "Layout", images=top.images, bottom_pitch=bottom.pitch, bottom_step=bottom.step, top_pitch=top.pitch,
         top_step=top.step, other_pitch=addend.pitch if addend else 0, other_step=addend.step if addend else 0,
-        activation=constants[a.kind] if a.kind else 0, slope=a.slope, low=a.low, high=a.high,
+        activation=constants[a.kind] if a.kind else 0, slope=float(a.slope), low=float(a.low), high=float(a.high),
     )  # fmt: skip
 
 

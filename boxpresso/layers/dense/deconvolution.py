@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob
+from ..core.lowering import Lowering
 from .convolution_base import WindowLayer
+from .lowerings import DeconvolutionLowering
 
 
 class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
@@ -68,6 +70,15 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):
             self.convolution.spread(x.data, self.blobs[0].data, self.bias, y.data)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        each = self.group == self.channels == self.outputs and len(self.kernel) == 2
+        if len(bottom) > 1 or self.channel_axis != 1 or not each or max(self.dilation) > 1:
+            return None
+        names = ("kernel", "stride", "pad", "dilation")
+        window = {name: (getattr(self, name)[0], getattr(self, name)[1]) for name in names}
+        bias = self.blobs[1] if self.bias_term else None
+        return DeconvolutionLowering(self.device, self.dtype, self.blobs[0], bias, window)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         weights = self.blobs[0]

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels
 from ...device.chain import Chain
-from ..core.lowering import ALL, POINTWISE, After, Last, Lowering, Numbers, layout
+from ..core.lowering import ALL, POINTWISE, After, Last, Lowering, layout
 
-PLAIN, WINOGRAD, POOLING = (
-    Kernels(Path(__file__).with_name(f"{name}_last.cpp")) for name in ("convolution", "winograd", "pooling")
+PLAIN, WINOGRAD, POOLING, SPREAD = (
+    Kernels(Path(__file__).with_name(f"{name}_last.cpp"))
+    for name in ("convolution", "winograd", "pooling", "deconvolution")
 )
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
@@ -54,14 +55,13 @@ class ConvolutionLowering(Lowering):
         self.device, self.dtype, self.weights, self.bias = device, np.dtype(dtype), weights, bias
         self.group, self.window, self.transposed = group, window, transposed
         self.packed: dict[str, AnyArray] = {}
-        self.flags: list[Numbers] = []
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
 
     def files(self) -> Sequence[Kernels]:
         return [PLAIN, WINOGRAD] if self.three else [PLAIN]
 
     def prepare(self, after: After) -> None:
-        self.after, self.packed, self.flags = after, {}, []
+        self.after, self.packed = after, {}
         bias = None if self.bias is None else np.asarray(self.bias.data)
         self.scale, self.sums, self.slopes = after.arrays(self.device, self.dtype, bias)
 
@@ -147,15 +147,12 @@ class ConvolutionLowering(Lowering):
             blocks = -(-blocks // workers) * workers
         rows = max(1, -(-down // blocks))
         odd = np.zeros(products * -(-down // rows), self.dtype)
-        self.flags = [odd]
+        chain.flags.append(odd)
         chain.add(
             WINOGRAD.winograd_last, len(odd), bottom.memory, packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, odd, self.geometry(WINOGRAD, bottom, top, place),
             layout(WINOGRAD, bottom, top, addend, self.after.activation), rows, size,
         )  # fmt: skip
-
-    def odd(self) -> bool:
-        return any(flags.any() for flags in self.flags)
 
 
 def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, int]:
@@ -171,7 +168,7 @@ def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, in
 class InnerProductLowering(ConvolutionLowering):
     """A fully connected layer: a window over the whole image, so that each image is one row."""
 
-    contiguous, planar = True, 0
+    contiguous, together, planar = True, True, 0
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
@@ -229,6 +226,26 @@ class DepthwiseLowering(Lowering):
             POINTWISE.depthwise_last, top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, sizes,
             layout(POINTWISE, bottom, top, addend, self.after.activation),
+        )  # fmt: skip
+
+
+class DeconvolutionLowering(DepthwiseLowering):
+    """A deconvolution with one filter for each channel."""
+
+    def files(self) -> Sequence[Kernels]:
+        return [SPREAD]
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
+        sizes = SPREAD.struct(
+            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=top.height,
+            width=top.width, out_height=bottom.height, out_width=bottom.width, **axes,
+        )  # fmt: skip
+        chain.add(
+            SPREAD.deconvolve_last, top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, sizes,
+            layout(SPREAD, bottom, top, addend, self.after.activation),
         )  # fmt: skip
 
 
