@@ -9,11 +9,13 @@ import pytest
 
 from boxpresso import Net
 from boxpresso.device import open_device
+from boxpresso.layers.dense.lowerings import bf16_available
 from boxpresso.net.places import Placement, shared_memory
 from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, overwrites, plain
 from boxpresso.net.plan import Source as Layers
 from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import DeviceError, ModelError
 
 RNG = np.random.default_rng(11)
 DATA = 'layer {{ name: "data" type: "Input" top: "data" input_param {{ shape {{ {} }} }} }}'
@@ -406,3 +408,34 @@ def test_empty_batches():
     same(one.forward(data=np.zeros((0, 8, 5, 4))), other.forward(data=np.zeros((0, 8, 5, 4))))
     image = RNG.standard_normal((3, 8, 5, 4))
     same(one.forward(data=image), other.forward(data=image))
+
+
+@pytest.mark.parametrize("name", ["dense", "wide", "page", "groups", "fire", "residual"])
+def test_bf16_is_near(name):
+    if not bf16_available(open_device("cpu")):
+        with pytest.raises(DeviceError, match="AVX512-BF16"):
+            Net(parse_net(NETS[name]), device="cpu", precision="bf16")
+        pytest.skip("this CPU has no AVX512-BF16")
+    one, other = nets(NETS[name], precision="bf16")
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    plain, rounded = one.forward(data=image), other.forward(data=image)
+    same(plain, rounded, 3e-2)
+    if name == "page":
+        assert any(np.abs(plain[blob] - rounded[blob]).max() > 1e-4 * np.abs(plain[blob]).max() for blob in plain)
+
+
+def test_bf16_sums_in_float32():
+    if not bf16_available(open_device("cpu")):
+        pytest.skip("this CPU has no AVX512-BF16")
+    text = data(1, 999, 3, 3) + conv("a", "data", 37, "kernel_size: 1")
+    one, other = nets(text, precision="bf16")
+    for net in (one, other):  # numbers that bfloat16 holds exactly, with sums that it does not
+        net.params["a"][0].data[...] = np.arange(37 * 999).reshape(37, 999, 1, 1) % 7 - 2
+    image = RNG.integers(-100, 100, (1, 999, 3, 3))
+    a, b = one.forward(data=image)["a"], other.forward(data=image)["a"]
+    np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_an_unknown_precision():
+    with pytest.raises(ModelError, match="precision must be"):
+        Net(parse_net(RESIDUAL), device="cpu", precision="int4")

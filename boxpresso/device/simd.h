@@ -61,6 +61,19 @@ DEVICE void write_past(Real* to, const Columns& value) {
 #endif
 }
 
+// sum + a * b, rounded once where the machine can: a compiler that may choose would choose anew in each place.
+DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)sum);
+  else return (Columns)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum);
+#elif defined(__FMA__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)sum);
+  else return (Columns)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)sum);
+#else
+  return sum + a * b;
+#endif
+}
+
 // The first `count` numbers of a vector, from 1 to COLUMNS of them: no other memory is read or written.
 DEVICE Columns load_part(const Real* from, int count) {
 #if defined(__AVX512F__)

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from ..device import AnyArray, Blob, build_all, open_device
 from ..device.host import Cpu
 from ..layers.core import Layer, layer_class
+from ..layers.dense.lowerings import bf16_available
 from ..proto import LayerParameter, NetParameter, read_net
-from ..proto.errors import BoxpressoError, ModelError, nearest
+from ..proto.errors import BoxpressoError, DeviceError, ModelError, nearest
 from .batches import assign, batches
 from .connect import Signature, connect, loss_weights, named, share_parameters, signature
 from .gradients import Gradients
@@ -59,6 +60,10 @@ class Net:
         by one by rounding alone. False runs each layer by itself.
     fast_math
         Convolutions of 3 x 3 by Winograd's F(4x4, 3x3) in such a plan: faster, and exact to some 1e-5 of the largest value.
+
+    precision
+        "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8 significant bits, and sums
+        in float32, where that is faster; the CPU must have AVX512-BF16. Results then differ by some 1e-2 of the largest value.
 
     Attributes
     ----------
@@ -104,15 +109,25 @@ class Net:
         python_layers: Sequence[str | ModuleType] = (),
         optimize: bool = True,
         fast_math: bool = False,
+        precision: str = "float32",
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
+        if precision not in ("float32", "bf16"):
+            raise ModelError(f"precision must be 'float32' or 'bf16', got {precision!r}")
         given = model if isinstance(model, NetParameter) else read_net(model)
         self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
         self.device = open_device(device, deterministic=deterministic).with_stream()
+        if precision == "bf16":
+            possible = self.device.kind == "cpu" and self.dtype == np.float32 and optimize and phase == "TEST"
+            if not possible or not bf16_available(self.device):
+                raise DeviceError(
+                    "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; "
+                    f"this is {self.device.describe()}"
+                )
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
         self.python_layers = tuple(python_layers)
@@ -155,6 +170,7 @@ class Net:
                 self.forward_layer,
                 self.reshape_layer,
                 fast_math,
+                precision == "bf16",
             )
             build_all(self.device, self._runner.files(), self.dtype)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():

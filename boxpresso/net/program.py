@@ -39,11 +39,10 @@ class Memory:
             self.version += 1
 
 
-def prepare(plan: Plan, source: Source, fast_math: bool) -> None:
+def prepare(plan: Plan, source: Source) -> None:
     """Gives every step the parameters as they are now, with what is folded into them."""
     for step in plan.steps:
         if step.lowering is not None and step.reads:
-            step.lowering.fast = fast_math
             step.lowering.prepare(after(step, source))
 
 

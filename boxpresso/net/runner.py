@@ -63,6 +63,8 @@ class Runner:
         Gives the tops of layer number i the shapes that follow from those of its bottoms.
     fast_math
         Whether sums may be less exact than float32's.
+    bf16
+        Whether factors may be rounded to bfloat16.
     """
 
     def __init__(
@@ -75,9 +77,10 @@ class Runner:
         forward: Callable[[int], None],
         reshape: Callable[[int], None],
         fast_math: bool = False,
+        bf16: bool = False,
     ) -> None:
         self.source, self.inputs, self.forward, self.reshape = source, list(inputs), forward, reshape
-        self.fast_math = fast_math
+        self.fast_math, self.bf16 = fast_math, bf16
         self.wanted = dict.fromkeys(outputs)
         self.memory = Memory(device, dtype)
         self.planned = False
@@ -97,10 +100,10 @@ class Runner:
     def make_plan(self) -> None:
         """Makes the plans of the net's parts and packs the weights."""
         self.planned = True
-        plans, self.plans = self.plans or optimise(self.source, self.wanted, self.dynamic), None
+        plans, self.plans = self.plans or self.optimised(), None
         with self.quietly():
             for plan in plans:
-                prepare(plan, self.source, self.fast_math)
+                prepare(plan, self.source)
         firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
         ends = [*firsts[1:], len(self.source.layers)]
         self.parts = [
@@ -113,9 +116,17 @@ class Runner:
         covered = {name for part in self.parts for name in part.covered}
         self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
 
+    def optimised(self) -> list[Plan]:
+        """The plans of the net's parts."""
+        plans = optimise(self.source, self.wanted, self.dynamic)
+        for lowering in (step.lowering for plan in plans for step in plan.steps):
+            if lowering is not None:
+                lowering.fast, lowering.bf16 = self.fast_math, self.bf16
+        return plans
+
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward by the plans of now needs, which may be compiled at once."""
-        self.plans = optimise(self.source, self.wanted, self.dynamic)
+        self.plans = self.optimised()
         found: dict[Kernels, None] = {CHAIN: None, TURN: None, POINTWISE: None} if self.plans else {}
         steps = [step for plan in self.plans for step in plan.steps]
         for step in steps:

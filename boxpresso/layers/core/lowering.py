@@ -148,6 +148,8 @@ class Lowering:
         Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
     fast
         Set before `prepare`: whether sums may be less exact than float32's, to some 1e-5 of the largest.
+    bf16
+        Set before `prepare`: whether factors may be rounded to bfloat16.
     """
 
     absorbs: frozenset[str] = frozenset()
@@ -157,6 +159,7 @@ class Lowering:
     together = False
     planar = 0
     fast = False
+    bf16 = False
 
     def files(self) -> Sequence[Kernels]:
         """The files of the kernels that it launches, so that a net can compile them all at once."""

@@ -93,7 +93,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
     for (int i = 0; i < R; ++i) {
       const Vector left = all(line[i][TABLE ? long(t.terms[k]) : k]);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] += left * r[v];
+      for (int v = 0; v < V; ++v) sum[i][v] = fused(left, r[v], sum[i][v]);
     }
   }
   Real sums[R][V * LANES];

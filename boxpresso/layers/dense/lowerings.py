@@ -12,15 +12,16 @@ from ...device import AnyArray, Blob, Device, Kernels
 from ...device.chain import Chain
 from ..core.lowering import ALL, POINTWISE, After, Last, Lowering, layout
 
-PLAIN, WINOGRAD, POOLING, SPREAD = (
-    Kernels(Path(__file__).with_name(f"{name}_last.cpp"))
-    for name in ("convolution", "winograd", "pooling", "deconvolution")
+PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
+    Kernels(Path(__file__).with_name(f"{name}.cpp"))
+    for name in ("convolution_last", "winograd_last", "pooling_last", "deconvolution_last", "convolution_bf16")
 )
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
 NARROW = 48  # channels up to which windows are not gathered
 TILES = 96  # of a block of Winograd's
 NARROWEST = 4  # filters of the narrowest panel
+DEEP_ENOUGH = 64  # terms of a sum from which bfloat16 is faster
 AXES = ("kernel", "stride", "pad", "dilation")
 
 
@@ -58,7 +59,7 @@ class ConvolutionLowering(Lowering):
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
 
     def files(self) -> Sequence[Kernels]:
-        return [PLAIN, WINOGRAD] if self.three else [PLAIN]
+        return [PLAIN, *([WINOGRAD] if self.three else []), *([HALF] if self.bf16 else [])]
 
     def prepare(self, after: After) -> None:
         self.after, self.packed = after, {}
@@ -66,26 +67,27 @@ class ConvolutionLowering(Lowering):
         self.scale, self.sums, self.slopes = after.arrays(self.device, self.dtype, bias)
 
     def filters(self, form: str, channels: int, taps: int) -> AnyArray:
-        """The packed filters, in the form "plain", "2" or "4" (Winograd's), made once."""
+        """The packed filters, in the form "plain", "bf16", "2" or "4" (Winograd's), made once."""
         if form not in self.packed:
             maps, inner = self.after.channels, channels // self.group
             filters, lanes = maps // self.group, 64 // self.dtype.itemsize
             vectors = -(-filters // lanes)
-            matrices = 1 if form == "plain" else (int(form) + 2) ** 2
-            room = matrices * self.group * vectors * lanes * inner * (taps if form == "plain" else 1)
-            packed = self.device.empty((room,), self.dtype)
+            terms = inner * (int(form) + 2) ** 2 if form.isdigit() else inner * taps
+            if form == "bf16":
+                terms = -(-terms // 2)
+            dtype = np.dtype(np.int32) if form == "bf16" else self.dtype
+            packed = self.device.empty((self.group * vectors * lanes * terms,), dtype)
             weights = np.asarray(self.weights.data)
             if self.transposed:
                 weights = np.ascontiguousarray(weights.T)
             blocks = self.group * -(-filters // NARROWEST)
+            args = blocks, weights, self.scale, packed, self.group, filters, inner
             if form == "plain":
-                PLAIN.on(self.device).pack_filters(
-                    blocks, weights, self.scale, packed, self.group, filters, inner, taps
-                )
+                PLAIN.on(self.device).pack_filters(*args, taps)
+            elif form == "bf16":
+                HALF.on(self.device).pack_bf16(*args, taps)
             else:
-                WINOGRAD.on(self.device).pack_winograd(
-                    blocks, weights, self.scale, packed, self.group, filters, inner, int(form)
-                )
+                WINOGRAD.on(self.device).pack_winograd(*args, int(form))
             self.packed[form] = packed
         return self.packed[form]
 
@@ -120,7 +122,6 @@ class ConvolutionLowering(Lowering):
         """Without a transform. place: heights and widths of the image and of the map."""
         places = place["out_height"] * place["out_width"]
         taps = self.window["kernel"][0] * self.window["kernel"][1]
-        packed = self.filters("plain", bottom.channels, taps)
         workers, products = self.device.workers, images * self.group
         high, across = cut(places, top.channels // self.group, products, workers)
         one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
@@ -130,10 +131,13 @@ class ConvolutionLowering(Lowering):
             blocks = max(1, round(places / (2 * ROWS)))
             blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
             high = -(-rows // blocks) * place["out_width"]
+        half = self.bf16 and not band and bottom.channels // self.group * taps >= DEEP_ENOUGH
+        kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
         chain.add(
-            PLAIN.convolve_last, products * -(-places // high) * across, bottom.memory, packed, self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, self.geometry(PLAIN, bottom, top, place),
-            layout(PLAIN, bottom, top, addend, self.after.activation), high, across, int(band),
+            kernel, products * -(-places // high) * across, bottom.memory,
+            self.filters("bf16" if half else "plain", bottom.channels, taps), self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, self.geometry(kernels, bottom, top, place),
+            layout(kernels, bottom, top, addend, self.after.activation), high, across, *(() if half else (int(band),)),
         )  # fmt: skip
 
     def winograd(self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int]) -> None:
@@ -173,10 +177,12 @@ class InnerProductLowering(ConvolutionLowering):
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
         taps, depth = bottom.places, bottom.places * bottom.channels
-        packed = self.filters("plain", bottom.channels, taps)
+        half = self.bf16 and depth >= DEEP_ENOUGH
+        kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
+        packed = self.filters("bf16" if half else "plain", bottom.channels, taps)
         high, across = cut(top.images, top.channels, 1, self.device.workers)
         ones = {f"{name}_{axis}": int(name != "pad") for name in AXES for axis in "hw"}
-        sizes = PLAIN.struct(
+        sizes = kernels.struct(
             "Geometry", channels=depth, maps=top.channels, group=1, height=1, width=top.images, out_height=1,
             out_width=top.images, **ones,
         )  # fmt: skip
@@ -185,9 +191,9 @@ class InnerProductLowering(ConvolutionLowering):
         left = Last(bottom.memory, 1, depth, 1, bottom.images, bottom.step, 0)
         assert rows[0] is not None
         chain.add(
-            PLAIN.convolve_last, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
+            kernel, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, sizes,
-            layout(PLAIN, left, rows[0], rows[1], self.after.activation), high, across, 0,
+            layout(kernels, left, rows[0], rows[1], self.after.activation), high, across, *(() if half else (0,)),
         )  # fmt: skip
 
 
@@ -271,3 +277,10 @@ class PoolingLowering(Lowering):
             POOLING.pool_last, rows * cuts, bottom.memory, top.memory, sizes,
             layout(POOLING, bottom, top, None, None), cuts,
         )  # fmt: skip
+
+
+def bf16_available(device: Device) -> bool:
+    """Whether the CPU multiplies pairs of bfloat16."""
+    yes = np.zeros(1, np.int32)
+    HALF.on(device).bf16_available(1, yes)
+    return bool(yes[0])

@@ -1,0 +1,148 @@
+// convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
+// them (AVX512-BF16). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
+#include "gather.h"
+
+#if defined(__AVX512BF16__) && defined(__AVX512F__)
+#define BF16 1
+#else
+#define BF16 0
+#endif
+
+// yes = whether this CPU can. n: 1.
+KERNEL bf16_available(int n, int* yes) {
+  GRID_LOOP(i, n) yes[i] = BF16 && sizeof(Real) == 4;
+}
+
+// A float32 as bfloat16, to the nearest, ties to even; NaN stays NaN.
+DEVICE unsigned rounded(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, 4);
+  if (value != value) return bits >> 16 | 64;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+// As pack_filters, two terms in 32 bits; a term too many is 0. n: groups x panels, or more.
+KERNEL pack_bf16(int n, const Real* weights, const Real* scale, int* packed, int groups, int filters, int channels, int taps) {
+  const Panels panels(filters);
+  const int whole = channels * taps, pairs = (whole + 1) / 2;
+  BLOCK_LOOP(block, n) {
+    const int group = block % groups, panel = block / groups;
+    if (panel >= panels.count) continue;
+    const int width = panels.wide(panel) * LANES, channel = panels.first(panel) * LANES;
+    const Real* from = weights + long(group) * filters * whole;
+    int* to = packed + (long(group) * panels.vectors * LANES + channel) * pairs;
+    auto term = [&](int f, int k) -> unsigned {
+      if (f >= filters || k >= whole) return 0;
+      const long at = long(f) * whole + long(k % channels) * taps + k / channels;
+      return rounded(float(from[at] * (scale ? scale[group * filters + f] : Real(1))));
+    };
+    for (int k = 0; k < pairs; ++k)
+      for (int f = channel; f < channel + width; ++f) *to++ = int(term(f, 2 * k) | term(f, 2 * k + 1) << 16);
+  }
+}
+
+#if BF16
+
+// A row of `count` numbers in pairs; to: room for whole vectors.
+DEVICE void to_pairs(const Real* from, int count, int* to) {
+  for (int i = 0; i < count; i += 2 * LANES, to += LANES) {
+    const Vector low = count - i >= LANES ? load(from + i) : load_part(from + i, count - i);
+    const int left = count - i - LANES;
+    const Vector high = left >= LANES ? load(from + i + LANES) : left > 0 ? load_part(from + i + LANES, left) : Vector{};
+    const __m512bh both = _mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+    std::memcpy(to, &both, sizeof both);
+  }
+}
+
+template <int R, int V>
+DEVICE void tile_bf16(int pairs, const int* left, long pitch, const int* panel, const TileRows& t, int rows, int channel,
+                      int filters, const Epilogue& e, bool first, bool last) {
+  __m512 sum[R][V];
+  const int* line[R];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i) {
+    line[i] = left + (i < rows ? i : 0) * pitch;
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sum[i][v] = _mm512_setzero_ps();
+  }
+  for (long k = 0; k < pairs; ++k, panel += V * LANES) {
+    __m512i r[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) r[v] = _mm512_loadu_si512(panel + v * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+      const __m512i pair = _mm512_set1_epi32(line[i][k]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = _mm512_dpbf16_ps(sum[i][v], (__m512bh)pair, (__m512bh)r[v]);
+    }
+  }
+  Real sums[R][V * LANES];
+#pragma GCC unroll 16
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) store(&sums[i][v * LANES], (Vector)sum[i][v]);
+  finish<V>(&sums[0][0], t, min(rows, R), channel, filters, e, first, last);
+}
+
+template <int V>
+DEVICE void rows_bf16(int pairs, const int* left, long pitch, const int* panel, TileRows t, int rows, int channel, int filters,
+                      const Epilogue& e, bool first, bool last) {
+  constexpr int R = tile_rows(V);
+  for (int i = 0; i < rows;) {
+    const int step = rows - i > 2 ? R : 1;
+    if (step == R) tile_bf16<R, V>(pairs, left, pitch, panel, t, rows - i, channel, filters, e, first, last);
+    else tile_bf16<1, V>(pairs, left, pitch, panel, t, 1, channel, filters, e, first, last);
+    i += step;
+    left += step * pitch;
+    t.top += step * t.top_pitch;
+    t.other += step * t.other_pitch;
+  }
+}
+
+#endif
+
+// As convolve_last. packed: from pack_bf16. n: images x groups x blocks of `high` places x cuts of the panels into `across`.
+KERNEL convolve_bf16(int n, const Real* image, const int* packed, const Real* bias, const Real* slopes, const Real* other,
+                     Real* map, Geometry geometry, Layout layout, int high, int across) {
+#if BF16
+  const Window g(geometry);
+  const int places = g.places(), channels = g.group_channels(), filters = g.group_maps(), whole = channels * g.taps();
+  const int down = (places + high - 1) / high, all_pairs = (whole + 1) / 2;
+  const Panels panels(filters);
+  const Gather gather(g, layout.bottom_pitch);
+  const int pieces = (whole + 2 * DEEP - 1) / (2 * DEEP), deep = ((whole + pieces - 1) / pieces + 1) / 2 * 2;
+  const long pitch = deep / 2 + PAD;
+  BLOCK_LOOP(block, n) {
+    const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
+    const int group = product % g.group, number = product / g.group, rows = min(high, places - p0), f0 = group * filters;
+    const int begin = panels.count * cut / across, end = panels.count * (cut + 1) / across;
+    const Real* planes = image + long(number) * layout.bottom_step + group * channels;
+    const int* weights = packed + long(group) * panels.vectors * LANES * all_pairs;
+    const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
+                     other ? other + long(number) * layout.other_step + f0 : nullptr);
+    const TileRows t = {nullptr, 0, nullptr, nullptr, map + long(number) * layout.top_step + f0 + long(p0) * layout.top_pitch,
+                        layout.top_pitch, long(p0) * layout.other_pitch, layout.other_pitch};
+    int* pairs_of = reinterpret_cast<int*>(scratch(3, size_t(rows) * pitch + 4 * LANES));
+    Real* row = scratch(4, size_t(deep) + 2 * LANES);
+    for (int k0 = 0; k0 < whole; k0 += deep) {
+      const int depth = min(deep, whole - k0), pairs = (depth + 1) / 2;
+      for (int r = 0; r < rows; ++r) {
+        const Real* from = row;
+        if (g.plain()) from = planes + long(p0 + r) * layout.bottom_pitch + k0;
+        else
+          gather.row(planes, (p0 + r) / g.out_width * g.stride_h - g.pad_h, (p0 + r) % g.out_width * g.stride_w - g.pad_w, k0,
+                     depth, row);
+        to_pairs(from, depth, pairs_of + r * pitch);
+      }
+      const bool first = k0 == 0, last = k0 + depth == whole;
+      for (int p = begin; p < end; ++p) {
+        const int wide = panels.wide(p), channel = panels.first(p) * LANES;
+        const int* panel = weights + long(channel) * all_pairs + long(k0 / 2) * wide * LANES;
+        if (wide == 3) rows_bf16<3>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
+        else if (wide == 2) rows_bf16<2>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
+        else rows_bf16<1>(pairs, pairs_of, pitch, panel, t, rows, channel, filters, e, first, last);
+      }
+    }
+  }
+#endif
+}
