@@ -180,7 +180,7 @@ def test_shared_memory_is_used_again():
     net.forward()
     program = net._runner.parts[0].now
     one = 16 * 20 * 20
-    assert 2 * one <= program.size < 2.2 * one + 1000
+    assert 2 * one <= program.shared.size < 2.2 * one + 1000
 
 
 def test_memory_of_values_that_live_at_once_does_not_overlap():
@@ -188,7 +188,8 @@ def test_memory_of_values_that_live_at_once_does_not_overlap():
     source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
     placement = Placement(optimise(source, net.outputs)[0], source)
     keys = list(placement.homes)
-    starts, total = shared_memory(placement.homes, [keys, keys])  # all at once
+    shared = shared_memory(placement.homes, [keys, keys])
+    starts, total = shared.starts, shared.size  # all at once
     spans = sorted(
         (starts[h.base], starts[h.base] + h.end)
         for h in {h.base: h for h in placement.homes.values() if h.base in starts}.values()
@@ -200,6 +201,9 @@ def test_memory_of_values_that_live_at_once_does_not_overlap():
 # Numbers
 
 NETS = {
+    "large images": data(3, 8, 96, 90) + conv("a", "data", 8) + relu("r", "a") + conv("b", "a", 12) + layer("p", "Pooling", "b", text="pooling_param { kernel_size: 2 stride: 2 }")
+    + conv("c", "p", 16) + conv("e", "p", 16) + layer("sum", "Eltwise", ["c", "e"]) + conv("f", "sum", 40, "kernel_size: 1") + layer("q", "Pooling", "f", text="pooling_param { kernel_size: 8 stride: 8 }")
+    + layer("ip", "InnerProduct", "q", text='inner_product_param { num_output: 5 weight_filler { type: "xavier" } }'),
     "residual": RESIDUAL,
     "heads": HEADS,
     "fire": FIRE,
@@ -230,6 +234,10 @@ NETS = {
     "sliced": data(1, 6, 7, 7) + layer("slice", "Slice", "data", ["x", "y"]) + conv("a", "x", 5) + conv("b", "y", 5) + layer("cat", "Concat", ["a", "b", "x"]) + conv("c", "cat", 4, "kernel_size: 1"),
     "nested": data(1, 6, 7, 7) + conv("a", "data", 5) + conv("b", "data", 6) + layer("ab", "Concat", ["a", "b"]) + conv("c", "ab", 7) + layer("abc", "Concat", ["ab", "c"]) + conv("d", "abc", 4, "kernel_size: 1") + layer("again", "Concat", ["c", "c"]),
     "batches joined": data(2, 3, 5, 5) + conv("a", "data", 4) + conv("b", "data", 4) + layer("cat", "Concat", ["a", "b"], text="concat_param { axis: 0 }") + conv("c", "cat", 4),
+    "other axes joined": data(5, 6, 7) + layer("t", "TanH", "data") + layer("r", "Reverse", "data", text="reverse_param { axis: 0 }")
+    + layer("cat", "Concat", ["t", "r", "data"], text="concat_param { axis: 2 }") + layer("rows", "Concat", ["t", "r"], text="concat_param { axis: 0 }")
+    + layer("both", "Concat", ["cat", "cat"], text="concat_param { axis: 1 }"),
+    "images joined by rows": data(2, 3, 6, 5) + conv("a", "data", 4) + conv("b", "data", 4) + layer("cat", "Concat", ["a", "b"], text="concat_param { axis: 2 }") + conv("c", "cat", 3),
     "split ends": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("s", "Split", "a", ["x", "y"]) + relu("r", "y"),
     "outputs in the middle": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("drop", "Dropout", "a") + layer("flat", "Flatten", "a"),
     "only shapes": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }"),

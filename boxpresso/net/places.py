@@ -123,8 +123,9 @@ class Placement:
             self.actions.append(Action("planes", step))
         elif isinstance(lowering, Join):
             layout = self.plan.layouts[step.writes[0]]
-            for value in step.reads:
-                self.need(value, layout)
+            reads = [self.need(value, layout) for value in step.reads]
+            if layout == PLAIN and lowering.axis != 1:  # pieces other than images, which are cut from the whole
+                self.whole.update([*reads, (step.writes[0], layout)])
             self.made[step.writes[0], layout] = ("join", step, None)
             self.actions.append(Action("join", step))
         elif lowering is not None and step.reads:
@@ -317,20 +318,49 @@ class Placement:
         self.actions = actions
 
 
-def shared_memory(homes: Mapping[Key, Home], uses: Sequence[Sequence[Key]]) -> tuple[dict[Base, int], int]:
-    """Where each base of shared memory begins, and how many elements there are in all.
+@dataclass(frozen=True)
+class Shared:
+    """Shared memory: where each base begins, the elements in all, and the bases that hold one image at a time."""
 
-    uses: the keys that each action reads or writes. Bases whose uses do not overlap in time take each other's place.
+    starts: Mapping[Base, int]
+    size: int
+    single: frozenset[Base]
+
+
+def shared_memory(
+    homes: Mapping[Key, Home], uses: Sequence[Sequence[Key]], groups: Sequence[tuple[int, int, int]] = ()
+) -> Shared:
+    """Gives bases of shared memory that are not needed at the same time each other's place.
+
+    Parameters
+    ----------
+    homes
+        The home of each key.
+    uses
+        The keys that each action reads or writes.
+    groups
+        (first, end, images): actions that are done for one image after the other, all of them for each. What is used there
+        alone holds one image at a time; what is used elsewhere too is needed for all of it.
     """
     spans: dict[Base, tuple[int, int]] = {}
     sizes: dict[Base, int] = {}
+    of_one: dict[Base, int] = {}
     for i, keys in enumerate(uses):
-        for key in keys:
-            home = homes[key]
+        for home in (homes[key] for key in keys):
             if home.base[0] == "shared":
-                first, _ = spans.get(home.base, (i, i))
-                spans[home.base] = first, i
+                spans[home.base] = spans.get(home.base, (i, i))[0], i
                 sizes[home.base] = max(sizes.get(home.base, 0), home.end)
+                of_one[home.base] = max(of_one.get(home.base, 0), replace(home, images=1).end)
+    single = set()
+    for first, end, images in groups:
+        for base, (begin, last) in spans.items():
+            if images == 1 or last < first or begin >= end:
+                continue
+            if first <= begin and last < end:
+                single.add(base)
+                sizes[base] = of_one[base]
+            else:
+                spans[base] = min(begin, first), max(last, end - 1)
     starts: dict[Base, int] = {}
     total = 0
     for base in sorted(spans, key=lambda b: -sizes[b]):
@@ -347,7 +377,7 @@ def shared_memory(homes: Mapping[Key, Home], uses: Sequence[Sequence[Key]]) -> t
             at = max(at, end)
         starts[base] = at
         total = max(total, at + room(sizes[base]))
-    return starts, total
+    return Shared(starts, total, frozenset(single))
 
 
 def room(size: int) -> int:

@@ -84,7 +84,8 @@ class Program:
         names = dict.fromkeys(name for i in layers for name in source.names[i][1])
         self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
         actions = self.placement.actions
-        self.starts, self.size = shared_memory(self.placement.homes, [self.keys(action) for action in actions])
+        self.groups = self.group(actions)
+        self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
         bottoms = {name for names, _ in source.names for name in names}
         self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.version = -1
@@ -112,7 +113,7 @@ class Program:
             self.bound.append((blob, blob._data, blob._data.version))
             flat, start = whole.reshape(-1), 0
         else:
-            flat, start = self.memory.array, self.starts[home.base]
+            flat, start = self.memory.array, self.shared.starts[home.base]
         part = flat[start + home.offset : start + home.end]
         return Last(part, home.images, home.channels, home.height, home.width, home.pitch, home.step)
 
@@ -124,34 +125,40 @@ class Program:
 
     def record(self) -> None:
         """Makes the launches."""
-        self.memory.grow(self.size)
+        self.memory.grow(self.shared.size)
         self.version, self.bound, self.items, self.chains = self.memory.version, [], [], []
         self.first: list[int] = []
         chain: Chain | None = None
-        actions = self.placement.actions
-        at = 0
-        while at < len(actions):
-            action, step = actions[at], actions[at].step
-            if action.kind == "forward" and step is not None:
+        for first, end, images in self.groups:
+            actions = self.placement.actions[first:end]
+            step = actions[0].step
+            if actions[0].kind == "forward" and step is not None:
                 if isinstance(step.lowering, Constant):
                     self.first.append(step.layer)
                 elif self.source.layers[step.layer].type != "Input":
                     self.items.append(step.layer)
                     chain = None
-                at += 1
                 continue
             if chain is None:
                 chain = Chain(self.memory.device, self.memory.dtype)
                 self.items.append(chain)
                 self.chains.append(chain)
-            end, images = at + 1, self.images(action)
-            while images > 1 and end < len(actions) and self.images(actions[end]) == images:
-                end += 1
-            for number in range(images) if images > 1 else [None]:  # all steps of an image, while it is in the caches
-                for one in actions[at:end]:
-                    self.launch(chain, one, number)
-            at = end
+            for image in range(images) if images > 1 else [None]:
+                for action in actions:
+                    self.launch(chain, action, image)
         self.bound = list({id(blob): (blob, buffer, version) for blob, buffer, version in self.bound}.values())
+
+    def group(self, actions: Sequence[Action]) -> list[tuple[int, int, int]]:
+        """(first, end, images) for actions that are done together: all of them for one image after the other, while it is in
+        the caches, or with 1 a single action for all images."""
+        groups: list[tuple[int, int, int]] = []
+        for i, action in enumerate(actions):
+            images = self.images(action)
+            if images > 1 and groups and groups[-1][2] == images:
+                groups[-1] = groups[-1][0], i + 1, images
+            else:
+                groups.append((i, i + 1, images))
+        return groups
 
     def images(self, action: Action) -> int:
         """How many images an action is to do one after the other: those of large values in which each is alone; else 1."""
@@ -171,7 +178,9 @@ class Program:
 
         def array(key: Key) -> Last:
             whole = self.array(homes[key])
-            return whole if image is None else whole.image(image)
+            if image is None:
+                return whole
+            return whole.image(0 if homes[key].base in self.shared.single else image)
 
         if action.kind == "lowered":
             assert step is not None
@@ -193,6 +202,9 @@ class Program:
         assert action.target is not None
         source, target = array(action.source), array(action.target)
         if action.kind == "copy":
+            if (source.images, source.channels) != (target.images, target.channels):  # pieces of a whole without gaps
+                size = target.channels
+                source = replace(source, images=target.images, channels=size, height=1, width=1, pitch=size, step=size)
             copier = Pointwise(self.memory.device, self.memory.dtype)
             copier.prepare(After())
             copier.record(chain, [source], target, None)

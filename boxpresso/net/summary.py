@@ -169,7 +169,7 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     dropped = [
         net.layers[i].name for p in programs for i in p.plan.dropped if not net.layers[i].name.endswith("_split")
     ]
-    return PlanSummary(rows, dropped, max(program.size for program in programs) * net.dtype.itemsize)
+    return PlanSummary(rows, dropped, max(program.shared.size for program in programs) * net.dtype.itemsize)
 
 
 def plan_rows(net: Net, program: Program) -> list[PlanRow]:
@@ -204,6 +204,6 @@ def plan_rows(net: Net, program: Program) -> list[PlanRow]:
         home = place.homes[target]
         written = step.writes[0] if action.kind != "copy" and step is not None else (action.source or target)[0]
         kind, name = home.base
-        at = f"blob {name}" if kind == "blob" else f"memory {program.starts[home.base] * net.dtype.itemsize}"
+        at = f"blob {name}" if kind == "blob" else f"memory {program.shared.starts[home.base] * net.dtype.itemsize}"
         rows.append(PlanRow(what, names, net.blobs[written[0]].shape, at))
     return rows
