@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 from ..proto.errors import BoxpressoError
+from .python2 import UserLoader
 
 OWN = Path(__file__).parent
 PACKAGE = __name__.rpartition(".")[0]
@@ -31,11 +32,12 @@ class CaffeFinder(MetaPathFinder, Loader):
         if top != "caffe":
             return None
         if inner in EXTRAS or (inner and not own(inner)):
-            for folder in sys.path:
-                file = Path(folder or ".", "caffe", *inner.split("."))
+            for folder in folders():
+                file = Path(folder, "caffe", *inner.split("."))
                 for candidate in (file.with_suffix(".py"), file / "__init__.py"):
                     if candidate.is_file():
-                        return importlib.util.spec_from_file_location(fullname, candidate)
+                        loader = UserLoader(fullname, str(candidate))
+                        return importlib.util.spec_from_file_location(fullname, candidate, loader=loader)
         return ModuleSpec(fullname, self) if not inner or own(inner) else None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -56,6 +58,18 @@ class CythonFinder(MetaPathFinder, Loader):
         served = importlib.import_module(f"{PACKAGE}.cython")
         for name in served.__all__:
             setattr(module, name, getattr(served, name))
+
+
+def folders() -> Iterator[str]:
+    """Where a fork's own modules of `caffe` may lie: in sys.path, or in the folder `python` of Caffe's tree.
+
+    The tree is that around the working directory, or around the script that runs.
+    """
+    yield from (folder or "." for folder in sys.path)
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    for start in (Path.cwd(), Path(script).resolve().parent if script else None):
+        if start is not None:
+            yield from (str(folder / "python") for folder in (start, *start.parents))
 
 
 def own(inner: str) -> bool:

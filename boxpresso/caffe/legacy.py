@@ -1,11 +1,16 @@
-"""Names that libraries have dropped since scripts for pycaffe were written: of numpy, yaml, time and unittest."""
+"""Names that libraries have dropped since scripts for pycaffe were written: of numpy, cv2, pandas, yaml, time, unittest."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 import time
 import unittest
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,10 @@ UNITTEST = {
     "assertItemsEqual": "assertCountEqual", "assertRaisesRegexp": "assertRaisesRegex", "assertRegexpMatches": "assertRegex",
     "assert_": "assertTrue",
 }  # fmt: skip
+CV2 = {
+    "CV_AA": 16, "CV_FILLED": -1, "CV_LOAD_IMAGE_COLOR": 1, "CV_LOAD_IMAGE_GRAYSCALE": 0, "CV_LOAD_IMAGE_UNCHANGED": -1,
+    "CV_FONT_HERSHEY_SIMPLEX": 0, "CV_INTER_NN": 0, "CV_INTER_LINEAR": 1, "CV_INTER_CUBIC": 2, "CV_INTER_AREA": 3,
+}  # fmt: skip
 
 
 def install() -> None:
@@ -33,8 +42,8 @@ def install() -> None:
     for old, new in UNITTEST.items():
         if old not in vars(unittest.TestCase):
             setattr(unittest.TestCase, old, getattr(unittest.TestCase, new))
-    if importlib.util.find_spec("yaml") is not None:
-        wrap_yaml()
+    if not any(isinstance(finder, Patches) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Patches())
 
 
 def wrap_fromstring() -> None:
@@ -49,10 +58,8 @@ def wrap_fromstring() -> None:
     np.fromstring = fromstring  # type: ignore[assignment]
 
 
-def wrap_yaml() -> None:
+def patch_yaml(yaml: Any) -> None:
     """yaml.load without a Loader, which PyYAML 6 asks for: the safe one."""
-    import yaml  # type: ignore[import-untyped]
-
     load = yaml.load
     if "Loader" not in inspect.signature(load).parameters:
         return
@@ -61,3 +68,51 @@ def wrap_yaml() -> None:
         return load(stream, Loader)
 
     yaml.load = load_old
+
+
+def patch_pandas(pandas: Any) -> None:
+    """DataFrame.to_hdf(path, key) by position, which pandas 3 asks for by name."""
+    write = pandas.DataFrame.to_hdf
+
+    def to_hdf(frame: Any, path: Any, *key: Any, **options: Any) -> Any:
+        return write(frame, path, **dict(zip(["key", "mode"], key)), **options)
+
+    pandas.DataFrame.to_hdf = to_hdf
+
+
+def patch_cv2(cv2: Any) -> None:
+    """Constants of OpenCV 2.4."""
+    for name, value in CV2.items():
+        if not hasattr(cv2, name):
+            setattr(cv2, name, value)
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {"cv2": patch_cv2, "pandas": patch_pandas, "yaml": patch_yaml}
+
+
+class Patches(MetaPathFinder):
+    """Patches the modules of PATCHES once they are imported."""
+
+    def __init__(self) -> None:
+        self.searching = False
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in PATCHES or self.searching:
+            return None
+        self.searching = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self.searching = False
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            PATCHES[fullname](sys.modules.get(fullname, module))
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec

@@ -67,7 +67,7 @@ def cell(text: str) -> str:
 class Shell:
     """What notebooks, and scripts that nbconvert makes of them, ask of IPython."""
 
-    def run_line_magic(self, name: str, line: str = "", *_: Any) -> Any:
+    def run_line_magic(self, name: str, line: str = "", *more: Any) -> Any:
         """cd, time, timeit and run do what they say; others, such as matplotlib inline, do nothing."""
         if name in ("cd", "pushd"):
             os.chdir(os.path.expanduser(line))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import math
+import operator
 import re
 import sys
 import sysconfig
@@ -32,9 +33,11 @@ MODULES = {
     "ConfigParser", "Queue", "StringIO", "Tkinter", "__builtin__", "cPickle", "cStringIO", "commands", "httplib", "thread",
     "urllib2", "urlparse",
 }  # fmt: skip
-HELPERS = (
-    "from boxpresso.caffe.python2 import divide as _divide2, divide_in_place as _divide_in_place2, round2 as round"
-)
+HELPERS = """
+from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
+from boxpresso.caffe.python2 import round2 as round
+"""
+ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
 class _State:
@@ -147,19 +150,30 @@ def refactor(text: str, path: str, main: bool = True) -> str:
         raise BoxpressoError(f"{path} is neither Python 3 nor Python 2 that can be converted: {error}") from None
 
 
-class Division(ast.NodeTransformer):
-    """Makes `/` Python 2's division, and `array.tostring()` tobytes."""
+class Operators(ast.NodeTransformer):
+    """Makes `/` and `<` those of Python 2, and `array.tostring()` tobytes."""
+
+    def __init__(self, true_division: bool) -> None:
+        self.true_division = true_division
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in ORDER:
+            return node
+        name = ast.Constant(ORDER[type(node.ops[0])])
+        call = ast.Call(ast.Name("_compare2", ast.Load()), [name, node.left, node.comparators[0]], [])
+        return ast.copy_location(call, node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        if not isinstance(node.op, ast.Div):
+        if self.true_division or not isinstance(node.op, ast.Div):
             return node
         call = ast.Call(ast.Name("_divide2", ast.Load()), [node.left, node.right], [])
         return ast.copy_location(call, node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
-        if not isinstance(node.op, ast.Div):
+        if self.true_division or not isinstance(node.op, ast.Div):
             return node
         old = ast.parse(ast.unparse(node.target), mode="eval").body
         call = ast.Call(ast.Name("_divide_in_place2", ast.Load()), [old, node.value], [])
@@ -187,9 +201,8 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
             tree = ast.parse(converted, path)
     except SyntaxError as error:
         raise BoxpressoError(f"{path} was converted from Python 2, but line {error.lineno}: {error.msg}") from None
-    true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE)
-    if not true_division:
-        tree = Division().visit(tree)
+    true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE) is not None
+    tree = Operators(true_division).visit(tree)
     start = 0
     for start, node in enumerate(tree.body):  # noqa: B007
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
@@ -302,6 +315,26 @@ def divide_in_place(a: Any, b: Any) -> Any:
     else:
         a /= b
     return a
+
+
+def compare(name: str, a: Any, b: Any) -> Any:
+    """a < b, or by `name` another order, of Python 2: None is least, then numbers, then all else by the name of its type.
+
+    Examples
+    --------
+    >>> compare("lt", None, 3), compare("gt", len, 0), compare("ge", 2, 3)
+    (True, True, False)
+    """
+    order = getattr(operator, name)
+    try:
+        return order(a, b)
+    except TypeError:
+        return order(rank(a), rank(b))
+
+
+def rank(value: Any) -> tuple[int, str]:
+    """What Python 2 orders values of different types by."""
+    return (0, "") if value is None else (1, "") if isinstance(value, (int, float)) else (2, type(value).__name__)
 
 
 def round2(number: Any, ndigits: int = 0) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import linecache
 import os
 import runpy
 import sys
@@ -66,11 +67,14 @@ def script_code(path: Path) -> types.CodeType:
         data = path.read_bytes()
     except OSError as error:
         raise BoxpressoError(f"cannot read {path}: {error.strerror or error}") from None
+    name = str(path)
     if path.suffix == ".ipynb":
-        data = notebook.script(data, str(path)).encode()
+        text, name = notebook.script(data, name), f"<cells of {path}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name  # for tracebacks
+        data = text.encode()
     if b"get_ipython()" in data:
         notebook.provide()
-    return python2.compile_source(data, str(path), main=True)
+    return python2.compile_source(data, name, main=True)
 
 
 def run(code: types.CodeType, path: str) -> None:
