@@ -8,11 +8,12 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
-import time
 from typing import Any
 
 from ..proto.errors import BoxpressoError
+from .python2 import compile_source
+
+ONCE = ("time", "timeit", "capture", "prun")  # magics whose code runs once, without what else they do
 
 
 def script(data: bytes, path: str) -> str:
@@ -47,6 +48,8 @@ def cell(text: str) -> str:
     first, _, body = text.partition("\n")
     if first.startswith("%%"):
         name, _, options = first[2:].partition(" ")
+        if name in ONCE:
+            return cell(body)
         return f"get_ipython().run_cell_magic({name!r}, {options.strip()!r}, {body!r})"
     lines = []
     for line in text.split("\n"):
@@ -57,6 +60,9 @@ def cell(text: str) -> str:
         indent, target, kind, rest = match[1], match[2], match[3], match[4]
         if kind == "%":
             magic, _, options = rest.partition(" ")
+            if magic in ONCE and options:
+                lines.append(indent + options)
+                continue
             call = f"get_ipython().run_line_magic({magic!r}, {options.strip()!r})"
         else:
             call = f"get_ipython().{'getoutput' if target else 'system'}({rest!r})"
@@ -67,34 +73,29 @@ def cell(text: str) -> str:
 class Shell:
     """What notebooks, and scripts that nbconvert makes of them, ask of IPython."""
 
-    def run_line_magic(self, name: str, line: str = "", *more: Any) -> Any:
-        """cd, time, timeit and run do what they say; others, such as matplotlib inline, do nothing."""
+    def run_line_magic(self, name: str, line: str = "", *more: Any) -> None:
+        """cd and env do what they say, those of ONCE run their code; others, such as matplotlib inline, do nothing."""
         if name in ("cd", "pushd"):
             os.chdir(os.path.expanduser(line))
-        elif name in ("time", "timeit"):
-            return self.run_cell_magic(name, "", line)
+        elif name in ONCE:
+            self.run_cell_magic(name, "", line)
         elif name in ("env", "set_env") and "=" in line:
             key, _, value = line.partition("=")
             os.environ[key.strip()] = value.strip()
         elif name == "matplotlib":
             os.environ.setdefault("MPLBACKEND", "Agg")
-        return None
 
-    def magic(self, text: str) -> Any:
+    def magic(self, text: str) -> None:
         """The old spelling of run_line_magic."""
         name, _, line = text.partition(" ")
-        return self.run_line_magic(name.lstrip("%"), line.strip())
+        self.run_line_magic(name.lstrip("%"), line.strip())
 
     def run_cell_magic(self, name: str, line: str, body: str) -> None:
-        """time and timeit run the cell once and say how long it took, bash and sh run it in a shell."""
+        """time, timeit, capture and prun run the cell once, bash and sh run it in a shell; others do nothing."""
         if name in ("bash", "sh"):
             self.system(body)
-        elif name in ("time", "timeit", "capture", "prun"):
-            space = vars(sys.modules["__main__"])
-            start = time.perf_counter()
-            exec(compile(textwrap.dedent(body), f"<%{name}>", "exec"), space)
-            if name.startswith("time"):
-                print(f"1 loop: {(time.perf_counter() - start) * 1000:.3g} ms")
+        elif name in ONCE:
+            exec(compile_source(cell(body).encode(), f"<%{name}>"), vars(sys.modules["__main__"]))
 
     def system(self, command: str) -> None:
         """Runs a command in a shell, `{name}` and `$name` of Python's variables replaced."""

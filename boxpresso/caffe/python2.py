@@ -202,7 +202,7 @@ def convert(text: str, path: str, main: bool) -> ast.Module:
     except SyntaxError as error:
         raise BoxpressoError(f"{path} was converted from Python 2, but line {error.lineno}: {error.msg}") from None
     true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE) is not None
-    tree = Operators(true_division).visit(tree)
+    Operators(true_division).visit(tree)
     start = 0
     for start, node in enumerate(tree.body):  # noqa: B007
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
