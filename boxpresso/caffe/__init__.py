@@ -13,7 +13,7 @@ from ..layers.core.python import PythonLayer as Layer
 from . import io
 from .classifier import Classifier
 from .detector import Detector
-from .importing import install
+from .importing import install, uninstall
 from .net_spec import NetSpec, layers, params, to_proto
 from .proto import caffe_pb2
 from .pycaffe import Net
@@ -85,4 +85,5 @@ __all__ = [
     "solver_count",
     "solver_rank",
     "to_proto",
+    "uninstall",
 ]

@@ -93,6 +93,7 @@ def install() -> None:
     >>> import caffe
     >>> caffe is boxpresso.caffe
     True
+    >>> boxpresso.caffe.uninstall()
     """
     loaded = sys.modules.get("caffe")
     if loaded is not None and loaded is not sys.modules[PACKAGE]:
@@ -103,3 +104,11 @@ def install() -> None:
     if not any(isinstance(finder, CaffeFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, CaffeFinder())
         sys.meta_path.append(CythonFinder())
+
+
+def uninstall() -> None:
+    """Takes back what `install` did: `import caffe` means what it did before."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, (CaffeFinder, CythonFinder))]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "caffe"]:
+        if sys.modules[name].__name__.startswith(PACKAGE):
+            del sys.modules[name]

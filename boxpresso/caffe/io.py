@@ -297,7 +297,7 @@ def _sample(values: Numpy, rows: Numpy, columns: Numpy, order: int, edge: bool) 
     """Samples at rows x columns; beyond the edge zero counts, or with `edge` the last pixel."""
     for axis, at in enumerate((rows, columns)):
         size, lead = values.shape[axis], (slice(None),) * axis
-        low = (np.round(at) if order == 0 else np.floor(at)).astype(int)
+        low = np.floor(at + 0.5 if order == 0 else at).astype(int)
         part = 0 * at if order == 0 else at - low
         result: Any = 0
         for index, weight in ((low, 1 - part), (low + 1, part)):
