@@ -118,7 +118,7 @@ def test_inputs_are_given_all_or_none_and_keep_the_batch(prototxt):
     net = caffe.Net(prototxt, caffe.TEST)
     with pytest.raises(ModelError, match="do not match net inputs"):
         net.forward(dta=np.zeros((2, 3, 4, 4)))
-    with pytest.raises(ModelError, match="not batch sized.*reshape"):
+    with pytest.raises(ModelError, match=r"not batch sized.*reshape"):
         net.forward(data=np.zeros((1, 3, 4, 4)))
     with pytest.raises(ModelError, match="do not match net outputs"):
         net.backward(ip=np.zeros((2, 5)))
@@ -352,9 +352,7 @@ def test_classifier_and_detector(prototxt, weights, tmp_path):
     window = np.array([1, 2, 7, 9])
     rows = detector.detect_windows([(str(tmp_path / "i.png"), [window, window])])
     assert [row["filename"] for row in rows] == [str(tmp_path / "i.png")] * 2
-    np.testing.assert_allclose(
-        rows[0]["prediction"], run(caffe.io.resize_image(loaded[1:7, 2:9], (4, 4))), atol=1e-5
-    )
+    np.testing.assert_allclose(rows[0]["prediction"], run(caffe.io.resize_image(loaded[1:7, 2:9], (4, 4))), atol=1e-5)
     padded = caffe.Detector(prototxt, weights, context_pad=1, **options)
     crop = padded.crop(loaded, np.array([0, 0, 9, 12]))
     assert crop.shape == (4, 4, 3)

@@ -37,6 +37,10 @@ HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
 from boxpresso.caffe.python2 import round2 as round
 """
+NEW = (
+    ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
+    ast.YieldFrom,
+)  # fmt: skip
 ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
@@ -71,6 +75,32 @@ def is_python2(text: str) -> bool:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             defined |= {alias.asname or alias.name for alias in node.names}
     return any(is_mark(node, defined) for node in ast.walk(tree) if id(node) not in guarded)
+
+
+def needs_python3(text: str) -> bool:
+    """Whether a text has what only Python 3 has, so that it is none of a Python 2 project's own files.
+
+    Examples
+    --------
+    >>> needs_python3("def f(x: int): pass"), needs_python3("f'{x}'"), needs_python3("def f(x): print(x)")
+    (True, True, False)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return False
+    for node in nodes:
+        if isinstance(node, NEW) or (isinstance(node, ast.Raise) and node.cause is not None):
+            return True
+        if isinstance(node, ast.arguments) and node.kwonlyargs:
+            return True
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            return True
+        if isinstance(node, ast.FunctionDef) and node.returns is not None:
+            return True
+    return False
 
 
 def is_mark(node: ast.AST, defined: set[str]) -> bool:
@@ -226,7 +256,7 @@ def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType
         text = importlib.util.decode_source(data)
     except (UnicodeDecodeError, SyntaxError):
         text = data.decode("latin-1")
-    old = is_python2(text) if _State.forced is None else _State.forced
+    old = is_python2(text) if _State.forced is None else _State.forced and not needs_python3(text)
     if main and _State.forced is None and old:
         _State.forced = True
     if not old:
@@ -236,7 +266,7 @@ def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType
     except BoxpressoError:
         if main or is_python2(text):
             raise
-        return compile(text, path, "exec", dont_inherit=True)  # a module in Python 3 beside a script in Python 2
+        return compile(text, path, "exec", dont_inherit=True)
     return compile(tree, path, "exec", dont_inherit=True)
 
 

@@ -33,11 +33,25 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--python", choices=["2", "3"], help="the language of the script and of what it imports")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="runs a module, not a script")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="SCRIPT ARGS", help="the script, and its arguments")
-    options = parser.parse_args(argv)
-    if not options.module and not options.rest:
+    parser.add_argument("script", nargs="?", metavar="SCRIPT", help="the script; what follows it are its arguments")
+    count = own_arguments(argv)
+    options = parser.parse_args(argv[:count])
+    options.rest = list(argv[count:])
+    if not options.module and not options.script:
         parser.error("name the script to run")
     return options
+
+
+def own_arguments(argv: Sequence[str]) -> int:
+    """How many arguments are not the script's or the module's."""
+    at = 0
+    while at < len(argv):
+        if argv[at] == "-m":
+            return at + 2
+        if not argv[at].startswith("-"):
+            return at + 1
+        at += 2 if argv[at] == "--python" else 1
+    return at
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,18 +60,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     install()
     legacy.install()
     python2.install(None if options.python is None else options.python == "2")
-    sys.argv = options.rest
+    sys.argv = [options.script, *options.rest]
     if options.module:
         sys.argv = [options.module, *options.rest]
         sys.path[0] = os.getcwd()
         runpy.run_module(options.module, run_name="__main__", alter_sys=True)
         return 0
     try:
-        code = script_code(Path(options.rest[0]))
+        code = script_code(Path(options.script))
     except BoxpressoError as error:
         print(f"boxpresso.caffe: {error}", file=sys.stderr)
         return 1
-    run(code, options.rest[0])
+    run(code, options.script)
     return 0
 
 
