@@ -91,6 +91,8 @@ def as_path(source: Any) -> str:
 
 def buffered_weights(data: bytes) -> Weights:
     """The weights in the bytes of a .caffemodel. Raises ModelError for bytes that are none."""
+    if not data:
+        raise ModelError("the buffer of the weights is empty")
     kind = what_is(data)
     if kind:
         raise ModelError(f"the buffer of the weights is not a .caffemodel but {kind}")
@@ -130,6 +132,7 @@ class Net:
     def __init__(self, model: NetParameter | None = None, weights: Weights | None = None) -> None:
         self._model, self._weights, self._device = model, weights, "cpu"
         self._inputs: dict[str, Numpy] = {}
+        self._ids: dict[str, int] = {}
         self._missing: list[str] = []
         self._net: BoxpressoNet | None = None
         if model is not None:
@@ -208,6 +211,7 @@ class Net:
             For an unknown layer, and for a layer without weights.
         """
         if isinstance(outputName, str):
+            self.net  # noqa: B018  # raises for an empty net
             return self._run([outputName or list(self._ids)[-1]])[0]
         return tuple(self._run(list(outputName)))
 
