@@ -221,18 +221,6 @@ def test_other_sizes_then_none(type, text, device):
             assert (a == w).all()
 
 
-@pytest.mark.parametrize("text", ["num_output: 6", "num_output: 3 group: 3", "num_output: 6 kernel_size: 1"])
-def test_relu_in_the_store(text, device):
-    text = text if "kernel_size" in text else f"{text} kernel_size: 3"
-    bottom = RNG.standard_normal((2, 3, 9, 20))
-    bottom[1, :, 4, 5] = np.nan
-    case = rig(bottom, text, device, np.float32)
-    plain = case.forward()[0]
-    case.layer.fuse_relu = True
-    np.testing.assert_array_equal(case.forward()[0], np.where(plain < 0, 0, plain))
-    assert np.isnan(plain).any()
-
-
 @pytest.mark.parametrize("group", [1, 3])
 def test_nan_and_infinity_stay_where_they_are(group, device):
     bottom = np.zeros((1, 3, 9, 9))

@@ -13,7 +13,7 @@ from .output import size
 
 if TYPE_CHECKING:
     from ..net import Net
-    from ..net.summary import Summary
+    from ..net.summary import PlanSummary, Summary
     from ..net.weights import CopyReport
 
 
@@ -31,13 +31,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     arguments.model(parser, weights=False)
     arguments.phase(parser)
+    parser.add_argument(
+        "--plan", action="store_true", help="show the steps of a forward at TEST in place of the layers"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
 
 
 def run(args: Namespace) -> int:
     """Prints the layers of a net, their shapes, parameters and costs."""
     from ..net import Net
-    from ..net.summary import summarise
+    from ..net.summary import summarise, summarise_plan
 
     net = Net(
         args.model,
@@ -48,11 +51,32 @@ def run(args: Namespace) -> int:
         python_layers=args.python_layers,
     )
     report = net.copy_from(args.weights) if args.weights else None
+    if args.plan:
+        return print_plan(summarise_plan(net), net, args)
     summary = summarise(net)
     if args.json:
         print_json(summary, report)
     else:
         print_table(summary, report, net, args.model)
+    return 0
+
+
+def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> int:
+    """The steps of a plan."""
+    if plan is None:
+        print(f"{net.name or args.model}: runs layer by layer, it has no plan: those are of phase TEST on the CPU")
+        return 0
+    if args.json:
+        print(json.dumps(asdict(plan), indent=2))
+        return 0
+    cells = [
+        (row.what, " + ".join(row.layers), " x ".join(map(str, row.shape)) or "one number", row.at)
+        for row in plan.steps
+    ]
+    print(f"{net.name or args.model}: {len(net.layers)} layers in {len(plan.steps)} steps, phase {net.phase}\n")
+    print("\n".join(table(("how", "layers", "top", "lies in"), cells, "<<<<")))
+    print(f"\nleft out: {', '.join(plan.dropped) or 'none'}")
+    print(f"memory that values share: {size(plan.bytes)}")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Union, cast
 
@@ -48,6 +48,7 @@ class Blob:
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
+        self._watch: Callable[[Blob], None] | None = None  # called before a script gets `data`
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
@@ -96,6 +97,8 @@ class Blob:
     @property
     def data(self) -> AnyArray:
         """The values: a numpy array, or on a GPU an Array, which behaves as one."""
+        if self._watch is not None:
+            self._watch(self)
         return self._view(False)
 
     @property

@@ -76,6 +76,19 @@ def launchers(kernels: KernelFile) -> str:
             "#endif",
             "}",
         ]
+        # As a step of a chain (chain.cpp): the worker is given, and a slot of 8 bytes for each argument.
+        read = ", ".join(
+            f"*static_cast<const {p.kind}*>(step_slots[{i}])"
+            if p.struct is not None
+            else f"({'const ' * p.const}{p.kind}*)step_slots[{i}]"
+            if p.pointer
+            else f"*reinterpret_cast<const {p.kind}*>(step_slots + {i})"
+            for i, p in enumerate(kernel.parameters)
+        )
+        text.append(
+            f'extern "C" void step_{name}(int step_worker, int step_workers, void* const* step_slots) {{\n'
+            f"  worker = step_worker; workers = step_workers; {name}({read});\n}}"
+        )
     return "\n".join(text) + "\n"
 
 

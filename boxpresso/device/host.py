@@ -90,6 +90,7 @@ class Cpu:
     def __init__(self) -> None:
         self.libraries: dict[tuple[KernelFile, str], ctypes.CDLL] = {}
         self.functions: dict[tuple[Kernel, DType], tuple[Any, list[tuple[int, Parameter, DType]]]] = {}
+        self.steps: dict[tuple[Kernel, DType], tuple[int, list[tuple[int, Parameter, DType]], list[Any]]] = {}
         self.lock = threading.Lock()
         self.memo: dict[Any, Any] = {}
         self.workers = threads()
@@ -166,6 +167,19 @@ class Cpu:
         wanted = [(i, p, p.dtype(real)) for i, p in enumerate(kernel.parameters) if by_address[i]]
         self.functions[kernel, real] = function, wanted
         return function, wanted
+
+    def step(self, kernel: Kernel, real: DType) -> tuple[int, list[tuple[int, Parameter, DType]], list[Any]]:
+        """A kernel as a step of a chain: the address of its function, which of its arguments are arrays or structs, and the
+        ctypes type of each argument, None for an address."""
+        known = self.steps.get((kernel, real))
+        if known is None:
+            _, wanted = self.function(kernel, real)
+            function = getattr(self.libraries[kernel.file, REALS[real]], f"step_{kernel.name}")
+            by_address = {i for i, _, _ in wanted}
+            scalars = [None if i in by_address else SCALARS[p.dtype(real)] for i, p in enumerate(kernel.parameters)]
+            address = ctypes.cast(function, ctypes.c_void_p).value or 0
+            known = self.steps[kernel, real] = address, wanted, scalars
+        return known
 
     def empty(self, shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
         """An array of zeros, aligned to a cache line."""

@@ -50,9 +50,9 @@ DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 using std::abs; using std::ceil; using std::cos; using std::exp; using std::floor; using std::log; using std::pow;
 using std::round; using std::sin; using std::sqrt; using std::tanh;
 template <class T>
-DEVICE T min(T a, T b) { return b < a ? b : a; }
+DEVICE constexpr T min(T a, T b) { return b < a ? b : a; }
 template <class T>
-DEVICE T max(T a, T b) { return a < b ? b : a; }
+DEVICE constexpr T max(T a, T b) { return a < b ? b : a; }
 static thread_local int worker = 0, workers = 1;  // set by the launcher that device/host.py appends to the text
 DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
 #define GRID_LOOP(i, n) for (int i = share_of(n, worker), i##_end = share_of(n, worker + 1); i < i##_end; ++i)

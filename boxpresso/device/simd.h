@@ -61,4 +61,24 @@ DEVICE void write_past(Real* to, const Columns& value) {
 #endif
 }
 
+// The first `count` numbers of a vector, from 1 to COLUMNS of them: no other memory is read or written.
+DEVICE Columns load_part(const Real* from, int count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+  else return (Columns)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), from);
+#else
+  Real values[COLUMNS] = {};
+  for (int i = 0; i < count; ++i) values[i] = from[i];
+  return *(const Columns*)values;
+#endif
+}
+DEVICE void store_part(Real* to, const Columns& value, int count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
+  else _mm512_mask_storeu_pd(to, (__mmask8)((1u << count) - 1), (__m512d)value);
+#else
+  for (int i = 0; i < count; ++i) to[i] = value[i];
+#endif
+}
+
 #endif

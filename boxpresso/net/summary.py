@@ -8,6 +8,7 @@ from math import prod
 
 from ..layers.core import Layer
 from . import Net
+from .program import Program
 
 Shape = tuple[int, ...]
 
@@ -114,3 +115,87 @@ def macs(layer: Layer, bottoms: Sequence[Shape], tops: Sequence[Shape]) -> int:
     if kind == "innerproduct":
         return elements * prod(weights) // int(layer.param.inner_product_param.num_output)
     return 0
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """One step of a plan. what: how it runs. layers: those of the prototxt that it stands for. shape: of what it writes.
+    at: where that lies."""
+
+    what: str
+    layers: list[str]
+    shape: Shape
+    at: str
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    """The plan of a net, and the bytes of the memory that its values share."""
+
+    steps: list[PlanRow]
+    dropped: list[str]
+    bytes: int
+
+
+def summarise_plan(net: Net) -> PlanSummary | None:
+    """The steps that a net's forward takes for the shapes of now, as `boxpresso info --plan` prints them.
+
+    Parameters
+    ----------
+    net
+        The Net.
+
+    Returns
+    -------
+    PlanSummary or None
+        None where the net runs layer by layer: at TRAIN, on a GPU, with `optimize=False` or force_backward.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }
+    ...     layer { name: "y" type: "Convolution" bottom: "x" top: "y"
+    ...             convolution_param { num_output: 4 kernel_size: 3 } }
+    ...     layer { name: "z" type: "ReLU" bottom: "y" top: "y" }'''), device="cpu")
+    >>> [(row.what, row.layers, row.shape) for row in summarise_plan(net).steps]
+    [('convolution', ['y', 'z'], (1, 4, 6, 6)), ('to planes', ['y'], (1, 4, 6, 6))]
+    """
+    programs = net._runner.describe() if net._runner is not None else []
+    if not programs:
+        return None
+    rows = [row for program in programs for row in plan_rows(net, program)]
+    dropped = [
+        net.layers[i].name for p in programs for i in p.plan.dropped if not net.layers[i].name.endswith("_split")
+    ]
+    return PlanSummary(rows, dropped, max(program.size for program in programs) * net.dtype.itemsize)
+
+
+def plan_rows(net: Net, program: Program) -> list[PlanRow]:
+    """The steps of a part of a net."""
+    rows, place = [], program.placement
+    for action in place.actions:
+        step = action.step
+        if action.kind in ("lowered", "forward") and step is not None:
+            if net.layers[step.layer].type == "Input":
+                continue
+            lowering = type(step.lowering).__name__.removesuffix("Lowering").lower()
+            what = lowering if action.kind == "lowered" else "once" if lowering == "constant" else "layer"
+            names = [net.layers[i].name for i in step.layers]
+            if not step.writes:
+                rows.append(PlanRow(what, names, (), ""))
+                continue
+            target = step.writes[0], "last" if action.kind == "lowered" else "plain"
+        else:
+            assert action.target is not None
+            assert action.source is not None
+            target = action.target
+            what = "copy" if action.kind == "copy" else "to planes" if target[1] == "plain" else "channels last"
+            names = [action.source[0][0]]
+        home = place.homes[target]
+        written = step.writes[0] if action.kind != "copy" and step is not None else (action.source or target)[0]
+        kind, name = home.base
+        at = f"blob {name}" if kind == "blob" else f"memory {program.starts[home.base] * net.dtype.itemsize}"
+        rows.append(PlanRow(what, names, net.blobs[written[0]].shape, at))
+    return rows

@@ -21,6 +21,7 @@ from ...device import Blob, Device, Kernels
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
+from .lowering import Fusible, Lowering
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
@@ -183,6 +184,14 @@ class Layer:
             For each bottom whether its diff is needed.
         """
         self.need(not any(propagate_down), "this layer has no gradient; set propagate_down: false for its bottoms")
+
+    def fuse(self) -> Fusible | None:
+        """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""
+        return None
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
+        return None
 
     def allow_force_backward(self, index: int) -> bool:
         """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions cannot."""

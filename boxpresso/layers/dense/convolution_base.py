@@ -17,6 +17,8 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels, blas
 from ..core import Layer
+from ..core.lowering import Lowering
+from .lowerings import ConvolutionLowering, DepthwiseLowering
 
 DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
@@ -368,8 +370,6 @@ class WindowLayer(Layer):
 class ConvolutionLayer(WindowLayer):
     """Convolution's three verbs, with as many groups as `groups` says."""
 
-    fuse_relu = False  # a Net that only runs forward may set it where the top goes into a ReLU alone
-
     def weights_shape(self) -> tuple[int, ...]:
         return self.outputs, self.channels // self.group, *self.kernel
 
@@ -382,7 +382,19 @@ class ConvolutionLayer(WindowLayer):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):
-            self.convolution.correlate(x.data, self.blobs[0].data, self.bias, y.data, self.fuse_relu)
+            self.convolution.correlate(x.data, self.blobs[0].data, self.bias, y.data, False)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if len(bottom) > 1 or self.channel_axis != 1 or len(self.kernel) != 2:
+            return None
+        names = ("kernel", "stride", "pad", "dilation")
+        window = {name: (getattr(self, name)[0], getattr(self, name)[1]) for name in names}
+        bias = self.blobs[1] if self.bias_term else None
+        if self.group == self.channels == self.outputs:
+            return DepthwiseLowering(self.device, self.dtype, self.blobs[0], bias, window)
+        if self.channels // self.group < 4 and self.group > 1:
+            return None  # neither vectors of channels nor long sums
+        return ConvolutionLowering(self.device, self.dtype, self.blobs[0], bias, self.group, window)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         weights = self.blobs[0]

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...device import Blob, Kernels, blas
 from ..core import Layer
+from ..core.lowering import Lowering
+from .lowerings import InnerProductLowering
 
 
 class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bottoms=1, tops=1):
@@ -84,6 +86,13 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
             False, not self.transpose, self.rows, self.outputs, self.depth,
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if self.param.inner_product_param.axis != 1 or len(bottom[0].shape) not in (2, 4):
+            return None
+        bias = self.blobs[1] if self.bias_term else None
+        one = dict.fromkeys(("kernel", "stride", "dilation"), (1, 1)) | {"pad": (0, 0)}
+        return InnerProductLowering(self.device, self.dtype, self.blobs[0], bias, 1, one, self.transpose)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff, weights = top[0].diff, self.blobs[0]

@@ -8,6 +8,8 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Lowering
+from .lowerings import PoolingLowering
 
 WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
@@ -152,6 +154,15 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         if len(top) > 1:
             kernels.max_mask(self.out_rows, x, self.places(top), self.pool)
             kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if self.method == "STOCHASTIC" or len(top) > 1:
+            return None
+        return PoolingLowering(
+            lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad},
+            self.method == "AVE",
+            self.inside == 1,
+        )
 
     def places(self, top: list[Blob]) -> AnyArray:
         """Room for the place of each window's pick."""

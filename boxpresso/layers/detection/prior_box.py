@@ -7,6 +7,7 @@ from typing import Any
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Constant, Lowering
 
 
 class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
@@ -143,6 +144,9 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             )  # fmt: skip
             self.priors_of = self.wanted
         top[0].data[...] = self.priors
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Constant()
 
     def allow_force_backward(self, index: int) -> bool:
         return False

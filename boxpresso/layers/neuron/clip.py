@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...device import Kernels
+from ...device import Blob, Kernels
+from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 from .neuron_base import Neuron
 
 
@@ -46,3 +47,9 @@ class Clip(Neuron, type="Clip", param="clip_param", bottoms=1, tops=1, in_place=
         self.need(p.HasField("min") and p.HasField("max"), "clip_param needs both min and max")
         self.need(p.min <= p.max, f"min must not be above max, got min {p.min:g} and max {p.max:g}")
         return p.min, p.max
+
+    def fuse(self) -> Fusible | None:
+        return Activation("CLIP", low=self.numbers[0], high=self.numbers[1])
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, activation=self.fuse)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...device import AnyArray, Blob, Kernels
+from ..core.lowering import Affine, Fusible, Lowering, Pointwise, Same
 from .dropout_base import DropoutBase
 
 
@@ -72,6 +75,14 @@ class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, top
             top[0].share(bottom[0])
         else:
             top[0].reshape(*bottom[0].shape)
+
+    def fuse(self) -> Fusible | None:
+        return None if self.drops or self.identity else Affine(np.array(self.scale, np.float64), None)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if self.identity:
+            return Same()
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if not self.drops else None
 
     def pass_on(self, source: AnyArray, target: AnyArray) -> None:
         if self.drops:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Lowering, Pointwise
 
 
 class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True):
@@ -100,6 +101,12 @@ class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), t
             self.kernels.eltwise_max(count, first, second, output, self.winner.data)
             for index, more in enumerate(rest, 2):
                 self.kernels.eltwise_max_next(count, more, output, self.winner.data, index)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        same = all(blob.shape == bottom[0].shape for blob in bottom)
+        if self.operation != "SUM" or len(bottom) != 2 or not same or self.coeff[1] != 1:
+            return None
+        return Pointwise(self.device, self.dtype, coefficient=self.coeff[0], sums=True)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         count, upstream = top[0].count, top[0].diff

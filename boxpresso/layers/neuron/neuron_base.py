@@ -8,6 +8,7 @@ from typing import ClassVar
 from ...device import Blob, Kernels
 from ...device.kernel import BoundKernel
 from ..core import Layer
+from ..core.lowering import Elementwise, Lowering
 
 
 class Neuron(Layer):
@@ -41,6 +42,9 @@ class Neuron(Layer):
             self.copy.reshape(*bottom[0].shape)
             self.copy.data[...] = bottom[0].data
         self.kernel("forward")(top[0].count, bottom[0].data, top[0].data, *self.numbers)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Elementwise(self.kernel("forward").kernel, self.numbers)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:

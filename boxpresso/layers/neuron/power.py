@@ -8,6 +8,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 
 
 class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_place=True):
@@ -65,6 +66,13 @@ class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_plac
         if self.remembers:
             self.place.data[...] = bottom[0].data
         self.kernels.power_forward(top[0].count, bottom[0].data, top[0].data, *self.line)
+
+    def fuse(self) -> Fusible | None:
+        power, scale, shift = self.line
+        return Affine(np.array(scale, np.float64), np.array(shift, np.float64)) if power == 1 and scale else None
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if self.fuse() else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:

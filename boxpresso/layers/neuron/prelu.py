@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 
 
 class PReLU(Layer, type="PReLU", param="prelu_param", bottoms=1, tops=1, in_place=True):
@@ -70,6 +73,12 @@ class PReLU(Layer, type="PReLU", param="prelu_param", bottoms=1, tops=1, in_plac
         self.kernels.prelu_forward(
             self.images * self.channels, bottom[0].data, self.slope.data, top[0].data, *self.layout()
         )
+
+    def fuse(self) -> Fusible | None:
+        return Activation("SLOPES", slopes=np.asarray(self.slope.data, np.float64))
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, activation=self.fuse)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         place = self.place.data

@@ -7,6 +7,7 @@ from math import inf
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 
 
 class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), bottoms=1, tops=1, in_place=True):
@@ -63,6 +64,15 @@ class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), b
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.relu_forward(top[0].count, bottom[0].data, top[0].data, *self.limits)
+
+    def fuse(self) -> Fusible | None:
+        slope, limit = self.limits
+        if limit < inf:
+            return None if slope else Activation("CLIP", low=0, high=limit)
+        return Activation("LEAKY", slope=slope) if slope else Activation("RELU")
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, activation=self.fuse) if self.fuse() else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...device import AnyArray, Blob, Kernels
+from ..core.lowering import Lowering, Same
 from ..core.param_str import settings
 from .dropout_base import DropoutBase
 
@@ -80,6 +81,9 @@ class SpatialDropout(
         if top[0] is not bottom[0]:
             top[0].reshape(*bottom[0].shape) if self.drops else top[0].share(bottom[0])
         self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return None if self.drops else Same()
 
     def pass_on(self, source: AnyArray, target: AnyArray) -> None:
         if self.drops and self.inner:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
 
@@ -126,6 +127,18 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
             normal = self.normal.data
         scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
         kernels.normalise(self.planes, x, mean, inverse, scale, bias, top[0].data, normal, channels, self.size)
+
+    def fuse(self) -> Fusible | None:
+        if not self.running:
+            return None
+        mean, variance, factor = (np.asarray(blob.data, np.float64) for blob in self.blobs[:3])
+        by = 1 / factor[0] if factor[0] else 0.0
+        scale = 1 / np.sqrt(variance * by + self.eps)
+        affine = Affine(scale, -mean * by * scale)
+        return affine.then(Affine(*(np.asarray(b.data, np.float64) for b in self.blobs[3:]))) if self.five else affine
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if self.running else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not self.planes:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Affine as channel_affine
+from ..core.lowering import Fusible, Lowering, Pointwise
 from .affine import Affine, place
 from .affine import kernels as affine_kernels
 
@@ -63,12 +67,23 @@ class Bias(Layer, type="Bias", param="bias_param", bottoms=(1, 2), tops=1, in_pl
         axis, bias = place(self, self.param.bias_param, bottom)
         if self.learned:
             self.parameter(0, bias)
+        self.by_channel = bias == () or (axis == 1 and len(bias) == 1)
         top[0].reshape(*bottom[0].shape)
         self.affine = Affine(self.device, bottom[0].shape, axis, bias)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         bias = self.blobs[0] if self.learned else bottom[1]
         self.affine.apply(bottom[0].data, None, bias.data, top[0].data)
+
+    def fuse(self) -> Fusible | None:
+        if not self.learned or not self.by_channel:
+            return None
+        values = [np.asarray(blob.data, np.float64) for blob in self.blobs]
+        return channel_affine(None, values[0])
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        known = self.learned and self.by_channel
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if known else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.param_propagate_down[0] if self.learned else propagate_down[1]:

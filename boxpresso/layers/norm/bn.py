@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
 OLDER = {"var_eps", "moving_average", "decay", "axis", "across_spatial", "sync_forward", "icnet"}
@@ -140,6 +141,20 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
         self.kernels.normalise(
             self.planes, x, mean, inverse, scale, shift, top[0].data, normal, self.channels, self.size
         )
+
+    def fuse(self) -> Fusible | None:
+        if not self.running:
+            return None
+        scale, shift, *averages = (np.asarray(blob.data, np.float64).reshape(-1) for blob in self.blobs)
+        affine = Affine(scale, shift)
+        if self.plain:
+            return affine
+        mean, variance = averages
+        inverse = 1 / np.sqrt(variance + self.eps)
+        return Affine(inverse, -mean * inverse).then(affine)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if self.running and len(top) == 1 else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not self.planes:

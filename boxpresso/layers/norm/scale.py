@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Affine as channel_affine
+from ..core.lowering import Fusible, Lowering, Pointwise
 from .affine import Affine, place
 from .affine import kernels as affine_kernels
 
@@ -75,6 +79,7 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
             self.parameter(i, scale)
         top[0].reshape(*bottom[0].shape)
         self.affine = Affine(self.device, bottom[0].shape, axis, scale)
+        self.by_channel = scale == () or (axis == 1 and len(scale) == 1)
         self.bias = self.blobs[-1] if self.param.scale_param.bias_term else None
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -84,6 +89,16 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
             self.copy.reshape(*bottom[0].shape)
             copy = self.copy.data
         self.affine.apply(bottom[0].data, scale.data, self.bias.data if self.bias else None, top[0].data, copy)
+
+    def fuse(self) -> Fusible | None:
+        if not self.learned or not self.by_channel:
+            return None
+        values = [np.asarray(blob.data, np.float64) for blob in self.blobs]
+        return channel_affine(values[0], values[1] if self.bias else None)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        known = self.learned and self.by_channel
+        return Pointwise(self.device, self.dtype, affine=self.fuse) if known else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diff = top[0].diff

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, strides
 from ..core import Layer
+from ..core.lowering import Join, Lowering, Same
 from . import strided
 
 
@@ -69,6 +70,12 @@ class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops
         top[0].reshape(*first[:axis], sum(lengths), *first[axis + 1 :])
         self.steps = strides(top[0].shape)
         self.starts = [sum(lengths[:i]) * self.steps[axis] for i in range(len(bottom))]
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if len(bottom) == 1:
+            return Same()
+        param = self.param.concat_param
+        return Join(self.axis(bottom[0], param.concat_dim if param.HasField("concat_dim") else param.axis))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(bottom) == 1:

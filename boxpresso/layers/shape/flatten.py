@@ -7,6 +7,7 @@ from math import prod
 
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Lowering, View
 
 
 class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
@@ -53,6 +54,9 @@ class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return View()
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""

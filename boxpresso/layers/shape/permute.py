@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, strides
 from ..core import Layer
+from ..core.lowering import LastView, Lowering, Same
 from . import strided
 
 
@@ -70,6 +71,11 @@ class Permute(Layer, type="Permute", param="permute_param", bottoms=1, tops=1):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.identity:
             strided.copy(self.device, self.new_shape, bottom[0].data, self.from_steps, top[0].data, self.new_steps)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if self.identity:
+            return Same()
+        return LastView() if self.order == [0, 2, 3, 1] else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0] and not self.identity:

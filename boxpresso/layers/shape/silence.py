@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob
 from ..core import Layer
+from ..core.lowering import Lowering, Same
 
 
 class Silence(Layer, type="Silence", bottoms=(1, None), tops=0):
@@ -39,6 +40,9 @@ class Silence(Layer, type="Silence", bottoms=(1, None), tops=0):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """There is nothing to compute."""
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Same()
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for blob, down in zip(bottom, propagate_down, strict=True):

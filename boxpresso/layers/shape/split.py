@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.lowering import Lowering, Same
 
 
 class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
@@ -43,6 +44,9 @@ class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         """Nothing is to be done: the memory is shared."""
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        return Same()
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:

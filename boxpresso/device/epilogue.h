@@ -1,0 +1,46 @@
+// epilogue.h: channels-last images on the host, and what is done with a sum before it is stored there.
+//
+// Channels last: pixel p of an image begins at [p * pitch], its channels lie beside each other. A pitch of more than the
+// channels leaves room for the neighbours in a concatenation.
+#pragma once
+#include "gemm.h"
+
+constexpr int RELU = 1, LEAKY = 2, SLOPES = 3, CLIP = 4;  // activations; 0 is none
+
+// How the arrays of a kernel lie, and the activation in its store. What Python fills in.
+struct Layout {
+  int images;
+  int bottom_pitch, bottom_step;  // elements from a pixel to the next, from an image to the next
+  int top_pitch, top_step;
+  int other_pitch, other_step;  // of what is added before the activation
+  int activation;               // one of the above
+  Real slope, low, high;
+};
+
+// value = activation(value + bias + other), for LANES channels of a pixel.
+struct Epilogue {
+  const Real *bias, *slopes, *other;  // of the first channel; null where there is none
+  int activation;
+  Real slope, low, high;
+
+  Epilogue(const Layout& l, const Real* bias, const Real* slopes, const Real* other)
+      : bias(bias), slopes(slopes), other(other), activation(l.activation), slope(l.slope), low(l.low), high(l.high) {}
+
+  // count: of channels that there are from `channel` on, at least one; the vectors of parameters are padded to whole ones.
+  Vector operator()(Vector value, int channel, long other_at, int count) const {
+    if (bias) value += load(bias + channel);
+    if (other) value += count >= LANES ? load(other + other_at + channel) : load_part(other + other_at + channel, count);
+    return activate(value, channel);
+  }
+  Vector activate(Vector value, int channel) const {
+    switch (activation) {  // NaN stays NaN in all
+      case RELU: return value < 0 ? Vector{} : value;
+      case LEAKY: return value < 0 ? slope * value : value;
+      case SLOPES: return value < 0 ? load(slopes + channel) * value : value;
+      case CLIP:
+        value = value < low ? all(low) : value;
+        return value > high ? all(high) : value;
+      default: return value;
+    }
+  }
+};

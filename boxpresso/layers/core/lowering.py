@@ -1,0 +1,280 @@
+"""How a layer runs in a plan at TEST on the CPU: on channels-last arrays, with what follows it done in its store.
+
+`Layer.lower` gives a Lowering, `Layer.fuse` what an earlier layer can do in the layer's place. The plan (net/plan.py) asks for
+both and knows nothing else of a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+
+from ...device import Device, Kernels
+from ...device.chain import Chain
+
+POINTWISE = Kernels(Path(__file__).with_name("depthwise_last.cpp"))
+VECTOR = 16  # numbers of the longest vector: what arrays of a number a channel are padded to
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+# What an earlier layer can do in a layer's place
+
+
+@dataclass(frozen=True)
+class Affine:
+    """x * scale + shift: float64 arrays of a number a channel; None is 1, or 0."""
+
+    scale: Numbers | None
+    shift: Numbers | None
+
+    def then(self, other: Affine) -> Affine:
+        """This, then the other."""
+        scale = product(self.scale, other.scale)
+        shift = product(self.shift, other.scale) if self.shift is not None else None
+        if other.shift is not None:
+            shift = other.shift if shift is None else shift + other.shift
+        return Affine(scale, shift)
+
+
+def product(a: Numbers | None, b: Numbers | None) -> Numbers | None:
+    """Of two factors, of which None is 1."""
+    return b if a is None else a if b is None else a * b
+
+
+@dataclass(frozen=True)
+class Activation:
+    """What epilogue.h does: RELU, LEAKY with `slope`, SLOPES with one a channel, CLIP to `low` and `high`."""
+
+    kind: str
+    slope: float = 0.0
+    low: float = -inf
+    high: float = inf
+    slopes: Numbers | None = None
+
+
+# Where a value lies
+
+
+@dataclass(frozen=True)
+class Last:
+    """A channels-last array: element (n, c, y, x) at memory[n * step + (y * width + x) * pitch + c].
+
+    Of pitch 0 it is planes, as Caffe has them: element (n, c, y, x) at memory[n * step + (c * height + y) * width + x].
+    """
+
+    memory: Numbers  # flat, from the first element on
+    images: int
+    channels: int
+    height: int
+    width: int
+    pitch: int
+    step: int
+
+    @property
+    def places(self) -> int:
+        """Pixels of an image."""
+        return self.height * self.width
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether there is nothing between its elements."""
+        return (self.pitch == self.channels or self.places == 1) and self.contiguous_images
+
+    @property
+    def contiguous_images(self) -> bool:
+        """Whether the images lie beside each other."""
+        return self.images == 1 or self.step == self.places * self.pitch
+
+
+@dataclass(frozen=True)
+class After:
+    """What is done with the sums of a lowering before they are stored: + bias, + addend, then the activation."""
+
+    affine: Affine = Affine(None, None)
+    activation: Activation | None = None
+    channels: int = 0
+
+    def arrays(
+        self, device: Device, dtype: Any, bias: Numbers | None
+    ) -> tuple[Numbers | None, Numbers | None, Numbers | None]:
+        """Scale, bias and slopes, padded so that a kernel may read whole vectors. bias: the layer's own."""
+        total = None if bias is None else np.asarray(bias, np.float64).reshape(-1)
+        if total is not None and self.affine.scale is not None:
+            total = total * self.affine.scale
+        if self.affine.shift is not None:
+            total = self.affine.shift if total is None else total + self.affine.shift
+        slopes = self.activation.slopes if self.activation else None
+        return tuple(padded(device, v, self.channels, dtype) for v in (self.affine.scale, total, slopes))  # type: ignore[return-value]  # three
+
+
+def padded(device: Device, values: Numbers | None, channels: int, dtype: Any) -> Numbers | None:
+    """A number a channel, or one for all, with room for whole vectors from any channel on."""
+    if values is None:
+        return None
+    array: Numbers = device.empty((channels + 2 * VECTOR,), dtype)
+    array[:channels] = values
+    return array
+
+
+# Kinds of lowering
+
+
+class Lowering:
+    """How a layer runs on channels-last arrays.
+
+    Attributes
+    ----------
+    absorbs
+        Of "affine", "sum" and "activation": what it can do with its sums before they are stored.
+    launches
+        Whether it runs kernels on arrays of two or four axes, rather than tells how values relate.
+    heavy
+        Whether it is worth turning its bottoms into this layout.
+    contiguous
+        Whether its arrays must have nothing between their elements.
+    planar
+        Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
+    fast
+        Set before `prepare`: whether sums may be less exact than float32's, to some 1e-5 of the largest.
+    """
+
+    absorbs: frozenset[str] = frozenset()
+    launches = True
+    heavy = True
+    contiguous = False
+    planar = 0
+    fast = False
+
+    def prepare(self, after: After) -> None:
+        """Takes what is done after the sums, and the layer's parameters as they are now; before `record`."""
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        """Appends the launches for these arrays to a chain."""
+        raise NotImplementedError
+
+    def odd(self) -> bool:
+        """Whether the last run met numbers for which the plain layer is to be asked."""
+        return False
+
+
+class Same(Lowering):
+    """Every top is bottom 0."""
+
+    launches = False
+
+
+class View(Lowering):
+    """The top is bottom 0 under another shape."""
+
+    launches = False
+
+
+class LastView(Lowering):
+    """The top's elements lie as those of bottom 0 do when its channels are last."""
+
+    launches = False
+
+
+class Constant(Lowering):
+    """The tops depend on the shapes of the bottoms alone."""
+
+    launches = False
+
+
+@dataclass
+class Join(Lowering):
+    """The bottoms beside each other along an axis."""
+
+    axis: int
+    launches = False
+
+
+ALL = frozenset({"affine", "sum", "activation"})
+
+
+def layout(kernels: Any, bottom: Last, top: Last, addend: Last | None, activation: Activation | None) -> Any:
+    """epilogue.h's Layout."""
+    a = activation or Activation("")
+    constants = kernels.constants
+    return kernels.struct(
+        "Layout", images=top.images, bottom_pitch=bottom.pitch, bottom_step=bottom.step, top_pitch=top.pitch,
+        top_step=top.step, other_pitch=addend.pitch if addend else 0, other_step=addend.step if addend else 0,
+        activation=constants[a.kind] if a.kind else 0, slope=a.slope, low=a.low, high=a.high,
+    )  # fmt: skip
+
+
+class Pointwise(Lowering):
+    """BatchNorm, Scale, an activation or a sum on its own, and copies: top = activation(bottom * scale + bias + addend).
+
+    Parameters
+    ----------
+    affine, activation
+        What the layer itself is, where it is one of them.
+    coefficient
+        Of bottom 0, where the layer is a sum; bottom 1 is then added.
+    """
+
+    heavy = False
+    absorbs = ALL
+
+    def __init__(
+        self,
+        device: Device,
+        dtype: Any,
+        affine: Any = None,
+        activation: Any = None,
+        coefficient: float = 1.0,
+        sums: bool = False,
+    ) -> None:
+        self.device, self.dtype, self.affine, self.activation = device, np.dtype(dtype), affine, activation
+        self.coefficient, self.sums = coefficient, sums
+        if activation is not None:
+            self.absorbs = frozenset()
+        elif sums:
+            self.absorbs = frozenset({"activation"})
+
+    def prepare(self, after: After) -> None:
+        own = self.affine() if self.affine else Affine(None, None)
+        if self.coefficient != 1:
+            own = Affine(np.full(after.channels, self.coefficient), None)
+        joined = own.then(after.affine)
+        self.now: Activation | None = self.activation() if self.activation else after.activation
+        self.scale, self.bias, self.slopes = After(joined, self.now, after.channels).arrays(
+            self.device, self.dtype, None
+        )
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom, addend = bottoms[0], bottoms[1] if self.sums else addend
+        geometry = dict.fromkeys(("kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w"), 1)
+        # Rows are what workers share.
+        height, width = (top.height, top.width) if top.height >= 16 else (top.places, 1)
+        sizes = POINTWISE.struct(
+            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=height, width=width,
+            out_height=height, out_width=width, pad_h=0, pad_w=0, **geometry,
+        )  # fmt: skip
+        chain.add(
+            POINTWISE.depthwise_last, top.images * height, bottom.memory, self.scale, self.bias, self.slopes,
+            addend.memory if addend else None, top.memory, sizes, layout(POINTWISE, bottom, top, addend, self.now),
+        )  # fmt: skip
+
+
+class Elementwise(Lowering):
+    """A kernel (n, bottom, top, *numbers) that takes each element alone."""
+
+    heavy = False
+    contiguous = True
+
+    def __init__(self, kernel: Any, numbers: Sequence[float]) -> None:
+        self.kernel, self.numbers = kernel, numbers
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        count = top.images * top.places * top.channels
+        chain.add(self.kernel, count, bottoms[0].memory, top.memory, *self.numbers)
+
+
+Fusible = Union[Affine, Activation]

@@ -1,0 +1,161 @@
+// convolution_last.cpp: convolution of channels-last images on the host, for a plan at TEST. A block of places gathers the
+// pixels under its windows into rows, which last.h multiplies by packed filters; a 1 x 1 window takes the image as it is.
+#include "last.h"
+
+// packed = the filters of all groups, each group's in panels. terms in the order (tap, channel): the image's own.
+// scale: a factor a filter, or null. n: groups x panels, or more.
+KERNEL pack_filters(int n, const Real* weights, const Real* scale, Real* packed, int groups, int filters, int channels, int taps) {
+  const Panels panels(filters);
+  const int whole = channels * taps;
+  BLOCK_LOOP(block, n) {
+    const int group = block % groups, panel = block / groups;
+    if (panel >= panels.count) continue;
+    pack_panel(weights + long(group) * filters * whole, scale ? scale + group * filters : nullptr, filters, whole, panel,
+               packed + long(group) * panels.vectors * LANES * whole,
+               [&](int k) { return long(k % channels) * taps + k / channels; });
+  }
+}
+
+// Terms [k0, k0 + depth) of the window at one place into `to`. A few numbers behind them may be overwritten.
+struct Gather {
+  const Window& g;
+  int pitch, channels, run;  // run: terms that lie beside each other in the image: of a tap, or of a row of taps
+
+  Gather(const Window& g, int pitch) : g(g), pitch(pitch), channels(g.group_channels()) {
+    run = g.dilation_w == 1 && pitch == channels ? g.kernel_w * channels : channels;
+  }
+  static void take(const Real* from, Real* to, int count) {  // `to` has room for whole vectors
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) store(to + i, load(from + i));
+    if (i < count) store(to + i, load_part(from + i, count - i));
+  }
+  static void clear(Real* to, int count) {
+    for (int i = 0; i < count; i += LANES) store(to + i, Vector{});
+  }
+  // image: of the group's first channel; y, x: the window's first pixel, perhaps in the padding.
+  void row(const Real* image, int y, int x, int k0, int depth, Real* to) const {
+    const int taps_of_run = run / channels;
+    for (int k = k0; k < k0 + depth;) {
+      const int piece = k / run, from = k % run, count = min(run - from, k0 + depth - k);
+      const int tap = piece * taps_of_run, ky = y + tap / g.kernel_w * g.dilation_h, kx = x + tap % g.kernel_w * g.dilation_w;
+      Real* at = to + (k - k0);
+      k += count;
+      if (ky < 0 || ky >= g.height || kx + taps_of_run <= 0 || kx >= g.width) {
+        clear(at, count);
+      } else if (kx >= 0 && kx + taps_of_run <= g.width) {
+        take(image + (long(ky) * g.width + kx) * pitch + from, at, count);
+      } else {  // a row of taps that hangs over an edge: pitch == channels
+        const int low = kx < 0 ? -kx * channels : 0, high = min(run, (g.width - kx) * channels);
+        const Real* start = image + (long(ky) * g.width + kx) * pitch;
+        int i = from;
+        const int end = from + count;
+        if (i < low) clear(at, min(low, end) - i), at += min(low, end) - i, i = min(low, end);
+        if (i < min(high, end)) take(start + i, at, min(high, end) - i), at += min(high, end) - i, i = min(high, end);
+        if (i < end) clear(at, end - i);
+      }
+    }
+  }
+};
+
+// The pixels under the windows of whole rows of places, with their padding: what a window sees lies at fixed distances from
+// its first pixel, `terms`, so that nothing is gathered. A planar image, of pitch 0, stays one.
+struct Band {
+  const Window& g;
+  const int pitch, channels, width;  // width: of a row, padding included
+  int rows = 0;
+  Real* at = nullptr;
+
+  Band(const Window& g, int pitch)
+      : g(g), pitch(pitch), channels(g.group_channels()),
+        width((g.out_width - 1) * g.stride_w + (g.kernel_w - 1) * g.dilation_w + 1) {}
+
+  // For `count` rows of places from row y0 on.
+  void take(const Real* image, int y0, int count) {
+    rows = (count - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1;
+    at = scratch(3, size_t(rows) * width * channels + 2 * LANES);
+    const int low = min(g.pad_w, width), high = max(low, min(width, g.width + g.pad_w));  // the columns inside the image
+    const int planes = pitch ? 1 : channels, wide = pitch ? channels : 1;
+    for (int c = 0; c < planes; ++c)
+      for (int r = 0; r < rows; ++r) {
+        const int y = y0 * g.stride_h - g.pad_h + r;
+        Real* to = at + (long(c) * rows + r) * width * wide;
+        if (y < 0 || y >= g.height) {
+          std::fill(to, to + long(width) * wide, Real(0));
+          continue;
+        }
+        std::fill(to, to + long(low) * wide, Real(0));
+        const Real* from = image + (long(c) * g.height + y) * g.width * (pitch ? pitch : 1);
+        if (pitch == 0 || pitch == channels) std::memcpy(to + long(low) * wide, from, sizeof(Real) * (high - low) * wide);
+        else
+          for (int x = 0; x < high - low; ++x) copy(from + long(x) * pitch, to + (low + long(x)) * wide, wide);
+        std::fill(to + long(high) * wide, to + long(width) * wide, Real(0));
+      }
+  }
+  // Where term k, of the order (tap, channel), lies from a window's first pixel.
+  void terms(int* to) const {
+    for (int ky = 0; ky < g.kernel_h; ++ky)
+      for (int kx = 0; kx < g.kernel_w; ++kx)
+        for (int c = 0; c < channels; ++c)
+          *to++ = pitch ? (ky * g.dilation_h * width + kx * g.dilation_w) * channels + c
+                        : (c * rows + ky * g.dilation_h) * width + kx * g.dilation_w;
+  }
+  // A window's first pixel: of the place `x` of the row that is `y` rows behind the first.
+  const Real* first(int y, int x) const { return at + (long(y) * g.stride_h * width + x * g.stride_w) * (pitch ? channels : 1); }
+};
+
+// map = activation(filters * image + bias + other). n: images x groups x blocks of `high` places x cuts of the panels into
+// `across`. packed: from pack_filters. band: whether blocks are of whole rows, whose pixels are taken as a band.
+KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* bias, const Real* slopes, const Real* other,
+                     Real* map, Geometry geometry, Layout layout, int high, int across, int band) {
+  const Window g(geometry);
+  const int places = g.places(), channels = g.group_channels(), filters = g.group_maps(), whole = channels * g.taps();
+  const int down = (places + high - 1) / high;
+  const Panels panels(filters);
+  const Gather gather(g, layout.bottom_pitch);
+  Band pixels(g, layout.bottom_pitch);
+  // A pitch that is a multiple of a page falls on the same lines of the first cache row by row: packed, it does not.
+  const bool direct = g.plain() && layout.bottom_pitch && (layout.bottom_pitch * sizeof(Real) % 4096 != 0 || panels.count == 1);
+  const int pieces = (whole + DEEP - 1) / DEEP, deep = (whole + pieces - 1) / pieces;
+  int* terms = reinterpret_cast<int*>(scratch(4, size_t(whole) + 1));  // a Real is no smaller than an int
+  int rows_of_terms = 0;
+  const Real** lines = reinterpret_cast<const Real**>(scratch(5, (size_t(high) + 1) * sizeof(Real*) / sizeof(Real)));
+  BLOCK_LOOP(block, n) {
+    const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
+    const int group = product % g.group, number = product / g.group, rows = min(high, places - p0);
+    const int first = panels.count * cut / across, end = panels.count * (cut + 1) / across, f0 = group * filters;
+    const long plane = layout.bottom_pitch ? 1 : long(g.height) * g.width;
+    const Real* planes = image + long(number) * layout.bottom_step + group * channels * plane;
+    const Real* weights = packed + long(group) * panels.vectors * LANES * whole;
+    const Epilogue e(layout, bias ? bias + f0 : nullptr, slopes ? slopes + f0 : nullptr,
+                     other ? other + long(number) * layout.other_step + f0 : nullptr);
+    TileRows t = {planes + long(p0) * layout.bottom_pitch, layout.bottom_pitch, lines, terms,
+                  map + long(number) * layout.top_step + f0 + long(p0) * layout.top_pitch, layout.top_pitch,
+                  long(p0) * layout.other_pitch, layout.other_pitch};
+    if (band) {
+      pixels.take(planes, p0 / g.out_width, rows / g.out_width);
+      if (rows_of_terms != pixels.rows) pixels.terms(terms), rows_of_terms = pixels.rows;
+      for (int r = 0; r < rows; ++r) lines[r] = pixels.first(r / g.out_width, r % g.out_width);
+    }
+    for (int k0 = 0; k0 < whole; k0 += deep) {
+      const int depth = min(deep, whole - k0);
+      TileRows part = t;
+      if (band) {
+        part.terms += k0;
+        panels_last<true>(depth, k0, whole, part, weights, rows, filters, first, end, e);
+        continue;
+      }
+      if (direct) {
+        part.left += k0;
+      } else {
+        Real* room = scratch(3, size_t(rows) * (deep + PAD) + 2 * LANES);
+        for (int r = 0; r < rows; ++r) {
+          const int y = (p0 + r) / g.out_width, x = (p0 + r) % g.out_width;
+          gather.row(planes, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, k0, depth, room + long(r) * (deep + PAD));
+        }
+        part.left = room;
+        part.left_pitch = deep + PAD;
+      }
+      panels_last<false>(depth, k0, whole, part, weights, rows, filters, first, end, e);
+    }
+  }
+}

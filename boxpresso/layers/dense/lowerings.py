@@ -1,0 +1,247 @@
+"""How convolutions, inner products and pooling run in a plan at TEST: on channels-last arrays, with packed filters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...device import AnyArray, Blob, Device, Kernels
+from ...device.chain import Chain
+from ..core.lowering import ALL, POINTWISE, After, Last, Lowering, Numbers, layout
+
+PLAIN, WINOGRAD, POOLING = (
+    Kernels(Path(__file__).with_name(f"{name}_last.cpp")) for name in ("convolution", "winograd", "pooling")
+)
+ROWS = 96  # places of a block, about
+FEW = 192  # places up to which workers share the filters instead
+NARROW = 48  # channels up to which windows are not gathered
+TILES = 96  # of a block of Winograd's
+NARROWEST = 4  # filters of the narrowest panel
+AXES = ("kernel", "stride", "pad", "dilation")
+
+
+class ConvolutionLowering(Lowering):
+    """A convolution of two axes.
+
+    Parameters
+    ----------
+    device, dtype
+        The CPU, and float32 or float64.
+    weights, bias
+        Blobs: (filters, channels / group, kernel_h, kernel_w) or what has as many elements in this order, and (filters).
+    group, window
+        The number of groups; kernel, stride, pad and dilation, each for both axes.
+    transposed
+        Whether the weights lie as (terms, filters).
+    """
+
+    absorbs = ALL
+    planar = 4
+
+    def __init__(
+        self,
+        device: Device,
+        dtype: Any,
+        weights: Blob,
+        bias: Blob | None,
+        group: int,
+        window: dict[str, tuple[int, int]],
+        transposed: bool = False,
+    ) -> None:
+        self.device, self.dtype, self.weights, self.bias = device, np.dtype(dtype), weights, bias
+        self.group, self.window, self.transposed = group, window, transposed
+        self.packed: dict[str, AnyArray] = {}
+        self.flags: list[Numbers] = []
+        self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
+
+    def prepare(self, after: After) -> None:
+        self.after, self.packed, self.flags = after, {}, []
+        bias = None if self.bias is None else np.asarray(self.bias.data)
+        self.scale, self.sums, self.slopes = after.arrays(self.device, self.dtype, bias)
+
+    def filters(self, form: str, channels: int, taps: int) -> AnyArray:
+        """The packed filters, in the form "plain", "2" or "4" (Winograd's), made once."""
+        if form not in self.packed:
+            maps, inner = self.after.channels, channels // self.group
+            filters, lanes = maps // self.group, 64 // self.dtype.itemsize
+            vectors = -(-filters // lanes)
+            matrices = 1 if form == "plain" else (int(form) + 2) ** 2
+            room = matrices * self.group * vectors * lanes * inner * (taps if form == "plain" else 1)
+            packed = self.device.empty((room,), self.dtype)
+            weights = np.asarray(self.weights.data)
+            if self.transposed:
+                weights = np.ascontiguousarray(weights.T)
+            blocks = self.group * -(-filters // NARROWEST)
+            if form == "plain":
+                PLAIN.on(self.device).pack_filters(
+                    blocks, weights, self.scale, packed, self.group, filters, inner, taps
+                )
+            else:
+                WINOGRAD.on(self.device).pack_winograd(
+                    blocks, weights, self.scale, packed, self.group, filters, inner, int(form)
+                )
+            self.packed[form] = packed
+        return self.packed[form]
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        sizes: dict[str, Any] = {name: self.window[name] for name in AXES}
+        place = {"height": bottom.height, "width": bottom.width, "out_height": top.height, "out_width": top.width}
+        images = top.images
+        tiles = -(-top.height // 2) * -(-top.width // 2)
+        few = min(bottom.channels, top.channels) // self.group < 16
+        planar = bottom.pitch == 0
+        if self.three and not planar and self.dtype == np.float32 and not few and tiles * images >= 25:
+            self.winograd(chain, bottom, top, addend, place)
+            return
+        one = sizes["kernel"] == (1, 1) and sizes["stride"] == (1, 1) and sizes["pad"] == (0, 0)
+        joined = not planar and all(v is None or v.contiguous_images for v in (bottom, top, addend))
+        if one and images > 1 and joined:  # all images as one
+            place["height"] = place["out_height"] = images * top.height
+            images = 1
+        self.plain(chain, bottom, top, addend, place, images)
+
+    def geometry(self, kernels: Kernels, bottom: Last, top: Last, place: dict[str, int]) -> Any:
+        """geometry.h's Geometry."""
+        axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
+        return kernels.struct(
+            "Geometry", channels=bottom.channels, maps=top.channels, group=self.group, **place, **axes
+        )
+
+    def plain(
+        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int
+    ) -> None:
+        """Without a transform. place: heights and widths of the image and of the map."""
+        places = place["out_height"] * place["out_width"]
+        taps = self.window["kernel"][0] * self.window["kernel"][1]
+        packed = self.filters("plain", bottom.channels, taps)
+        workers, products = self.device.workers, images * self.group
+        high, across = cut(places, top.channels // self.group, products, workers)
+        one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
+        band = bottom.pitch == 0 or (not one and bottom.channels // self.group <= NARROW)
+        if band:  # whole rows
+            across, rows = 1, place["out_height"]
+            blocks = max(1, round(places / (2 * ROWS)))
+            blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
+            high = -(-rows // blocks) * place["out_width"]
+        chain.add(
+            PLAIN.convolve_last, products * -(-places // high) * across, bottom.memory, packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, self.geometry(PLAIN, bottom, top, place),
+            layout(PLAIN, bottom, top, addend, self.after.activation), high, across, int(band),
+        )  # fmt: skip
+
+    def winograd(self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int]) -> None:
+        """With F(2x2, 3x3) or F(4x4, 3x3)."""
+        size = 4 if self.fast and min(top.height, top.width) >= 8 else 2
+        packed = self.filters(str(size), bottom.channels, 9)
+        down, across = -(-top.height // size), -(-top.width // size)
+        products, workers = top.images * self.group, self.device.workers
+        blocks = max(1, round(down * across / TILES))
+        if products % workers:
+            blocks = -(-blocks // workers) * workers
+        rows = max(1, -(-down // blocks))
+        odd = np.zeros(products * -(-down // rows), self.dtype)
+        self.flags = [odd]
+        chain.add(
+            WINOGRAD.winograd_last, len(odd), bottom.memory, packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, odd, self.geometry(WINOGRAD, bottom, top, place),
+            layout(WINOGRAD, bottom, top, addend, self.after.activation), rows, size,
+        )  # fmt: skip
+
+    def odd(self) -> bool:
+        return any(flags.any() for flags in self.flags)
+
+
+def cut(places: int, filters: int, products: int, workers: int) -> tuple[int, int]:
+    """Places of a block, and into how many the filters are cut, so that the workers have equal shares."""
+    if products % workers == 0:
+        return min(places, ROWS), 1
+    if (places <= FEW and filters >= 96 * workers) or places < 8 * workers:
+        return places, min(workers, max(1, filters // 16))
+    blocks = -(-max(1, round(places / ROWS)) // workers) * workers
+    return -(-places // blocks), 1
+
+
+class InnerProductLowering(ConvolutionLowering):
+    """A fully connected layer: a window over the whole image, so that each image is one row."""
+
+    contiguous, planar = True, 0
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        taps, depth = bottom.places, bottom.places * bottom.channels
+        packed = self.filters("plain", bottom.channels, taps)
+        high, across = cut(top.images, top.channels, 1, self.device.workers)
+        ones = {f"{name}_{axis}": int(name != "pad") for name in AXES for axis in "hw"}
+        sizes = PLAIN.struct(
+            "Geometry", channels=depth, maps=top.channels, group=1, height=1, width=top.images, out_height=1,
+            out_width=top.images, **ones,
+        )  # fmt: skip
+        # Rows of one image: from one image to the next is from a pixel to the next.
+        rows = [None if v is None else Last(v.memory, 1, v.channels, 1, v.images, v.step, 0) for v in (top, addend)]
+        left = Last(bottom.memory, 1, depth, 1, bottom.images, bottom.step, 0)
+        assert rows[0] is not None
+        chain.add(
+            PLAIN.convolve_last, -(-top.images // high) * across, bottom.memory, packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, sizes,
+            layout(PLAIN, left, rows[0], rows[1], self.after.activation), high, across, 0,
+        )  # fmt: skip
+
+
+class DepthwiseLowering(Lowering):
+    """A convolution with one filter for each channel."""
+
+    absorbs = ALL
+
+    def __init__(
+        self, device: Device, dtype: Any, weights: Blob, bias: Blob | None, window: dict[str, tuple[int, int]]
+    ) -> None:
+        self.device, self.dtype, self.weights, self.bias, self.window = device, np.dtype(dtype), weights, bias, window
+
+    def prepare(self, after: After) -> None:
+        self.after = after
+        bias = None if self.bias is None else np.asarray(self.bias.data)
+        scale, self.sums, self.slopes = after.arrays(self.device, self.dtype, bias)
+        taps = self.window["kernel"][0] * self.window["kernel"][1]
+        weights = np.asarray(self.weights.data).reshape(after.channels, taps)
+        if scale is not None:
+            weights = weights * scale[: after.channels, None]
+        self.packed = self.device.empty((taps, -(-after.channels // 16) * 16), self.dtype)
+        self.packed[:, : after.channels] = weights.T
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
+        sizes = POINTWISE.struct(
+            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=bottom.height,
+            width=bottom.width, out_height=top.height, out_width=top.width, **axes,
+        )  # fmt: skip
+        chain.add(
+            POINTWISE.depthwise_last, top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
+            addend.memory if addend else None, top.memory, sizes,
+            layout(POINTWISE, bottom, top, addend, self.after.activation),
+        )  # fmt: skip
+
+
+class PoolingLowering(Lowering):
+    """Maximum or mean of windows; sizes: the numbers of LastPool that do not depend on the image."""
+
+    def __init__(self, window: Any, mean: bool, inside: bool) -> None:
+        self.window, self.mean, self.inside = window, mean, inside  # window(): kernel, stride and pad as they are now
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        bottom = bottoms[0]
+        axes = {f"{name}_{axis}": size for name, pair in self.window().items() for axis, size in zip("hw", pair)}
+        sizes = POOLING.struct(
+            "LastPool", channels=top.channels, height=bottom.height, width=bottom.width, out_height=top.height,
+            out_width=top.width, mean=int(self.mean), inside=int(self.inside), **axes,
+        )  # fmt: skip
+        rows = top.images * top.height
+        cuts = 1 if rows >= 8 else max(1, min(8, top.channels // 64))
+        chain.add(
+            POOLING.pool_last, rows * cuts, bottom.memory, top.memory, sizes,
+            layout(POOLING, bottom, top, None, None), cuts,
+        )  # fmt: skip

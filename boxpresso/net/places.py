@@ -1,0 +1,350 @@
+"""Where the values of a plan lie for given shapes: in blobs, beside each other in a concatenation, or in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ..layers.core.lowering import Join, LastView, View
+from .plan import LAST, PLAIN, Plan, Source, Step, Value
+
+Key = tuple[Value, str]  # a value in a layout
+Base = tuple[str, str]  # ("blob", its name) or ("shared", a name)
+ALIGN = 16  # elements that a value in shared memory begins at a multiple of, and has free behind it
+
+
+@dataclass(frozen=True)
+class Home:
+    """A channels-last array in a base: as lowering.Last, with an offset in place of memory. A plain value is one of
+    1 x 1 places and as many channels as an image of it has elements."""
+
+    base: Base
+    offset: int
+    images: int
+    channels: int
+    height: int
+    width: int
+    pitch: int
+    step: int
+
+    @property
+    def places(self) -> int:
+        """Pixels of an image."""
+        return self.height * self.width
+
+    @property
+    def inner(self) -> bool:
+        """Whether there is nothing between the elements of an image."""
+        return self.pitch == self.channels or self.places == 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is nothing between any elements."""
+        return self.inner and (self.images == 1 or self.step == self.places * self.channels)
+
+    @property
+    def end(self) -> int:
+        """The element of the base behind its last one."""
+        return self.offset + (self.images - 1) * self.step + (self.places - 1) * self.pitch + self.channels
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a program does at once: run a step ("lowered" or "forward"), or "turn" or "copy" one key into another."""
+
+    kind: str
+    step: Step | None = None
+    source: Key | None = None
+    target: Key | None = None
+
+
+@dataclass
+class Placement:
+    """The actions of a plan, and the home of each key.
+
+    Parameters
+    ----------
+    plan, source
+        The plan, and the net that it is of, whose blobs have their shapes.
+
+    Attributes
+    ----------
+    actions
+        In order.
+    homes
+        {key: its home}.
+    """
+
+    plan: Plan
+    source: Source
+    actions: list[Action] = field(default_factory=list)
+    homes: dict[Key, Home] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.made: dict[Key, tuple[str, Step | None, Key | None]] = {}  # how each key comes about
+        self.inner: set[Key] = set()  # keys that need their images without gaps
+        self.whole: set[Key] = set()  # keys that need to be without gaps
+        self.planar: set[int] = set()  # ids of lowered steps that take their first value as planes
+        self.copies = 0
+        self.into_joins: dict[int, list[Action]] = {}  # by the id of a step that joins: the copies into its top
+        pins: list[tuple[Key, str]] = []  # keys that must be in blobs
+        written = {value for step in self.plan.steps for value in step.writes}
+        for step in self.plan.steps:
+            for value in set(step.reads) - written:  # of an earlier part of the net
+                self.made[value, PLAIN] = ("forward", None, None)
+                self.homes[value, PLAIN] = self.blob(value, value[0])
+        for step in self.plan.steps:
+            self.expand(step, pins)
+        for name, value in self.plan.wanted.items():
+            pins.append((self.need(value, PLAIN), name))
+        for key, name in pins:
+            self.pin(key, name)
+        for step in reversed(self.plan.steps):
+            if isinstance(step.lowering, Join):
+                self.place_join(step)
+        for key in self.made:
+            self.default(key)
+        self.order()
+
+    # Which actions there are
+
+    def expand(self, step: Step, pins: list[tuple[Key, str]]) -> None:
+        """Appends the actions of a step, with what must be turned before it."""
+        lowering = step.lowering
+        if isinstance(lowering, (View, LastView)):
+            read = self.need(step.reads[0], LAST if isinstance(lowering, LastView) else PLAIN)
+            self.made[step.writes[0], PLAIN] = ("view", step, read)
+            self.inner.add(read)
+        elif isinstance(lowering, Join):
+            layout = self.plan.layouts[step.writes[0]]
+            for value in step.reads:
+                self.need(value, layout)
+            self.made[step.writes[0], layout] = ("join", step, None)
+            self.actions.append(Action("join", step))
+        elif lowering is not None and step.reads:
+            if self.takes_planes(step):
+                self.planar.add(id(step))
+            reads = [self.need(*key) for key in self.reads(step)]
+            write = (step.writes[0], LAST)
+            self.made[write] = ("lowered", step, None)
+            if lowering.contiguous:
+                self.whole.update([*reads, write])
+            self.actions.append(Action("lowered", step))
+        else:  # by the layer itself, on blobs
+            pins.extend((self.need(value, PLAIN), value[0]) for value in step.reads)
+            for value in step.writes:
+                self.made[value, PLAIN] = ("forward", step, None)
+                self.homes[value, PLAIN] = self.blob(value, value[0])
+            self.actions.append(Action("forward", step))
+
+    def takes_planes(self, step: Step) -> bool:
+        """Whether a step takes its first value as planes: one of few channels that is not there with channels last."""
+        shape = self.shape(step.reads[0])
+        few = step.lowering is not None and len(shape) == 4 and 1 < shape[1] <= step.lowering.planar
+        return few and (step.reads[0], LAST) not in self.made
+
+    def reads(self, step: Step) -> list[Key]:
+        """The keys that a lowered step reads."""
+        first = PLAIN if id(step) in self.planar else LAST
+        return [(value, LAST if i else first) for i, value in enumerate(step.reads)]
+
+    def need(self, value: Value, layout: str) -> Key:
+        """A value in a layout, turned if it is not there yet."""
+        key = value, layout
+        if key in self.made:
+            return key
+        other = (value, LAST if layout == PLAIN else PLAIN)
+        if self.same_in_both(value):
+            self.made[key] = ("alias", None, other)
+            self.inner.add(other)
+        else:
+            self.made[key] = ("turn", None, other)
+            self.actions.append(Action("turn", None, other, key))
+        return key
+
+    def shape(self, value: Value) -> tuple[int, ...]:
+        """As its blob's."""
+        return self.source.blobs[value[0]].shape
+
+    def same_in_both(self, value: Value) -> bool:
+        """Whether both layouts are one: a single channel, or a single place."""
+        shape = self.shape(value)
+        return len(shape) < 3 or shape[1] == 1 or prod(shape[2:]) == 1
+
+    # Homes
+
+    def dimensions(self, key: Key) -> tuple[int, int, int, int]:
+        """Images, channels, height and width, as a home has them."""
+        shape = self.shape(key[0])
+        if key[1] == PLAIN:
+            return (shape[0] if shape else 1), prod(shape[1:]), 1, 1
+        return (*shape, 1, 1) if len(shape) == 2 else shape  # type: ignore[return-value]  # two or four axes
+
+    def home(self, key: Key, base: Base, offset: int = 0) -> Home:
+        """A home without gaps."""
+        images, channels, height, width = self.dimensions(key)
+        return Home(base, offset, images, channels, height, width, channels, channels * height * width)
+
+    def blob(self, value: Value, name: str) -> Home:
+        return self.home((value, PLAIN), ("blob", name))
+
+    def place(self, key: Key, home: Home) -> bool:
+        """Gives a key that home, or its origin where it is a view; False where it has one already, or cannot."""
+        if key in self.homes:
+            return self.homes[key] == home
+        if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):
+            return False
+        how, _step, source = self.made[key]
+        if how in ("view", "alias"):
+            assert source is not None
+            images, channels, height, width = self.dimensions(source)
+            if images != home.images and not home.whole:
+                return False
+            if not home.inner:
+                return False
+            per_image = channels * height * width
+            inner = replace(
+                home, images=images, channels=channels, height=height, width=width, pitch=channels,
+                step=home.step if images == home.images else per_image,
+            )  # fmt: skip
+            if how == "alias" and source[1] == LAST and channels != 1:  # one place
+                inner = replace(inner, pitch=home.pitch)
+            if not self.place(source, inner):
+                return False
+        elif how == "forward" or (how == "turn" and key[1] == PLAIN and not home.inner):
+            return False
+        self.homes[key] = home
+        return True
+
+    def pin(self, key: Key, name: str) -> None:
+        """Puts a key into a blob, by a copy if need be."""
+        value = key[0]
+        home = self.blob(value, name)
+        if self.origin(key) in self.homes:
+            self.default(key)
+            if self.homes[key] == home or self.shares(key, name):
+                return
+        elif self.place(key, home):
+            return
+        self.copies += 1
+        target = ((f"{name} (copy)", self.copies), PLAIN)
+        self.homes[target] = home
+        self.actions.append(Action("copy", None, key, target))
+
+    def origin(self, key: Key) -> Key:
+        """The key that a key is a view of, itself if it is none."""
+        how, _, source = self.made[key]
+        if how not in ("view", "alias"):
+            return key
+        assert source is not None
+        return self.origin(source)
+
+    def shares(self, key: Key, name: str) -> bool:
+        """Whether a key lies in the memory of that blob already, under another name."""
+        home = self.homes[key]
+        if home.base[0] != "blob" or not home.whole or home.offset:
+            return False
+        blobs = self.source.blobs
+        return blobs[home.base[1]]._data is blobs[name]._data
+
+    def place_join(self, step: Step) -> None:
+        """Gives the operands of a concatenation their parts of its top, as far as possible."""
+        lowering = step.lowering
+        assert isinstance(lowering, Join)
+        layout = self.plan.layouts[step.writes[0]]
+        key = step.writes[0], layout
+        self.default(key)
+        whole, at = self.homes[key], 0
+        shape = self.shape(key[0])
+        outer = prod(shape[: lowering.axis])
+        for value in step.reads:
+            read = self.need(value, layout)
+            if layout == LAST:
+                part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])
+                at += part.channels
+            else:  # `outer` pieces of each operand, one behind the other in each of the whole's
+                piece = prod(self.shape(value)[lowering.axis :])
+                images = shape[0] if lowering.axis else 1
+                if outer not in (1, images) or (images > 1 and lowering.axis != 1):
+                    part = Home(whole.base, -1, outer, piece, 1, 1, piece, prod(shape[lowering.axis :]))
+                else:
+                    part = Home(whole.base, 0, images, piece, 1, 1, piece, whole.step)
+                part = replace(part, offset=whole.offset + at)
+                at += piece
+            fits = layout == LAST or self.dimensions(read)[:2] == (part.images, part.channels)
+            if fits and self.place(read, part):
+                continue
+            self.copies += 1
+            target = ((f"{value[0]} (copy)", self.copies), layout)
+            self.homes[target] = part
+            self.into_joins.setdefault(id(step), []).append(Action("copy", step, read, target))
+
+    def default(self, key: Key) -> None:
+        """A home of its own in shared memory, if it has none."""
+        if key in self.homes:
+            return
+        how, _, source = self.made[key]
+        if how not in ("view", "alias"):
+            self.homes[key] = self.home(key, ("shared", f"{key[0][0]} {key[0][1]} {key[1]}"))
+            return
+        assert source is not None
+        self.default(source)
+        from_, (images, channels, height, width) = self.homes[source], self.dimensions(key)
+        step = from_.step if images == from_.images else channels * height * width
+        self.homes[key] = Home(from_.base, from_.offset, images, channels, height, width, channels, step)
+
+    def order(self) -> None:
+        """Puts each copy where its source is there: into a join when all its operands are, others behind what makes them."""
+        copies: dict[Key | None, list[Action]] = {}
+        for action in self.actions:
+            if action.kind == "copy":
+                assert action.source is not None
+                copies.setdefault(self.origin(action.source), []).append(action)
+        actions: list[Action] = []
+        for action in self.actions:
+            if action.kind == "copy":
+                continue
+            actions += self.into_joins.get(id(action.step), []) if action.kind == "join" else [action]
+            made = [action.target] if action.target else [(v, k) for v in action.step.writes for k in (PLAIN, LAST)]  # type: ignore[union-attr]  # a step or a target
+            for key in made:
+                actions += copies.get(key, [])
+        self.actions = actions
+
+
+def shared_memory(homes: Mapping[Key, Home], uses: Sequence[Sequence[Key]]) -> tuple[dict[Base, int], int]:
+    """Where each base of shared memory begins, and how many elements there are in all.
+
+    uses: the keys that each action reads or writes. Bases whose uses do not overlap in time take each other's place.
+    """
+    spans: dict[Base, tuple[int, int]] = {}
+    sizes: dict[Base, int] = {}
+    for i, keys in enumerate(uses):
+        for key in keys:
+            home = homes[key]
+            if home.base[0] == "shared":
+                first, _ = spans.get(home.base, (i, i))
+                spans[home.base] = first, i
+                sizes[home.base] = max(sizes.get(home.base, 0), home.end)
+    starts: dict[Base, int] = {}
+    total = 0
+    for base in sorted(spans, key=lambda b: -sizes[b]):
+        first, last = spans[base]
+        taken = sorted(
+            (starts[other], starts[other] + room(sizes[other]))
+            for other in starts
+            if spans[other][0] <= last and first <= spans[other][1]
+        )
+        at = 0
+        for begin, end in taken:
+            if at + room(sizes[base]) <= begin:
+                break
+            at = max(at, end)
+        starts[base] = at
+        total = max(total, at + room(sizes[base]))
+    return starts, total
+
+
+def room(size: int) -> int:
+    """Elements that a value of that size takes in shared memory."""
+    return (size + 2 * ALIGN - 1) // ALIGN * ALIGN

@@ -1,0 +1,272 @@
+"""Runs a net's forward by its plan, and keeps what a script sees of it as if every layer had run.
+
+A blob that the plan does not compute is computed when it is asked for, by running the layers themselves; from then on the plan
+computes it too. Weights are packed once; where a script may have changed them, they are compared before each forward.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..device import AnyArray, Blob
+from ..device.host import Cpu
+from .plan import Plan, Source, optimise
+from .program import Memory, OddNumbers, Program, prepare
+
+PROGRAMS = 32  # shapes whose programs are kept
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class Part:
+    """A part of a net: its plan, the numbers of its layers, and a program for each shape of what it reads."""
+
+    def __init__(self, plan: Plan, layers: range, source: Source) -> None:
+        self.plan, self.layers = plan, layers
+        self.programs: OrderedDict[Shapes, Program] = OrderedDict()
+        self.now: Program | None = None
+        made: set[str] = set()
+        reads: dict[str, None] = {}
+        for i in layers:
+            bottoms, tops = source.names[i]
+            reads.update(dict.fromkeys(name for name in bottoms if name not in made))
+            made.update(tops)
+            if source.layers[i].type == "Input":
+                reads.update(dict.fromkeys(tops))
+        self.reads = list(reads)
+        self.covered = {name for s in plan.steps if s.lowering is None or not s.reads for name, _ in s.writes}
+        self.covered.update(plan.wanted)
+
+
+class Runner:
+    """The plans of a net.
+
+    Parameters
+    ----------
+    source
+        The net's layers and blobs.
+    inputs, outputs
+        Names of blobs.
+    device, dtype
+        The CPU and what the net computes in.
+    forward
+        Runs layer number i, reshaping it first where a bottom's shape changed.
+    reshape
+        Gives the tops of layer number i the shapes that follow from those of its bottoms.
+    fast_math
+        Whether sums may be less exact than float32's.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        device: Cpu,
+        dtype: Any,
+        forward: Callable[[int], None],
+        reshape: Callable[[int], None],
+        fast_math: bool = False,
+    ) -> None:
+        self.source, self.inputs, self.forward, self.reshape = source, list(inputs), forward, reshape
+        self.fast_math = fast_math
+        self.wanted = dict.fromkeys(outputs)
+        self.memory = Memory(device, dtype)
+        self.planned = False
+        self.parts: list[Part] = []
+        self.dynamic: set[int] = set()  # layers that were seen to give their tops other shapes in a forward
+        self.left_out: list[Blob] = []  # blobs that the plans do not compute
+        self.stale: list[Blob] = []  # blobs that the last forward left out
+        self.names = {id(blob): name for name, blob in source.blobs.items()}
+        self.snapshots: dict[str, Numbers] = {}  # inputs of the last forward, where a script may have changed them
+        self.exposed: dict[int, tuple[Blob, Numbers]] = {}  # parameters that a script may change, and what was packed
+        self.inside = False
+        self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
+
+    # Planning
+
+    def make_plan(self) -> None:
+        """Makes the plans of the net's parts and packs the weights."""
+        self.planned = True
+        plans = optimise(self.source, self.wanted, self.dynamic)
+        with self.quietly():
+            for plan in plans:
+                prepare(plan, self.source, self.fast_math)
+        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
+        ends = [*firsts[1:], len(self.source.layers)]
+        self.parts = [
+            Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)
+        ]
+        for blob in self.parameters:
+            if blob._watch is None:
+                blob._watch = self.expose
+        self.exposed = {key: (blob, np.array(blob._view(False))) for key, (blob, _) in self.exposed.items()}
+        covered = {name for part in self.parts for name in part.covered}
+        self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
+
+    def weights_changed(self) -> None:
+        """The parameters have other values than when they were packed."""
+        self.planned = False
+
+    def share(self) -> None:
+        """The parameters may change without a script's asking for them: another net uses them too."""
+        for blob in self.parameters:
+            self.exposed.setdefault(id(blob), (blob, np.zeros(0)))
+        self.planned = False
+
+    def expose(self, blob: Blob) -> None:
+        """Notes that a script holds a parameter's values, which it may change at any time."""
+        if not self.inside:
+            blob._watch = None
+            self.exposed[id(blob)] = blob, np.array(blob._view(False))
+
+    def changed(self) -> bool:
+        """Whether a parameter that a script may change has other values than were packed."""
+        return any(not same_bits(blob._view(False), packed) for blob, packed in self.exposed.values())
+
+    def program(self, part: Part) -> Program | None:
+        """The program of a part for the shapes of what it reads; None where that is empty."""
+        shapes = tuple(self.source.blobs[name].shape for name in part.reads)
+        if any(0 in shape for shape in shapes):
+            return None
+        program = part.programs.get(shapes)
+        if program is None:
+            for i in part.layers:
+                self.reshape(i)
+            if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
+                return None
+            program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            program.record()
+            part.programs[shapes] = program
+            if len(part.programs) > PROGRAMS:
+                part.programs.popitem(last=False)
+            part.now = None
+        if program is not part.now or not program.ready():
+            program.begin()
+            part.now = program
+        part.programs.move_to_end(shapes)
+        return program
+
+    # Running
+
+    def run(self, more: Sequence[str]) -> bool:
+        """One forward; False where the layers must run themselves. more: blobs beside the outputs that are to be returned."""
+        unknown = [name for name in more if name not in self.wanted]
+        if unknown:
+            self.wanted.update(dict.fromkeys(unknown))
+            self.planned = False
+        self.forget()
+        with self.quietly():
+            if not self.planned or self.changed():
+                self.make_plan()
+            for part in self.parts:
+                program = self.program(part)
+                if program is None:  # nothing in it
+                    for i in part.layers:
+                        self.forward(i)
+                    part.now = None
+                    continue
+                try:
+                    changed = program.run(self.dynamic)
+                except OddNumbers:
+                    self.run_layers(part.layers.stop)
+                    continue
+                if changed is not None:
+                    self.dynamic.add(changed)
+                    self.planned = False
+                    self.run_layers(changed + 1)
+                    for i in range(changed + 1, len(self.source.layers)):
+                        self.forward(i)
+                    return True
+        if self.parts:
+            self.arm()
+        return bool(self.parts)
+
+    def run_layers(self, end: int) -> None:
+        """Runs the layers before `end` by themselves again, but for those that give data."""
+        for i in range(end):
+            if self.source.layers[i].param.bottom:
+                self.forward(i)
+
+    def arm(self) -> None:
+        """Watches the blobs that the forward left out, and the inputs that they depend on."""
+        self.snapshots.clear()
+        self.stale = self.left_out
+        for blob in self.stale:
+            blob._watch = self.ask
+        if self.stale:
+            for name in self.inputs:
+                self.source.blobs[name]._watch = self.keep
+
+    def keep(self, blob: Blob) -> None:
+        """Copies an input before a script changes it, for `ask` needs it as it was."""
+        if not self.inside:
+            blob._watch = None
+            self.snapshots[self.names[id(blob)]] = np.array(blob._view(False))
+
+    def ask(self, blob: Blob) -> None:
+        """Computes what the forward left out, for a script asks for one of these blobs."""
+        if self.inside:
+            return
+        name = self.names[id(blob)]
+        self.wanted[name] = None
+        self.planned = False
+        self.materialise()
+
+    def materialise(self) -> None:
+        """Runs the layers themselves with the inputs of the last forward, so that every blob holds its data."""
+        if not self.stale:
+            return
+        for blob in self.stale:
+            blob._watch = None
+        self.stale = []
+        before, self.snapshots = self.snapshots, {}
+        if any(self.source.blobs[name].shape != values.shape for name, values in before.items()):
+            return  # reshaped since: what the blobs held is gone, as in Caffe
+        left_out = {id(blob) for blob in self.left_out}
+        with self.quietly():
+            # What is there may have been changed since, by a script that wants it as it is now.
+            now = [(b, np.array(b._view(False))) for b in self.source.blobs.values() if id(b) not in left_out]
+            for name, values in before.items():
+                self.source.blobs[name]._view(False)[...] = values
+            self.run_layers(len(self.source.layers))
+            for blob, values in now:
+                blob._view(False)[...] = values
+
+    def forget(self) -> None:
+        """All layers are about to run: nothing of the last forward is asked for any more."""
+        for blob in self.stale:
+            blob._watch = None
+        self.stale = []
+        self.snapshots.clear()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """While the net itself reads or writes parameters: that tells nothing of a script."""
+        before, self.inside = self.inside, True
+        try:
+            yield
+        finally:
+            self.inside = before
+
+    def describe(self) -> list[Program]:
+        """The programs of the net's parts for the shapes of now; none where the net has no plan."""
+        with self.quietly():
+            if not self.planned or self.changed():
+                self.make_plan()
+            programs = [self.program(part) for part in self.parts]
+        return [program for program in programs if program is not None]
+
+
+def same_bits(a: AnyArray, b: Numbers) -> bool:
+    """Whether two arrays of one dtype hold the same bytes, NaN included."""
+    if a.size != b.size:
+        return False
+    words = f"u{b.itemsize}"
+    return bool(np.array_equal(np.asarray(a).reshape(-1).view(words), b.reshape(-1).view(words)))

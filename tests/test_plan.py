@@ -1,0 +1,404 @@
+"""The plan of a net at TEST: its passes, that it computes what the layers do, and that a script cannot tell the difference."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from boxpresso import Net
+from boxpresso.device import open_device
+from boxpresso.net.places import Placement, shared_memory
+from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, overwrites, plain
+from boxpresso.net.plan import Source as Layers
+from boxpresso.net.summary import summarise_plan
+from boxpresso.proto import parse_net
+
+RNG = np.random.default_rng(11)
+DATA = 'layer {{ name: "data" type: "Input" top: "data" input_param {{ shape {{ {} }} }} }}'
+
+
+def data(*shape):
+    return DATA.format(" ".join(f"dim: {n}" for n in shape))
+
+
+def layer(name, type, bottoms, tops=None, text=""):
+    bottoms = [bottoms] if isinstance(bottoms, str) else bottoms
+    tops = [name] if tops is None else [tops] if isinstance(tops, str) else tops
+    names = " ".join([*(f'bottom: "{b}"' for b in bottoms), *(f'top: "{t}"' for t in tops)])
+    return f'layer {{ name: "{name}" type: "{type}" {names} {text} }}'
+
+
+def conv(name, bottom, outputs, text="kernel_size: 3 pad: 1", **more):
+    filler = 'weight_filler { type: "gaussian" std: 0.2 } bias_filler { type: "gaussian" std: 0.5 }'
+    return layer(
+        name,
+        more.get("type", "Convolution"),
+        bottom,
+        text=f"convolution_param {{ num_output: {outputs} {text} {filler} }}",
+    )
+
+
+def normal(name, bottom, top=None):
+    text = 'scale_param { bias_term: true filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }'
+    return layer(f"{name}_bn", "BatchNorm", bottom, top or bottom) + layer(
+        f"{name}_scale", "Scale", top or bottom, top or bottom, text
+    )
+
+
+def relu(name, blob, text="", type="ReLU"):
+    return layer(name, type, blob, blob, text)
+
+
+def permuted(name, bottom, outputs):
+    return (
+        conv(name, bottom, outputs)
+        + layer(f"{name}_perm", "Permute", name, text="permute_param { order: 0 order: 2 order: 3 order: 1 }")
+        + layer(f"{name}_flat", "Flatten", f"{name}_perm")
+    )
+
+
+def nets(text, dtype=np.float32, **options):
+    """The net without a plan and with one, with the same random parameters."""
+    pair = [
+        Net(parse_net(text), device="cpu", seed=3, dtype=dtype, optimize=on, **(options if on else {}))
+        for on in (False, True)
+    ]
+    rng = np.random.default_rng(5)
+    for one, other in zip(*(net.layers for net in pair)):
+        if one.type == "BatchNorm":
+            for blob, values in zip(
+                one.blobs, (rng.standard_normal, lambda n: rng.random(n) + 0.5, lambda n: np.full(n, 2.0))
+            ):
+                blob.data[...] = values(blob.shape)
+        for blob, copy in zip(one.blobs, other.blobs):
+            copy.data[...] = blob.data
+    return pair
+
+
+def steps(text, passes=None):
+    """What each step of a plan stands for: the names of its layers joined by +."""
+    net = Net(parse_net(text), device="cpu", optimize=False)
+    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    plan = optimise(source, net.outputs)[0] if passes is None else lower(plain(source, net.outputs), source)
+    for step in passes or ():
+        plan = step(plan, source)
+    return ["+".join(net.layers[i].name for i in step.layers) for step in plan.steps]
+
+
+def same(one, other, tolerance=1e-5):
+    assert list(one) == list(other)
+    for name in one:
+        assert one[name].shape == other[name].shape
+        if one[name].size:
+            np.testing.assert_allclose(
+                other[name], one[name], rtol=0, atol=tolerance * max(1e-30, np.abs(one[name]).max()), err_msg=name
+            )
+
+
+RESIDUAL = (
+    data(1, 16, 12, 13) + conv("a", "data", 24) + normal("a", "a") + relu("a_relu", "a")
+    + conv("b", "a", 24) + normal("b", "b")
+    + layer("sum", "Eltwise", ["a", "b"]) + relu("sum_relu", "sum")
+    + conv("c", "sum", 8, "kernel_size: 1")
+)  # fmt: skip
+HEADS = (
+    data(2, 3, 30, 31) + conv("a", "data", 20, "kernel_size: 3 stride: 2") + relu("r", "a") + conv("b", "a", 33)
+    + permuted("a_loc", "a", 8) + permuted("b_loc", "b", 12)
+    + layer("loc", "Concat", ["a_loc_flat", "b_loc_flat"], text="concat_param { axis: 1 }")
+    + layer("rows", "Reshape", "loc", text="reshape_param { shape { dim: 0 dim: -1 dim: 4 } }")
+    + layer("prob", "Softmax", "rows", text="softmax_param { axis: 2 }")
+)  # fmt: skip
+FIRE = (
+    data(1, 3, 33, 35) + conv("a", "data", 16, "kernel_size: 3 stride: 2") + relu("a_relu", "a")
+    + conv("b1", "a", 10, "kernel_size: 1") + relu("b1_relu", "b1") + conv("b3", "a", 12) + relu("b3_relu", "b3")
+    + layer("cat", "Concat", ["b1", "b3"]) + layer("drop", "Dropout", "cat", "cat")
+    + layer("pool", "Pooling", "cat", text="pooling_param { pool: MAX kernel_size: 3 stride: 2 }")
+    + conv("d", "pool", 7, "kernel_size: 1") + relu("d_relu", "d")
+    + layer("global", "Pooling", "d", text="pooling_param { pool: AVE global_pooling: true }")
+    + layer("prob", "Softmax", "global")
+)  # fmt: skip
+
+
+# Passes, text in, text out
+
+
+def test_batch_norm_and_scale_are_folded():
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + normal("a", "a") + relu("r", "a")
+    assert steps(text, [fold_affine]) == ["data", "a+a_bn+a_scale", "r"]
+    assert steps(text) == ["data", "a+a_bn+a_scale+r"]
+
+
+def test_what_has_two_readers_or_is_asked_for_is_not_folded():
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + normal("a", "a", "n") + relu("r", "n")
+    assert steps(text, [fold_affine]) == ["data", "a+a_bn+a_scale", "r"]
+    both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
+    assert "a" in steps(both)  # read by BatchNorm and by Power
+    net = Net(parse_net(text), device="cpu")
+    net.forward(blobs=["a"])
+    assert ["a"] in [row.layers for row in summarise_plan(net).steps]
+
+
+def test_sums_and_activations_are_fused():
+    assert steps(RESIDUAL, [fold_affine, fuse_sums, fuse_activations]) == [
+        "data", "a+a_bn+a_scale+a_relu", "a_a_relu_0_split", "b+b_bn+b_scale+sum+sum_relu", "c",
+    ] or steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]  # fmt: skip
+    assert steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]
+
+
+def test_identities_are_free():
+    text = (
+        data(1, 4, 6, 6) + layer("drop", "Dropout", "data") + conv("a", "drop", 4)
+        + layer("same", "Permute", "a", text="permute_param { order: 0 order: 1 }") + relu("r", "same")
+    )  # fmt: skip
+    assert steps(text) == ["data", "a+r"]
+
+
+def test_heads_are_stored_where_the_concatenation_lies():
+    plan = summarise_plan(Net(parse_net(HEADS), device="cpu"))
+    assert {row.at for row in plan.steps if row.layers[0] in ("a_loc", "b_loc")} == {"blob rows"}
+    assert not [row for row in plan.steps if row.what in ("copy", "to planes", "channels last")]
+
+
+def test_operands_of_a_concatenation_are_stored_in_it():
+    net = Net(parse_net(FIRE), device="cpu")
+    rows = summarise_plan(net).steps
+    assert [row.what for row in rows] == ["convolution"] * 3 + ["pooling", "convolution", "pooling", "layer"]
+    homes = net._runner.parts[0].now.placement.homes
+    one, three = (homes[(name, 1), LAST] for name in ("b1", "b3"))
+    assert one.base == three.base
+    assert one.pitch == three.pitch == 22
+    assert three.offset - one.offset == 10
+
+
+def test_shared_memory_is_used_again():
+    text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
+    net = Net(parse_net(text), device="cpu")
+    net.forward()
+    program = net._runner.parts[0].now
+    one = 16 * 20 * 20
+    assert 2 * one <= program.size < 2.2 * one + 1000
+
+
+def test_memory_of_values_that_live_at_once_does_not_overlap():
+    net = Net(parse_net(RESIDUAL), device="cpu")
+    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    placement = Placement(optimise(source, net.outputs)[0], source)
+    keys = list(placement.homes)
+    starts, total = shared_memory(placement.homes, [keys, keys])  # all at once
+    spans = sorted(
+        (starts[h.base], starts[h.base] + h.end)
+        for h in {h.base: h for h in placement.homes.values() if h.base in starts}.values()
+    )
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    assert spans[-1][1] <= total
+
+
+# Numbers
+
+NETS = {
+    "residual": RESIDUAL,
+    "heads": HEADS,
+    "fire": FIRE,
+    "winograd": data(2, 32, 21, 20) + conv("a", "data", 40) + relu("r", "a") + conv("b", "a", 33, "kernel_size: 3 group: 1"),
+    "dilated": data(1, 17, 20, 21) + conv("a", "data", 19, "kernel_size: 3 pad: 2 dilation: 2 stride: 2"),
+    "wide": data(1, 64, 9, 9) + conv("a", "data", 70, "kernel_h: 1 kernel_w: 5 pad_h: 0 pad_w: 2") + conv("b", "a", 3, "kernel_size: 7 pad: 3"),
+    "page": data(1, 1024, 5, 5) + conv("a", "data", 100, "kernel_size: 1"),
+    "groups": data(1, 24, 10, 11) + conv("a", "data", 36, "kernel_size: 3 pad: 1 group: 2") + conv("b", "a", 36, "kernel_size: 1 group: 3"),
+    "depthwise": data(2, 20, 15, 16) + conv("a", "data", 20, "kernel_size: 3 pad: 1 group: 20") + normal("a", "a") + relu("r", "a")
+    + conv("b", "a", 20, "kernel_size: 3 stride: 2 group: 20") + conv("c", "b", 40, "kernel_size: 5 pad: 2", type="DepthwiseConvolution")
+    + conv("d", "c", 40, "kernel_size: 3 pad: 4 dilation: 4 group: 40"),
+    "one channel": data(1, 1, 17, 19) + conv("a", "data", 1) + relu("r", "a") + conv("b", "a", 24),
+    "slopes": data(1, 5, 9, 9) + conv("a", "data", 10) + relu("p", "a", type="PReLU") + conv("b", "a", 6)
+    + relu("l", "b", "relu_param { negative_slope: 0.1 }") + conv("c", "b", 6) + relu("six", "c", type="ReLU6")
+    + conv("e", "c", 6) + relu("clip", "e", "clip_param { min: -0.5 max: 0.25 }", type="Clip") + conv("s", "e", 4) + relu("sig", "s", type="Sigmoid"),
+    "unfused": data(1, 6, 9, 9) + normal("first", "data", "n") + relu("r", "n") + layer("p", "Pooling", "n", text="pooling_param { kernel_size: 2 }")
+    + normal("second", "p") + layer("t", "Power", "p", text="power_param { scale: 0.5 shift: 2 }") + relu("tanh", "t", type="TanH"),
+    "pools": data(1, 19, 14, 15) + layer("a", "Pooling", "data", text="pooling_param { kernel_size: 3 stride: 2 pad: 1 }")
+    + layer("b", "Pooling", "a", text="pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 }")
+    + layer("c", "Pooling", "data", text="pooling_param { pool: AVE kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false }"),
+    "dense": data(3, 8, 5, 4) + conv("a", "data", 12) + layer("ip", "InnerProduct", "a", text='inner_product_param { num_output: 30 weight_filler { type: "xavier" } }')
+    + relu("r", "ip") + layer("drop", "Dropout", "ip", "ip") + layer("out", "InnerProduct", "ip", text='inner_product_param { num_output: 7 transpose: true weight_filler { type: "xavier" } }')
+    + layer("prob", "Softmax", "out"),
+    "cropped": data(1, 8, 9, 9) + conv("a", "data", 8) + layer("up", "Deconvolution", "a", text='convolution_param { num_output: 8 group: 8 kernel_size: 4 stride: 2 pad: 1 bias_term: false weight_filler { type: "bilinear" } }')
+    + layer("crop", "Crop", ["up", "data"], text="crop_param { axis: 2 offset: 1 }") + layer("sum", "Eltwise", ["crop", "a"]) + relu("r", "sum"),
+    "sums": data(1, 8, 6, 6) + conv("a", "data", 8) + conv("b", "data", 8) + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 1 }")
+    + layer("m", "Eltwise", ["a", "s"], text="eltwise_param { operation: MAX }") + layer("p", "Eltwise", ["m", "b"], text="eltwise_param { operation: PROD }") + layer("x", "Eltwise", ["p", "p"]),
+    "sliced": data(1, 6, 7, 7) + layer("slice", "Slice", "data", ["x", "y"]) + conv("a", "x", 5) + conv("b", "y", 5) + layer("cat", "Concat", ["a", "b", "x"]) + conv("c", "cat", 4, "kernel_size: 1"),
+    "nested": data(1, 6, 7, 7) + conv("a", "data", 5) + conv("b", "data", 6) + layer("ab", "Concat", ["a", "b"]) + conv("c", "ab", 7) + layer("abc", "Concat", ["ab", "c"]) + conv("d", "abc", 4, "kernel_size: 1") + layer("again", "Concat", ["c", "c"]),
+    "batches joined": data(2, 3, 5, 5) + conv("a", "data", 4) + conv("b", "data", 4) + layer("cat", "Concat", ["a", "b"], text="concat_param { axis: 0 }") + conv("c", "cat", 4),
+    "split ends": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("s", "Split", "a", ["x", "y"]) + relu("r", "y"),
+    "outputs in the middle": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("drop", "Dropout", "a") + layer("flat", "Flatten", "a"),
+    "only shapes": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }"),
+    "lrn": data(1, 9, 8, 8) + conv("a", "data", 9) + layer("n", "LRN", "a") + conv("b", "n", 5) + layer("norm", "Normalize", "b"),
+    "negative": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("bias", "Bias", "a", text='bias_param { filler { type: "gaussian" } }')
+    + layer("scale", "Scale", ["bias", "a"], text="scale_param { axis: 0 }") + layer("abs", "AbsVal", "scale"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NETS)
+def test_a_plan_computes_what_the_layers_do(name, dtype):
+    one, other = nets(NETS[name], dtype)
+    for _ in range(2):
+        image = RNG.standard_normal(one.blobs["data"].shape)
+        same(one.forward(data=image), other.forward(data=image))
+    for blob in one.blobs:  # and what it left out is there when asked for
+        same({blob: one.blobs[blob].data}, {blob: other.blobs[blob].data})
+    same(one.forward(data=image), other.forward(data=image))  # now with everything kept
+
+
+@pytest.mark.parametrize("name", ["residual", "heads", "depthwise", "dense", "groups"])
+def test_other_shapes_and_back(name):
+    one, other = nets(NETS[name])
+    first = one.blobs["data"].shape
+    larger = (first[0] + 2, first[1], *((first[2] + 9, first[3] + 4) if name != "dense" else first[2:]))
+    for shape in (first, larger, first, (1, *larger[1:]), larger):
+        image = RNG.standard_normal(shape)
+        same(one.forward(data=image), other.forward(data=image))
+        assert {n: b.shape for n, b in one.blobs.items()} == {n: b.shape for n, b in other.blobs.items()}
+
+
+@pytest.mark.parametrize("name", ["residual", "heads", "fire", "winograd", "depthwise", "dense"])
+def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch):
+    device = open_device("cpu")
+    image = RNG.standard_normal(nets(NETS[name])[0].blobs["data"].shape)
+    results = []
+    for workers in (1, 2, 3):
+        monkeypatch.setattr(device, "workers", workers)
+        monkeypatch.setattr(device.schedule, "always_all", True)
+        results.append(nets(NETS[name])[1].forward(data=image))
+    for result in results[1:]:
+        for blob, values in result.items():
+            np.testing.assert_array_equal(values, results[0][blob])
+
+
+def test_fast_math_is_near():
+    one, other = nets(NETS["winograd"], fast_math=True)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    a, b = one.forward(data=image)["b"], other.forward(data=image)["b"]
+    assert 1e-7 < np.abs(a - b).max() / np.abs(a).max() < 1e-4
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_stays_where_it_is(value):
+    one, other = nets(NETS["winograd"])
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    image[0, 3, 10, 10] = value
+    a, b = one.forward(data=image)["b"], other.forward(data=image)["b"]
+    np.testing.assert_array_equal(np.isfinite(a), np.isfinite(b))
+    assert not np.isfinite(a).all()
+
+
+# What a script sees
+
+
+def test_a_blob_that_was_left_out_is_that_of_the_last_forward():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    one.forward(data=image), other.forward(data=image)
+    other.blobs["data"].data[...] = 0  # the next image, before the last one's blobs are looked at
+    same({"b": one.blobs["b"].data}, {"b": other.blobs["b"].data})
+    np.testing.assert_array_equal(other.blobs["data"].data, 0)
+    one.blobs["data"].data[...] = 0
+    same(one.forward(), other.forward())
+    assert ["b", "b_bn", "b_scale"] in [row.layers for row in summarise_plan(other).steps]  # kept from now on
+
+
+def test_changed_weights_are_seen():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    other.forward(data=image)
+    held = other.params["a"][0].data
+    for net, weights in ((one, one.params["a"][0].data), (other, held)):
+        weights[...] *= 2
+        same(one.forward(data=image), net.forward(data=image)) if net is other else net.forward(data=image)
+    one.params["a"][0].data[0, 0] = held[0, 0] = np.nan
+    assert np.isnan(other.forward(data=image)["c"]).any()
+    one.params["a"][0].data[...] = held[...] = 0.25  # through what was taken before
+    same(one.forward(data=image), other.forward(data=image))
+    one.params["b_bn"][1].data[...] = other.params["b_bn"][1].data[...] = 9
+    same(one.forward(data=image), other.forward(data=image))
+
+
+def test_weights_from_a_file_and_from_another_net(tmp_path):
+    one, _other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    third = Net(parse_net(RESIDUAL), device="cpu", seed=9)
+    before = third.forward(data=image)
+    one.save(tmp_path / "w.caffemodel")
+    third.copy_from(tmp_path / "w.caffemodel")
+    same(one.forward(data=image), third.forward(data=image))
+    assert not np.allclose(before["c"], third.forward(data=image)["c"])
+    fourth = Net(parse_net(RESIDUAL), device="cpu", seed=10)
+    fourth.forward(data=image)
+    fourth.share_with(one)
+    same(one.forward(data=image), fourth.forward(data=image))
+    one.params["c"][0].data[...] *= 3
+    same(one.forward(data=image), fourth.forward(data=image))
+
+
+def test_a_part_of_the_net():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image, blobs=["a", "sum"]), other.forward(data=image, blobs=["a", "sum"]))
+    same(one.forward(data=image, end="b_bn"), other.forward(data=image, end="b_bn"))
+    same(one.forward(data=image), other.forward(data=image))
+    for net in (one, other):
+        net.blobs["sum"].data[...] = 1
+    same(one.forward(start="c"), other.forward(start="c"))
+
+
+def test_gradients_after_a_forward_by_plan():
+    text = RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"]) + data(1, 8, 12, 13).replace("data", "label")
+    text = data(1, 8, 12, 13).replace('"data"', '"label"') + RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"])
+    one, other = nets(text)
+    image, label = (RNG.standard_normal(one.blobs[name].shape) for name in ("data", "label"))
+    for net in (one, other):
+        net.forward(data=image, label=label)
+        net.clear_param_diffs()
+        net.backward()
+    for name in one.params:
+        for a, b in zip(one.params[name], other.params[name]):
+            same({name: a.diff}, {name: b.diff})
+    assert np.abs(other.params["a"][0].diff).max() > 0
+
+
+def test_in_place_after_a_split_is_as_the_layers_have_it():
+    text = (
+        data(1, 4, 6, 6)
+        + conv("a", "data", 4)
+        + layer("s", "Split", "a", ["x", "y"])
+        + relu("r", "y")
+        + conv("b", "x", 3)
+    )
+    net = Net(parse_net(text), device="cpu")
+    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    assert overwrites(lower(plain(source, net.outputs), source))
+    assert summarise_plan(net) is None
+    one, other = nets(text)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image), other.forward(data=image))
+
+
+@pytest.mark.parametrize("options", [{"optimize": False}, {"phase": "TRAIN"}])
+def test_nets_without_a_plan(options):
+    assert summarise_plan(Net(parse_net(RESIDUAL), device="cpu", **options)) is None
+
+
+def test_a_layer_that_is_asked_to_run_alone():
+    one, other = nets(RESIDUAL)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    one.forward(data=image), other.forward(data=image)
+    for net in (one, other):
+        for i in range(len(net.layers)):
+            net.forward_layer(i)
+    same({"c": one.blobs["c"].data}, {"c": other.blobs["c"].data})
+
+
+def test_empty_batches():
+    one, other = nets(NETS["dense"])
+    same(one.forward(data=np.zeros((0, 8, 5, 4))), other.forward(data=np.zeros((0, 8, 5, 4))))
+    image = RNG.standard_normal((3, 8, 5, 4))
+    same(one.forward(data=image), other.forward(data=image))
