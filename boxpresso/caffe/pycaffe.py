@@ -79,7 +79,7 @@ class Net(BoxpressoNet):
     {'y': array([[3., 6.]], dtype=float32)}
     """
 
-    fused: ClassVar[bool] = False  # True: a whole pass without callbacks is boxpresso.Net's, with what that fuses
+    fused: ClassVar[bool] = True  # whole passes at TEST without callbacks run by the net's plan; blobs stay readable
 
     def __init__(self, *args: Any, **named: Any) -> None:
         file, phase, level, stages, weights = arguments(args, named)
@@ -90,7 +90,7 @@ class Net(BoxpressoNet):
 
     def _build(self, model: NetParameter, weights: Source | Sequence[Source] | None, **options: Any) -> None:
         """boxpresso.Net's constructor, with the device, seed and Python layers that pycaffe would take."""
-        options = {"device": settings.device_name(), "seed": settings.next_seed(), **options}
+        options = {"device": settings.device_name(), "seed": settings.next_seed(), "optimize": self.fused, **options}
         super().__init__(model, weights, **{**options, "python_layers": python_modules(model)})
         self.after_backward: Callbacks = Callbacks(self.after_backward)
         self.before_forward, self.after_forward, self.before_backward = Callbacks(), Callbacks(), Callbacks()
@@ -133,6 +133,7 @@ class Net(BoxpressoNet):
             super().forward()
             return self.loss()
         with self._alone():
+            self._materialise(first)
             for i in range(first, last + 1):
                 for callback in self.before_forward:
                     callback(i)
@@ -169,6 +170,7 @@ class Net(BoxpressoNet):
     def _backward(self, first: int, last: int) -> None:
         """Runs layers by number, down to `last`. The diff of a loss is its weight, unless a script has changed it since."""
         with self._alone():
+            self._materialise()
             self._gradients.warn_if_idle()
             for (_, names), weights, tops in zip(self.names, self.loss_weights, self.tops):
                 for name, weight, top in zip(names, weights, tops):
