@@ -132,6 +132,7 @@ def test_a_python_layer_of_the_users_own_module_and_cython_that_was_not_built(tm
             import caffe, numpy as np
             from nms.cpu_nms import cpu_nms
             from nms.gpu_nms import gpu_nms
+            from nms.cython_bbox import bbox_overlaps
             net = caffe.Net('net.prototxt', caffe.TEST)
             print(net.forward(x=np.array([[1, 2]]))['y'].tolist())
             dets = np.array([[0, 0, 9, 9, .5], [0, 0, 9, 9, .6], [20, 20, 29, 29, .4]], np.float32)
@@ -178,7 +179,10 @@ def test_a_notebook(tmp_path):
             "source": "%%time\ntotal = 0\nfor i in range(3):\n    total += i\nprint 'total', total / 2",
         },
         {"cell_type": "code", "source": ["!echo shell $name {total}\n", "files = !echo a; echo b\n", "print files\n"]},
-        {"cell_type": "code", "source": ["%timeit total\n", "caffe.Net?\n", "if total:\n", "    !echo inside\n"]},
+        {
+            "cell_type": "code",
+            "source": ["% timeit total\n", "caffe.Net?\n", "if total:\n", "    !echo in\\\n", "    side\n"],
+        },
     ]
     (tmp_path / "n.ipynb").write_text(json.dumps({"nbformat": 4, "cells": cells}))
     assert run("n.ipynb", cwd=tmp_path).split("\n") == ["total 1", "shell x 3", "['a', 'b']", "inside", ""]
@@ -356,6 +360,46 @@ def test_modules_are_patched_when_they_are_imported(tmp_path, monkeypatch):
 
     assert old_library.y == 2
     monkeypatch.delitem(sys.modules, "old_library")
+
+
+def test_scipy_misc(tmp_path):
+    from boxpresso.caffe import scipy_misc as misc
+
+    image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
+    misc.imsave(tmp_path / "i.png", image)
+    np.testing.assert_array_equal(misc.imread(tmp_path / "i.png"), image)
+    assert misc.imread(tmp_path / "i.png", flatten=True).dtype == np.float32
+    assert misc.imread(tmp_path / "i.png", mode="L").shape == (2, 4)
+    assert misc.imresize(image, (4, 6)).shape == (4, 6, 3)
+    assert misc.imresize(image, 0.5).shape == misc.imresize(image, 50).shape == (1, 2, 3)
+    np.testing.assert_array_equal(misc.imresize(image, (2, 2), "nearest"), image[:, 1::2])
+    assert misc.bytescale(np.array([1.0, 2, 3])).tolist() == [0, 128, 255]
+    module = type(sys)("scipy.misc")
+    module.imread = "kept"
+    legacy.patch_scipy_misc(module)
+    assert (module.imread, module.imresize) == ("kept", misc.imresize)
+
+
+def test_a_module_that_scipy_dropped(tmp_path, monkeypatch):
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "meta_path", [legacy.Patches(), *sys.meta_path])
+    for name in ("scipy", "scipy.misc"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    misc = importlib.import_module("scipy.misc")
+    assert misc.imresize(np.zeros((4, 4), np.uint8), 0.5).shape == (2, 2)
+    for name in ("scipy", "scipy.misc"):
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_a_compiled_modules_names():
+    """MobileNet-SSD's merge_bn.py asks whether a net's parameters are a BlobVec."""
+    from boxpresso.caffe import _caffe
+
+    assert _caffe.BlobVec is list
+    assert _caffe.Net is caffe.Net
+    assert _caffe.Layer is caffe.Layer
 
 
 def test_cython_functions():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..layers.core.python import Phase
 from ..layers.core.python import PythonLayer as Layer
-from . import io
+from . import _caffe, io
 from .classifier import Classifier
 from .detector import Detector
 from .importing import install, uninstall
@@ -65,6 +65,7 @@ __all__ = [
     "SGDSolver",
     "Solver",
     "Timer",
+    "_caffe",
     "caffe_pb2",
     "get_solver",
     "has_nccl",

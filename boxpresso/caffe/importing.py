@@ -16,8 +16,8 @@ from .python2 import UserLoader
 
 OWN = Path(__file__).parent
 PACKAGE = __name__.rpartition(".")[0]
-# Extension modules of Fast and Faster R-CNN and their descendants, that a script may not have built
-CYTHON = {"nms.cpu_nms", "nms.gpu_nms", "utils.cython_bbox", "utils.cython_nms"}
+# Extension modules of Fast and Faster R-CNN and their descendants, in any package, that a script may not have built
+CYTHON = {"cpu_nms", "gpu_nms", "cython_bbox", "cython_nms"}
 # What a fork of Caffe brings along, which is preferred to ours where its folder is on sys.path
 EXTRAS = {"model_libs"}
 
@@ -52,7 +52,7 @@ class CythonFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if fullname in CYTHON else None
+        return ModuleSpec(fullname, self) if fullname.rpartition(".")[2] in CYTHON else None
 
     def exec_module(self, module: ModuleType) -> None:
         served = importlib.import_module(f"{PACKAGE}.cython")

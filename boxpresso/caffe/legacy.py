@@ -1,4 +1,4 @@
-"""Names that libraries have dropped since scripts for pycaffe were written: of numpy, cv2, pandas, yaml, time, unittest."""
+"""Names that libraries have dropped since scripts for pycaffe were written: numpy, scipy, cv2, pandas, yaml and others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import sys
 import time
 import unittest
 from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from . import scipy_misc
 
 NUMPY = {
     "bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str, "long": int, "unicode": str,
@@ -87,7 +89,23 @@ def patch_cv2(cv2: Any) -> None:
             setattr(cv2, name, value)
 
 
-PATCHES: dict[str, Callable[[Any], None]] = {"cv2": patch_cv2, "pandas": patch_pandas, "yaml": patch_yaml}
+def patch_scipy_misc(misc: Any) -> None:
+    """scipy.misc's functions for images."""
+    for name in scipy_misc.__all__:
+        if name not in vars(misc):
+            setattr(misc, name, getattr(scipy_misc, name))
+
+
+PATCHES: dict[str, Callable[[Any], None]] = {
+    "cv2": patch_cv2, "pandas": patch_pandas, "scipy.misc": patch_scipy_misc, "yaml": patch_yaml,
+}  # fmt: skip
+
+
+class Empty(Loader):
+    """Loads a module that holds what its patch puts there."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        PATCHES[module.__name__](module)
 
 
 class Patches(MetaPathFinder):
@@ -106,6 +124,8 @@ class Patches(MetaPathFinder):
             spec = importlib.util.find_spec(fullname)
         finally:
             self.searching = False
+        if spec is None and fullname == "scipy.misc":  # today's scipy has no such module
+            return ModuleSpec(fullname, Empty())
         if spec is None or spec.loader is None:
             return None
         execute = spec.loader.exec_module

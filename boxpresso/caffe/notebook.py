@@ -52,14 +52,14 @@ def cell(text: str) -> str:
             return cell(body)
         return f"get_ipython().run_cell_magic({name!r}, {options.strip()!r}, {body!r})"
     lines = []
-    for line in text.split("\n"):
+    for line in logical_lines(text):
         match = re.fullmatch(r"(\s*)(?:(\w[\w, ]*)= *)?([%!])(.*)", line)
         if match is None:
             lines.append(re.sub(r"^(\s*)([\w.]+)\?+\s*$", r"\1pass  # help of \2", line))
             continue
         indent, target, kind, rest = match[1], match[2], match[3], match[4]
         if kind == "%":
-            magic, _, options = rest.partition(" ")
+            magic, _, options = rest.strip().partition(" ")
             if magic in ONCE and options:
                 lines.append(indent + options)
                 continue
@@ -68,6 +68,17 @@ def cell(text: str) -> str:
             call = f"get_ipython().{'getoutput' if target else 'system'}({rest!r})"
         lines.append(f"{indent}{target + '= ' if target else ''}{call}")
     return "\n".join(lines)
+
+
+def logical_lines(text: str) -> list[str]:
+    """The lines of a cell; a magic or a command that ends with a backslash goes on in the next."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and lines[-1].endswith("\\") and lines[-1].lstrip()[:1] in ("!", "%"):
+            lines[-1] = lines[-1][:-1] + line.lstrip()
+        else:
+            lines.append(line)
+    return lines
 
 
 class Shell:
