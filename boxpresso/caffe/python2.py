@@ -313,6 +313,7 @@ def install(forced: bool | None = None) -> None:
         True if all of them are Python 2, False if none is; None tells them apart.
     """
     _State.forced = forced
+    installed()  # before the finder is there, as sysconfig imports modules
     if not any(isinstance(finder, UserFinder) for finder in sys.meta_path):
         place = next((i for i, finder in enumerate(sys.meta_path) if finder is PathFinder), len(sys.meta_path))
         sys.meta_path.insert(place, UserFinder())
