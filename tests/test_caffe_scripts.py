@@ -120,6 +120,8 @@ def test_a_python_layer_of_the_users_own_module_and_cython_that_was_not_built(tm
                     top[0].data[...] = self.factor * bottom[0].data + len(self.given)
                 def backward(self, top, propagate_down, bottom):
                     pass
+                def set_factor(self, factor):  # as Fast R-CNN's training calls set_roidb
+                    self.factor = factor
             """,
         net__dot__prototxt="""
             input: "x" input_shape { dim: 1 dim: 2 }
@@ -135,11 +137,15 @@ def test_a_python_layer_of_the_users_own_module_and_cython_that_was_not_built(tm
             from nms.cython_bbox import bbox_overlaps
             net = caffe.Net('net.prototxt', caffe.TEST)
             print(net.forward(x=np.array([[1, 2]]))['y'].tolist())
+            net.layers[list(net._layer_names).index('own')].set_factor(2)
+            print(net.forward(x=np.array([[1, 2]]))['y'].tolist())
             dets = np.array([[0, 0, 9, 9, .5], [0, 0, 9, 9, .6], [20, 20, 29, 29, .4]], np.float32)
             print(cpu_nms(dets, 0.3), gpu_nms(dets, 1.0, device_id=0))
             """,
     )  # fmt: skip
-    assert run("tools/demo.py", cwd=tmp_path).splitlines() == ["[[13.0, 23.0]]", "[1, 2] [1, 0, 2]"]
+    assert run("tools/demo.py", cwd=tmp_path).splitlines() == [
+        "[[13.0, 23.0]]", "[[5.0, 7.0]]", "[1, 2] [1, 0, 2]",
+    ]  # fmt: skip
 
 
 def test_modules_of_a_fork_are_taken_from_its_tree(tmp_path):
@@ -266,7 +272,7 @@ c = C()
 c.n /= 2
 result = dict(quotient=7 / 2, true=7 / 2., array=a.tolist(), attribute=c.n, negative=-7 / 2, keys={1: 2}.keys(),
               mapped=map(str, [1, 2]), rounded=(round(2.5), round(-1.5)), order=None < 0, data=a.tostring(),
-              text=StringIO.StringIO(u'x').read(), chain=1 < 2 < 3, caught=[])
+              sliced=[0, 1, 2, 3][1.0 * 1:np.float32(3)], text=StringIO.StringIO(u'x').read(), chain=1 < 2 < 3, caught=[])
 try:
     raise ValueError, 'old'
 except ValueError, error:
@@ -282,7 +288,7 @@ def test_python_2_means_what_it_meant(tmp_path):
     assert result.pop("data") == np.array([0, 0, 1, 1]).tobytes()
     assert result == {
         "quotient": 3, "true": 3.5, "array": [0, 0, 1, 1], "attribute": 3, "negative": -4, "keys": [1],
-        "mapped": ["1", "2"], "rounded": (3.0, -2.0), "order": True, "text": "x", "chain": True, "caught": ["old"],
+        "sliced": [1, 2], "mapped": ["1", "2"], "rounded": (3.0, -2.0), "order": True, "text": "x", "chain": True, "caught": ["old"],
     }  # fmt: skip
     true = "from __future__ import division\nx = 7 / 2\nprint x"
     exec(python2.compile_source(true.encode(), "true.py"), space)
@@ -324,8 +330,16 @@ def test_compare_and_round():
 def test_names_that_libraries_dropped(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     before = dict(vars(np))
+    for module, name, *_ in legacy.SIZES:
+        monkeypatch.setattr(module, name, getattr(module, name))
     try:
         legacy.install()
+        legacy.install()
+        assert np.zeros((2.0, np.float64(3))).shape == np.ones(shape=[2.0, 3]).shape == (2, 3)
+        assert len(np.linspace(0, 1, 5.0)) == 5
+        assert np.random.choice(4, size=2.0, replace=False).shape == (2,)
+        with pytest.raises(TypeError):
+            np.zeros(2.5)
         assert np.float is float
         assert np.alltrue([True])
         assert np.fromstring(b"\x01\x02", dtype=np.uint8).tolist() == [1, 2]

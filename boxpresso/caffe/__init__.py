@@ -8,6 +8,8 @@ Nothing that is called `caffe` is installed. docs/from_pycaffe.md says what diff
 
 from __future__ import annotations
 
+from google.protobuf import text_format  # noqa: F401  # scripts `import google.protobuf as pb2` and use pb2.text_format
+
 from ..layers.core.python import Phase
 from ..layers.core.python import PythonLayer as Layer
 from . import _caffe, io

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import sys
@@ -33,12 +34,21 @@ CV2 = {
 }  # fmt: skip
 
 
+# functions whose size might be a float such as 3.0 until 2016, and where they take it
+SIZES: list[tuple[Any, str, int, str]] = [
+    (np, "zeros", 0, "shape"), (np, "ones", 0, "shape"), (np, "empty", 0, "shape"), (np, "linspace", 2, "num"),
+    (np.random, "choice", 1, "size"), (np.random, "permutation", 0, "x"),
+]  # fmt: skip
+
+
 def install() -> None:
     """Gives the names back that are missing; whatever is there is left alone."""
     for name, value in NUMPY.items():
         if name not in vars(np):
             setattr(np, name, value)
     wrap_fromstring()
+    for module, name, place, key in SIZES:
+        wrap_size(module, name, place, key)
     if not hasattr(time, "clock"):
         time.clock = time.perf_counter  # type: ignore[attr-defined]
     for old, new in UNITTEST.items():
@@ -58,6 +68,31 @@ def wrap_fromstring() -> None:
         return parse(string, dtype, count, sep=sep, **options)
 
     np.fromstring = fromstring  # type: ignore[assignment]
+
+
+def wrap_size(module: Any, name: str, place: int, key: str) -> None:
+    """Lets a function of numpy take 3.0 for the size 3."""
+    function = getattr(module, name)
+    if hasattr(function, "takes_floats"):
+        return
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except TypeError:
+            values = [whole(value) if i == place else value for i, value in enumerate(args)]
+            return function(*values, **{k: whole(v) if k == key else v for k, v in options.items()})
+
+    wrapped.takes_floats = True  # type: ignore[attr-defined]
+    setattr(module, name, wrapped)
+
+
+def whole(value: Any) -> Any:
+    """A size or a shape with floats such as 3.0 made whole."""
+    if isinstance(value, (tuple, list)):
+        return tuple(whole(each) for each in value)
+    return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
 
 
 def patch_yaml(yaml: Any) -> None:

@@ -35,7 +35,7 @@ MODULES = {
 }  # fmt: skip
 HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
-from boxpresso.caffe.python2 import round2 as round
+from boxpresso.caffe.python2 import bound as _bound2, round2 as round
 """
 NEW = (
     ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
@@ -181,7 +181,7 @@ def refactor(text: str, path: str, main: bool = True) -> str:
 
 
 class Operators(ast.NodeTransformer):
-    """Makes `/` and `<` those of Python 2, and `array.tostring()` tobytes."""
+    """Makes `/` and `<` those of Python 2, bounds of slices whole numbers, and `array.tostring()` tobytes."""
 
     def __init__(self, true_division: bool) -> None:
         self.true_division = true_division
@@ -193,6 +193,14 @@ class Operators(ast.NodeTransformer):
         name = ast.Constant(ORDER[type(node.ops[0])])
         call = ast.Call(ast.Name("_compare2", ast.Load()), [name, node.left, node.comparators[0]], [])
         return ast.copy_location(call, node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        self.generic_visit(node)
+        for name in ("lower", "upper", "step"):
+            value = getattr(node, name)
+            if value is not None and not isinstance(value, ast.Constant):
+                setattr(node, name, ast.copy_location(ast.Call(ast.Name("_bound2", ast.Load()), [value], []), value))
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -346,6 +354,17 @@ def divide_in_place(a: Any, b: Any) -> Any:
     else:
         a /= b
     return a
+
+
+def bound(value: Any) -> Any:
+    """A bound of a slice; numpy took 3.0 for 3 until 2016.
+
+    Examples
+    --------
+    >>> bound(3.0), bound(None), bound(2)
+    (3, None, 2)
+    """
+    return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
 
 
 def compare(name: str, a: Any, b: Any) -> Any:

@@ -198,6 +198,13 @@ class Python(Layer, type="Python", param="python_param"):
         self.no_gradient = does_nothing(getattr(user_class, "backward", PythonLayer.backward))
         self.user.setup(views(bottom), views(top))
 
+    def __getattr__(self, name: str) -> Any:
+        """What only the user's object has, so that `net.layers[0].set_roidb(...)` reaches it, as in pycaffe."""
+        user = vars(self).get("user")
+        if user is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(user, name)
+
     def user_class(self, module: str | types.ModuleType, name: str, layer: str) -> Any:
         """The user's class, of a module or of the name of one."""
         if not isinstance(module, types.ModuleType):
