@@ -16,8 +16,8 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
@@ -31,10 +31,10 @@ COMMON = ("name", "param", "blobs", "phase", "loss_weight", "propagate_down", "i
 
 
 class Top:
-    """One top of a layer, which further layers take as a bottom."""
+    """One top of a layer, which further layers take as a bottom: top number `n` of the layer `fn`, in pycaffe's words."""
 
     def __init__(self, layer: Function, index: int) -> None:
-        self.layer, self.index = layer, index
+        self.layer, self.index = self.fn, self.n = layer, index
 
     def to_proto(self) -> NetParameter:
         """The net of this blob: its layer and all that it needs, named after their types."""
@@ -45,10 +45,19 @@ class Top:
 
 
 class Function:
-    """A layer of a net under construction. Its fields are checked when it is created; it gets its name later."""
+    """A layer of a net under construction. Its fields are checked when it is created; it gets its name later.
+
+    Attributes
+    ----------
+    type_name, inputs, params, tops, ntop, in_place
+        As pycaffe's: the type, the bottoms, the fields, which may still be changed, and the tops.
+    """
+
+    top_class: ClassVar[type[Top]] = Top
 
     def __init__(self, type: str, bottoms: tuple[Any, ...], ntop: int, in_place: bool, fields: dict[str, Any]) -> None:
         self.type, self.name, self.bottoms, self.in_place = type, fields.pop("name", ""), bottoms, in_place
+        self.type_name, self.inputs, self.params, self.ntop = type, bottoms, fields, ntop
         if in_place and (ntop != 1 or not bottoms):
             raise ModelError(
                 f"{self}: in_place means one top that is the first bottom; it has {len(bottoms)} and ntop={ntop}"
@@ -59,25 +68,31 @@ class Function:
                     "give them one by one" if isinstance(bottom, (tuple, list)) else "give a blob of this or its name"
                 )
                 raise ModelError(f"{self}: {bottom!r} is not a bottom; {what}")
-        self.tops = tuple(Top(self, i) for i in range(ntop))
-        self.message = LayerParameter(type=type)
-        for key, value in fields.items():
-            self.assign(key, value)
+        self.tops = tuple(self.top_class(self, i) for i in range(ntop))
+        self.message  # noqa: B018  # raises for what is wrong in the fields
 
-    def assign(self, key: str, value: Any) -> None:
+    @property
+    def message(self) -> LayerParameter:
+        """The layer with its fields, without a name, bottoms and tops."""
+        message = LayerParameter(type=self.type)
+        for key, value in self.params.items():
+            self.assign(message, key, value)
+        return message
+
+    def assign(self, message: LayerParameter, key: str, value: Any) -> None:
         """Puts one keyword where the schema has a field of its name."""
         own = parameter_names(self.type) if key not in COMMON else ()
         messages = LayerParameter.DESCRIPTOR.fields_by_name
         for name in own:
             if key in messages[name].message_type.fields_by_name:
-                child = getattr(self.message, name)
+                child = getattr(message, name)
                 child.SetInParent()
                 return set_field(child, key, value, f"{self}: {name}.{key}")
         if key in ("type", "bottom", "top") or key not in messages:
             fields = [field for name in own for field in messages[name].message_type.fields_by_name]
             where = " or ".join([*own, "LayerParameter"])
             raise ModelError(f"{self}: {where} has no field {key!r}{nearest(key, [*fields, *messages])}")
-        set_field(self.message, key, value, f"{self}: {key}")
+        set_field(message, key, value, f"{self}: {key}")
 
     def __str__(self) -> str:
         return f"{self.type} layer {self.name!r}" if self.name else f"{self.type} layer"
@@ -217,6 +232,33 @@ class NetSpec:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._tops]
+
+    def keys(self) -> list[str]:
+        """The names that were assigned, in order; `net.keys()[-1]` is the last."""
+        return list(self._tops)
+
+    def vals(self) -> list[Top | Function]:
+        """What was assigned, in order."""
+        return list(self._tops.values())
+
+    def update(self, name: str, params: Mapping[str, Any]) -> None:
+        """Changes fields of the layer of a name.
+
+        Parameters
+        ----------
+        name
+            Of a blob of the net.
+        params
+            Fields and their new values.
+        """
+        layer = owner(getattr(self, name))
+        before = layer.params
+        layer.params = {**before, **params}
+        try:
+            layer.message  # noqa: B018  # raises for what is wrong
+        except ModelError:
+            layer.params = before
+            raise
 
     def to_proto(self) -> NetParameter:
         """The net as a message.

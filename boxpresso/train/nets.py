@@ -50,7 +50,12 @@ def test_models(param: SolverParameter, folder: Path) -> list[tuple[NetParameter
 
 
 def build(
-    model: NetParameter, phase: str, state: NetState, options: Mapping[str, Any], weights: Sequence[Source] = ()
+    model: NetParameter,
+    phase: str,
+    state: NetState,
+    options: Mapping[str, Any],
+    weights: Sequence[Source] = (),
+    make: type[Net] = Net,
 ) -> Net:
     """The Net of a model in the state that the solver prototxt asks for; `options` are the further arguments of Net."""
-    return Net(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **options)
+    return make(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **options)

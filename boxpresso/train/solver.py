@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class Solver:
     (20, 0.0)
     """
 
+    net_class: ClassVar[type[Net]] = Net  # of the nets that it makes
+
     def __init__(
         self,
         source: Source | SolverParameter,
@@ -125,11 +127,15 @@ class Solver:
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
         with self.ranks.first_ahead():
             model = nets.train_model(self.param, self.folder)
-            self.net = nets.build(model, "TRAIN", self.param.train_state, self.options, files if first else ())
+            self.net = nets.build(
+                model, "TRAIN", self.param.train_state, self.options, files if first else (), make=self.net_class
+            )
         self.test_nets: list[Net] = []
         if first:  # as in Caffe one rank tests, and the others wait
             models = nets.test_models(self.param, self.folder)
-            self.test_nets = [nets.build(model, "TEST", state, self.options) for model, state in models]
+            self.test_nets = [
+                nets.build(model, "TEST", state, self.options, make=self.net_class) for model, state in models
+            ]
         for net in self.test_nets:
             net.share_with(self.net)
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0

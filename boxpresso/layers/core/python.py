@@ -54,6 +54,9 @@ class PythonLayer:
     phase: Phase
     blobs: Blobs
 
+    def __init__(self, *_: Any) -> None:
+        """Takes the LayerParameter, which a class with a constructor of its own may pass on."""
+
     def setup(self, bottom: list[View], top: list[View]) -> None:
         """Reads the parameters."""
 
@@ -191,9 +194,16 @@ class Python(Layer, type="Python", param="python_param"):
         self.user.phase = Phase(PHASES[self.phase])
         self.user.blobs = Blobs(self)
         if type(self.user).__init__ not in (object.__init__, PythonLayer.__init__):
-            type(self.user).__init__(self.user)
+            construct(self.user, self.param)
         self.no_gradient = does_nothing(getattr(user_class, "backward", PythonLayer.backward))
         self.user.setup(views(bottom), views(top))
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the user's object has, so that `net.layers[0].set_roidb(...)` reaches it, as in pycaffe."""
+        user = vars(self).get("user")
+        if user is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(user, name)
 
     def user_class(self, module: str | types.ModuleType, name: str, layer: str) -> Any:
         """The user's class, of a module or of the name of one."""
@@ -249,6 +259,16 @@ class Python(Layer, type="Python", param="python_param"):
 
     def allow_force_backward(self, index: int) -> bool:
         return self.inner.allow_force_backward(index) if self.inner else True
+
+
+def construct(user: Any, param: Any) -> None:
+    """Calls the constructor of a user's class: with the LayerParameter, as pycaffe does, or without if it takes nothing."""
+    try:
+        inspect.signature(user.__init__).bind(param)
+    except TypeError:
+        user.__init__()
+    else:
+        user.__init__(param)
 
 
 def does_nothing(function: object) -> bool:

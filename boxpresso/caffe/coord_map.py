@@ -1,0 +1,155 @@
+"""pycaffe's coord_map: how the coordinates of two blobs of a NetSpec are related, and the Crop that aligns them.
+
+A map is (axis, scale, shift): coordinate x of the first blob is scale * x + shift in the second, along all axes from `axis`
+on; axis None stands for a layer that works on each element alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .net_spec import layers as L
+
+PASS_THROUGH_LAYERS = [
+    "AbsVal", "BatchNorm", "Bias", "BNLL", "Dropout", "Eltwise", "ELU", "Log", "LRN", "Exp", "MVN", "Power", "ReLU", "PReLU",
+    "Scale", "Sigmoid", "Split", "TanH", "Threshold",
+]  # fmt: skip
+LEGACY = ["pad_h", "pad_w", "kernel_h", "kernel_w", "stride_h", "stride_w"]
+Map = tuple[Any, Any, Any]
+
+
+class UndefinedMapException(Exception):
+    """A layer relates the coordinates of its bottom and its top in no such way."""
+
+
+class AxisMismatchException(Exception):
+    """Two maps work on different axes."""
+
+
+def conv_params(fn: Any) -> tuple[int, Any, Any, Any]:
+    """(axis, stride, size, pad) of a layer with a kernel; the size is that of the dilated kernel.
+
+    Raises
+    ------
+    AssertionError
+        For parameters such as kernel_h.
+    """
+    given = fn.params.get("convolution_param", fn.params)
+    legacy = [name for name in LEGACY if name in fn.params]
+    if legacy:
+        raise AssertionError(f"cropping does not support legacy _h/_w params: {fn.type_name} has {', '.join(legacy)}")
+    size = np.array(given["kernel_size"], ndmin=1)
+    dilation = np.array(given.get("dilation", 1), ndmin=1)
+    stride, pad = np.array(given.get("stride", 1), ndmin=1), np.array(given.get("pad", 0), ndmin=1)
+    return given.get("axis", 1), stride, (size - 1) * dilation + 1, pad
+
+
+def crop_params(fn: Any) -> tuple[int, Any]:
+    """(axis, offset) of a Crop."""
+    given = fn.params.get("crop_param", fn.params)
+    return given.get("axis", 2), np.array(given.get("offset", 0), ndmin=1)
+
+
+def coord_map(fn: Any) -> Map:
+    """The map of a layer, from its first bottom to its top.
+
+    Raises
+    ------
+    UndefinedMapException
+        For a type of layer that has none.
+    """
+    if fn.type_name in ("Convolution", "Pooling", "Im2col"):
+        axis, stride, size, pad = conv_params(fn)
+        return axis, 1 / stride, (pad - (size - 1) / 2) / stride
+    if fn.type_name == "Deconvolution":
+        axis, stride, size, pad = conv_params(fn)
+        return axis, stride, (size - 1) / 2 - pad
+    if fn.type_name in PASS_THROUGH_LAYERS:
+        return None, 1, 0
+    if fn.type_name == "Crop":
+        axis, offset = crop_params(fn)
+        return axis - 1, 1, -offset  # as Convolution's axis, the last one without coordinates
+    raise UndefinedMapException(f"{fn.type_name} has no map of coordinates")
+
+
+def compose(base_map: Map, next_map: Map) -> Map:
+    """A map and then a further one, towards the bottom.
+
+    Raises
+    ------
+    AxisMismatchException
+        For maps on different axes.
+    """
+    (axis1, scale1, shift1), (axis2, scale2, shift2) = base_map, next_map
+    if axis1 is not None and axis2 is not None and axis1 != axis2:
+        raise AxisMismatchException(f"one map begins at axis {axis1}, the other at axis {axis2}")
+    return axis2 if axis1 is None else axis1, scale1 * scale2, scale1 * shift2 + shift1
+
+
+def inverse(coord_map: Map) -> Map:
+    """The map in the other direction."""
+    axis, scale, shift = coord_map
+    return axis, 1 / scale, -shift / scale
+
+
+def coord_map_from_to(top_from: Any, top_to: Any) -> Map:
+    """The map between two tops, through a blob that both come from.
+
+    Raises
+    ------
+    RuntimeError
+        For tops that no such blob connects.
+    AxisMismatchException
+        For layers between them that work on different axes.
+    """
+    identity: Map = (None, 1, 0)
+    seen = {top_from: identity}
+    for top, _ in walk(top_from, seen):
+        del top
+    ahead = {top_to: identity}
+    for top, here in walk(top_to, ahead):
+        if top in seen:
+            return compose(here, inverse(seen[top]))
+    raise RuntimeError("Could not compute map between tops; are they connected by spatial layers?")
+
+
+def walk(top: Any, maps: dict[Any, Map]) -> Any:
+    """Every top that `top` comes from with its map, nearest first; `maps` is filled on the way.
+
+    Of a Crop only the first bottom counts, as the second one gives but a size.
+    """
+    waiting = [top]
+    while waiting:
+        here = waiting.pop(0)
+        yield here, maps[here]
+        bottoms = here.fn.inputs[:1] if here.fn.type_name == "Crop" else here.fn.inputs
+        for bottom in bottoms:
+            try:
+                below = compose(maps[here], coord_map(here.fn))
+            except UndefinedMapException:
+                break
+            if bottom not in maps:
+                waiting.append(bottom)
+            maps[bottom] = below
+
+
+def crop(top_from: Any, top_to: Any) -> Any:
+    """A Crop of one top to the size of another, with the offset that aligns their coordinates.
+
+    Raises
+    ------
+    AssertionError
+        For tops of different scales, and for an offset that is negative or no whole number.
+    """
+    axis, scale, shift = coord_map_from_to(top_from, top_to)
+    scale, shift = np.asarray(scale), np.asarray(shift)
+    if not (scale == 1).all():
+        raise AssertionError(f"scale mismatch on crop (a = {scale})")
+    if not (shift <= 0).all():
+        raise AssertionError(f"cannot crop negative offset (b = {shift})")
+    if not (np.round(shift) == shift).all():
+        raise AssertionError(f"cannot crop noninteger offset (b = {shift})")
+    offset = [int(value) for value in np.atleast_1d(-np.round(shift))]
+    return L.Crop(top_from, top_to, crop_param={"axis": axis + 1, "offset": offset})

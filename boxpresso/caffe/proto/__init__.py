@@ -1,0 +1,1 @@
+"""Caffe's messages: `from caffe.proto import caffe_pb2`."""

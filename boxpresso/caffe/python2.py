@@ -1,0 +1,399 @@
+"""Python 2 scripts under Python 3: told apart, converted by lib2to3 or fissix, with Python 2's division and rounding.
+
+Most scripts for pycaffe are Python 2. A file counts as such if Python 3 cannot compile it, or if it uses a name or a module
+that Python 3 has no more and that it does not define itself. When the main script is one, so is all that it imports from
+outside the installed packages.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import math
+import operator
+import re
+import sys
+import sysconfig
+import types
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..proto.errors import BoxpressoError
+
+NAMES = {"basestring", "execfile", "long", "raw_input", "reduce", "unichr", "unicode", "xrange"}
+METHODS = {"has_key", "iteritems", "iterkeys", "itervalues"}
+MODULES = {
+    "ConfigParser", "Queue", "StringIO", "Tkinter", "__builtin__", "cPickle", "cStringIO", "commands", "httplib", "thread",
+    "urllib2", "urlparse",
+}  # fmt: skip
+HELPERS = """
+from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
+from boxpresso.caffe.python2 import bound as _bound2, round2 as round
+"""
+NEW = (
+    ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
+    ast.YieldFrom,
+)  # fmt: skip
+ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+
+
+class _State:
+    """How files are told apart: None by themselves, True all are Python 2, False none."""
+
+    forced: bool | None = None
+
+
+# Telling
+
+
+def is_python2(text: str) -> bool:
+    """Whether a text is Python 2.
+
+    Examples
+    --------
+    >>> is_python2("print 'x'"), is_python2("print('x')"), is_python2("for i in xrange(3): pass")
+    (True, False, True)
+    >>> is_python2("xrange = range\\nfor i in xrange(3): pass")  # written for both
+    False
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return parses_as_python2(text)
+    defined = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    guarded = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            defined |= {alias.asname or alias.name for alias in node.names}
+    return any(is_mark(node, defined) for node in ast.walk(tree) if id(node) not in guarded)
+
+
+def needs_python3(text: str) -> bool:
+    """Whether a text has what only Python 3 has, so that it is none of a Python 2 project's own files.
+
+    Examples
+    --------
+    >>> needs_python3("def f(x: int): pass"), needs_python3("f'{x}'"), needs_python3("def f(x): print(x)")
+    (True, True, False)
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return False
+    for node in nodes:
+        if isinstance(node, NEW) or (isinstance(node, ast.Raise) and node.cause is not None):
+            return True
+        if isinstance(node, ast.arguments) and node.kwonlyargs:
+            return True
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            return True
+        if isinstance(node, ast.FunctionDef) and node.returns is not None:
+            return True
+    return False
+
+
+def is_mark(node: ast.AST, defined: set[str]) -> bool:
+    """Whether a piece of code would fail in Python 3, or mean something else."""
+    if isinstance(node, ast.Name):
+        return node.id in NAMES and node.id not in defined
+    if isinstance(node, ast.Attribute):
+        printed = isinstance(node.value, ast.Call) and is_print(node.value)
+        return printed or (node.attr in METHODS and not (isinstance(node.value, ast.Name) and node.value.id == "six"))
+    if isinstance(node, ast.BinOp):  # print ("%d") % 3
+        return isinstance(node.left, ast.Call) and is_print(node.left)
+    if isinstance(node, ast.Expr):  # a bare `print`
+        return isinstance(node.value, ast.Name) and node.value.id == "print"
+    if isinstance(node, ast.Import):
+        return any(alias.name.split(".")[0] in MODULES for alias in node.names)
+    return isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] in MODULES
+
+
+def is_print(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "print"
+
+
+def parses_as_python2(text: str) -> bool:
+    """Whether the converter can read what Python 3 cannot; without a converter, whether it has a print statement."""
+    if not converter_name():
+        return re.search(r"^\s*(print +[^(=\s]|except [\w., ()]+, *\w+:|exec +[^(=\s])", text, re.MULTILINE) is not None
+    try:
+        refactor(text, "<text>")
+    except BoxpressoError:
+        return False
+    return True
+
+
+# Converting
+
+
+def converter_name() -> str | None:
+    """The package that converts: lib2to3, which Python had until 3.12, or fissix, its successor; None for neither."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ("lib2to3", "fissix"):
+            if importlib.util.find_spec(name) is not None:
+                return name
+    return None
+
+
+@cache
+def converter(main: bool) -> Any:
+    """The converter with its standard rules; a main script has no relative imports."""
+    name = converter_name()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        refactoring = importlib.import_module(f"{name}.refactor")
+        rules = refactoring.get_fixers_from_package(f"{name}.fixes")
+        return refactoring.RefactoringTool([rule for rule in rules if not (main and rule.endswith(".fix_import"))])
+
+
+def refactor(text: str, path: str, main: bool = True) -> str:
+    """A Python 2 text in Python 3's grammar.
+
+    Raises
+    ------
+    BoxpressoError
+        Without a converter, and for a text that it cannot read.
+    """
+    if not converter_name():
+        raise BoxpressoError(
+            f"{path} is Python 2, and this Python ({sys.version_info[0]}.{sys.version_info[1]}) has no converter: "
+            "pip install fissix, or run it with Python 3.10 to 3.12, which have lib2to3"
+        )
+    text = re.sub(r"^[ \t]+", lambda match: match[0].expandtabs(8), text, flags=re.MULTILINE)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return str(converter(main).refactor_string(text if text.endswith("\n") else text + "\n", path))
+    except Exception as error:  # the converter has errors of its own for its tokens, its grammar and its rules
+        raise BoxpressoError(f"{path} is neither Python 3 nor Python 2 that can be converted: {error}") from None
+
+
+class Operators(ast.NodeTransformer):
+    """Makes `/` and `<` those of Python 2, bounds of slices whole numbers, and `array.tostring()` tobytes."""
+
+    def __init__(self, true_division: bool) -> None:
+        self.true_division = true_division
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in ORDER:
+            return node
+        name = ast.Constant(ORDER[type(node.ops[0])])
+        call = ast.Call(ast.Name("_compare2", ast.Load()), [name, node.left, node.comparators[0]], [])
+        return ast.copy_location(call, node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        self.generic_visit(node)
+        for name in ("lower", "upper", "step"):
+            value = getattr(node, name)
+            if value is not None and not isinstance(value, ast.Constant):
+                setattr(node, name, ast.copy_location(ast.Call(ast.Name("_bound2", ast.Load()), [value], []), value))
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if self.true_division or not isinstance(node.op, ast.Div):
+            return node
+        call = ast.Call(ast.Name("_divide2", ast.Load()), [node.left, node.right], [])
+        return ast.copy_location(call, node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if self.true_division or not isinstance(node.op, ast.Div):
+            return node
+        old = ast.parse(ast.unparse(node.target), mode="eval").body
+        call = ast.Call(ast.Name("_divide_in_place2", ast.Load()), [old, node.value], [])
+        return ast.copy_location(ast.Assign([node.target], call), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "tostring" and not node.args + node.keywords:
+            node.func.attr = "tobytes"
+        return node
+
+
+def convert(text: str, path: str, main: bool) -> ast.Module:
+    """A Python 2 text as a module of Python 3.
+
+    Raises
+    ------
+    BoxpressoError
+        When that cannot be.
+    """
+    converted = refactor(text, path, main)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(converted, path)
+    except SyntaxError as error:
+        raise BoxpressoError(f"{path} was converted from Python 2, but line {error.lineno}: {error.msg}") from None
+    true_division = re.search(r"^from __future__ import .*\bdivision\b", text, re.MULTILINE) is not None
+    Operators(true_division).visit(tree)
+    start = 0
+    for start, node in enumerate(tree.body):  # noqa: B007
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+    tree.body[start:start] = ast.parse(HELPERS).body
+    return ast.fix_missing_locations(tree)
+
+
+def compile_source(data: bytes, path: str, main: bool = False) -> types.CodeType:
+    """The code of a file, converted if it is Python 2.
+
+    Raises
+    ------
+    BoxpressoError
+        For Python 2 that cannot be converted.
+    SyntaxError
+        For what is no Python at all.
+    """
+    try:
+        text = importlib.util.decode_source(data)
+    except (UnicodeDecodeError, SyntaxError):
+        text = data.decode("latin-1")
+    old = is_python2(text) if _State.forced is None else _State.forced and not needs_python3(text)
+    if main and _State.forced is None and old:
+        _State.forced = True
+    if not old:
+        return compile(text, path, "exec", dont_inherit=True)
+    try:
+        tree = convert(text, path, main)
+    except BoxpressoError:
+        if main or is_python2(text):
+            raise
+        return compile(text, path, "exec", dont_inherit=True)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+# Importing
+
+
+class UserLoader(SourceFileLoader):
+    """Loads a module of the user, converted if it is Python 2; its byte code is not kept in files."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        return compile_source(self.get_data(path), path)
+
+
+class UserFinder(MetaPathFinder):
+    """Finds the user's own modules, which are not in the folders of Python and its packages."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is None or not isinstance(spec.loader, SourceFileLoader) or not spec.origin:
+            return None
+        if any(Path(spec.origin).resolve().is_relative_to(folder) for folder in installed()):
+            return None
+        spec.loader = UserLoader(fullname, spec.origin)
+        return spec
+
+
+@cache
+def installed() -> tuple[Path, ...]:
+    """The folders of Python, of its packages, and of Boxpresso."""
+    folders = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    packages = [folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages")]
+    return tuple(Path(f).resolve() for f in [*folders, *packages, str(Path(__file__).parents[1])] if f)
+
+
+def install(forced: bool | None = None) -> None:
+    """Converts the user's modules while they are imported, from now on.
+
+    Parameters
+    ----------
+    forced
+        True if all of them are Python 2, False if none is; None tells them apart.
+    """
+    _State.forced = forced
+    installed()  # before the finder is there, as sysconfig imports modules
+    if not any(isinstance(finder, UserFinder) for finder in sys.meta_path):
+        place = next((i for i, finder in enumerate(sys.meta_path) if finder is PathFinder), len(sys.meta_path))
+        sys.meta_path.insert(place, UserFinder())
+
+
+# What converted files call
+
+
+def whole(value: Any) -> bool:
+    """Whether Python 2 divides a value as a whole number."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, (int, np.integer)) or (isinstance(dtype, np.dtype) and dtype.kind in "iub")
+
+
+def divide(a: Any, b: Any) -> Any:
+    """a / b of Python 2: rounded down for two whole numbers.
+
+    Examples
+    --------
+    >>> divide(7, 2), divide(7.0, 2)
+    (3, 3.5)
+    """
+    return a // b if whole(a) and whole(b) else a / b
+
+
+def divide_in_place(a: Any, b: Any) -> Any:
+    """a /= b of Python 2."""
+    if whole(a) and whole(b):
+        a //= b
+    else:
+        a /= b
+    return a
+
+
+def bound(value: Any) -> Any:
+    """A bound of a slice; numpy took 3.0 for 3 until 2016.
+
+    Examples
+    --------
+    >>> bound(3.0), bound(None), bound(2)
+    (3, None, 2)
+    """
+    return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
+
+
+def compare(name: str, a: Any, b: Any) -> Any:
+    """a < b, or by `name` another order, of Python 2: None is least, then numbers, then all else by the name of its type.
+
+    Examples
+    --------
+    >>> compare("lt", None, 3), compare("gt", len, 0), compare("ge", 2, 3)
+    (True, True, False)
+    """
+    order = getattr(operator, name)
+    try:
+        return order(a, b)
+    except TypeError:
+        return order(rank(a), rank(b))
+
+
+def rank(value: Any) -> tuple[int, str]:
+    """What Python 2 orders values of different types by."""
+    return (0, "") if value is None else (1, "") if isinstance(value, (int, float)) else (2, type(value).__name__)
+
+
+def round2(number: Any, ndigits: int = 0) -> float:
+    """round of Python 2: a float, and halves are rounded away from zero.
+
+    Examples
+    --------
+    >>> round2(2.5), round2(-0.5), round2(1.25, 1)
+    (3.0, -1.0, 1.3)
+    """
+    scale = 10.0**ndigits
+    return math.copysign(math.floor(abs(float(number)) * scale + 0.5) / scale, float(number))

@@ -1,0 +1,228 @@
+"""Images to the input of a net, as cv2.dnn.blobFromImage: resized, cropped, mean subtracted, scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from ..proto.errors import BoxpressoError
+
+Numpy = np.ndarray[Any, Any]
+Scalar = Union[float, Sequence[float]]
+CV_8U, CV_32F = 0, 5
+DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC = 2, 4
+DNN_PMODE_NULL, DNN_PMODE_CROP_CENTER, DNN_PMODE_LETTERBOX = 0, 1, 2
+UNIT = np.float32(2048)  # weights of the bilinear interpolation of bytes are whole numbers of this
+
+
+def blobFromImage(
+    image: Numpy,
+    scalefactor: Scalar = 1.0,
+    size: Sequence[int] = (0, 0),
+    mean: Scalar = (),
+    swapRB: bool = False,
+    crop: bool = False,
+    ddepth: int = CV_32F,
+) -> Numpy:
+    """An image as the input of a net: (pixel - mean) * scalefactor.
+
+    Parameters
+    ----------
+    image
+        (H, W), (H, W, 1), (H, W, 3) or (H, W, 4), uint8 or float32; blue first, as OpenCV reads.
+    scalefactor
+        A number, or one for each channel.
+    size
+        (width, height) of the result; (0, 0) keeps the image's.
+    mean
+        What is subtracted, for each channel of the result: red, green, blue with swapRB.
+    swapRB
+        Whether the first and the third channel change places.
+    crop
+        Whether the image keeps its proportions and is cropped at the centre; else it is stretched.
+    ddepth
+        CV_32F, or CV_8U for bytes, which have no mean and no scale.
+
+    Returns
+    -------
+    numpy.ndarray
+        (1, C, height, width).
+
+    Raises
+    ------
+    BoxpressoError
+        For an image, a size or a mean that does not fit.
+
+    Source
+    ------
+    OpenCV 4.12. Bytes are resized in whole numbers, so that results are bitwise OpenCV's.
+
+    Examples
+    --------
+    >>> blobFromImage(np.full((4, 4, 3), (1, 2, 3), np.uint8), 2.0, (2, 2), (3, 2, 0), swapRB=True)[0, :, 0, 0]
+    array([0., 0., 2.], dtype=float32)
+    """
+    return blobFromImages([image], scalefactor, size, mean, swapRB, crop, ddepth)
+
+
+def blobFromImages(
+    images: Sequence[Numpy],
+    scalefactor: Scalar = 1.0,
+    size: Sequence[int] = (0, 0),
+    mean: Scalar = (),
+    swapRB: bool = False,
+    crop: bool = False,
+    ddepth: int = CV_32F,
+) -> Numpy:
+    """`blobFromImage` of several images: (N, C, height, width). Without a size the first image's counts."""
+    params = Image2BlobParams(
+        scalefactor, size, mean, swapRB, ddepth, paddingmode=DNN_PMODE_CROP_CENTER if crop else DNN_PMODE_NULL
+    )
+    return blobFromImagesWithParams(images, params)
+
+
+@dataclass
+class Image2BlobParams:
+    """The parameters of blobFromImageWithParams, in OpenCV's order."""
+
+    scalefactor: Scalar = 1.0
+    size: Sequence[int] = (0, 0)
+    mean: Scalar = ()
+    swapRB: bool = False
+    ddepth: int = CV_32F
+    datalayout: int = DNN_LAYOUT_NCHW
+    paddingmode: int = DNN_PMODE_NULL
+    borderValue: Scalar = 0.0
+
+
+def blobFromImageWithParams(image: Numpy, param: Image2BlobParams | None = None) -> Numpy:
+    """`blobFromImage` with the choice of a layout, and of letterboxes."""
+    return blobFromImagesWithParams([image], param)
+
+
+def blobFromImagesWithParams(images: Sequence[Numpy], param: Image2BlobParams | None = None) -> Numpy:
+    """`blobFromImages` with the choice of a layout, and of letterboxes.
+
+    Raises
+    ------
+    BoxpressoError
+        For parameters or images that do not fit.
+    """
+    p = param or Image2BlobParams()
+    if p.ddepth not in (CV_8U, CV_32F):
+        raise BoxpressoError(f"blobFromImage: ddepth must be CV_32F (5) or CV_8U (0), got {p.ddepth}")
+    if p.datalayout not in (DNN_LAYOUT_NCHW, DNN_LAYOUT_NHWC):
+        raise BoxpressoError(f"blobFromImage: datalayout must be NCHW (2) or NHWC (4), got {p.datalayout}")
+    arrays = [checked(image) for image in images]
+    if not arrays:
+        raise BoxpressoError("blobFromImages: there are no images")
+    width, height = (int(side) for side in p.size)
+    if width <= 0 or height <= 0:
+        height, width = arrays[0].shape[:2]
+    channels = {array.shape[2] for array in arrays}
+    if len(channels) > 1:
+        raise BoxpressoError(f"blobFromImages: the images have {sorted(channels)} channels; all must have the same")
+    fitted = np.stack([fit(array, width, height, p) for array in arrays])
+    mean, scale = scalar(p.mean, 0.0, "mean"), scalar(p.scalefactor, None, "scalefactor")
+    count = channels.pop()
+    if p.swapRB and count >= 3:
+        fitted = fitted[..., [2, 1, 0, *range(3, count)]]
+    if p.ddepth == CV_8U:
+        if fitted.dtype != np.uint8 or mean.any() or (scale != 1).any():
+            raise BoxpressoError("blobFromImage: with ddepth=CV_8U the image is uint8, and there is no mean or scale")
+    else:
+        fitted = (fitted.astype(np.float32) - mean[:count].astype(np.float32)) * scale[:count].astype(np.float32)
+    return np.ascontiguousarray(fitted.transpose(0, 3, 1, 2) if p.datalayout == DNN_LAYOUT_NCHW else fitted)
+
+
+def checked(image: Any) -> Numpy:
+    """An image as (H, W, C). Raises BoxpressoError for what is no image."""
+    array = np.asarray(image)
+    if image is None or array.ndim not in (2, 3) or not array.size or array.dtype == object:
+        raise BoxpressoError(
+            f"blobFromImage: an image is an array (H, W) or (H, W, C), got "
+            f"{'None: was the file read?' if image is None else f'{array.dtype} of shape {array.shape}'}"
+        )
+    array = array.reshape(*array.shape[:2], -1)
+    if array.shape[2] > 4:
+        raise BoxpressoError(f"blobFromImage: an image has 1 to 4 channels, got shape {array.shape}")
+    return array if array.dtype == np.uint8 else array.astype(np.float32)
+
+
+def scalar(value: Scalar, rest: float | None, what: str) -> Numpy:
+    """Four numbers, as OpenCV's Scalar: those missing are `rest`, or with None a single one stands for all."""
+    values = np.atleast_1d(np.asarray(value, float)).ravel()
+    if values.size > 4:
+        raise BoxpressoError(f"blobFromImage: {what} has at most 4 numbers, got {values.size}")
+    if rest is None:
+        return np.full(4, values[0]) if values.size == 1 else np.pad(values, (0, 4 - values.size))
+    return np.pad(values, (0, 4 - values.size), constant_values=rest)
+
+
+def fit(image: Numpy, width: int, height: int, p: Image2BlobParams) -> Numpy:
+    """An image in the size of the blob."""
+    rows, columns = image.shape[:2]
+    if (rows, columns) == (height, width):
+        return image
+    if p.paddingmode == DNN_PMODE_CROP_CENTER:
+        factor = float(max(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows)))
+        grown = resize(image, max(1, round(columns * factor)), max(1, round(rows * factor)), factor)
+        top, left = int(0.5 * (grown.shape[0] - height)), int(0.5 * (grown.shape[1] - width))
+        return grown[top : top + height, left : left + width]
+    if p.paddingmode == DNN_PMODE_LETTERBOX:
+        factor = float(min(np.float32(width) / np.float32(columns), np.float32(height) / np.float32(rows)))
+        across, down = int(columns * factor), int(rows * factor)
+        top, left = (height - down) // 2, (width - across) // 2
+        border = scalar(p.borderValue, 0.0, "borderValue")[: image.shape[2]]
+        result = np.empty((height, width, image.shape[2]), image.dtype)
+        result[...] = border.astype(image.dtype)
+        result[top : top + down, left : left + across] = resize(image, across, down)
+        return result
+    return resize(image, width, height)
+
+
+def resize(image: Numpy, width: int, height: int, factor: float | None = None) -> Numpy:
+    """cv2.resize of (H, W, C), bilinear; `factor` is the exact enlargement where the sizes are rounded."""
+    rows, columns = image.shape[:2]
+    x, part_x = positions(columns, width, factor or width / columns)
+    y, part_y = positions(rows, height, factor or height / rows)
+    part_x = np.where((x < 0) | (x >= columns - 1), np.float32(0), part_x)
+    x = np.clip(x, 0, columns - 1)
+    right, below = np.minimum(x + 1, columns - 1), np.clip(y + 1, 0, rows - 1)
+    y = np.clip(y, 0, rows - 1)
+    if image.dtype != np.uint8:
+        across = image[:, x] * (1 - part_x)[:, None] + image[:, right] * part_x[:, None]
+        return np.asarray(across[y] * (1 - part_y)[:, None, None] + across[below] * part_y[:, None, None], np.float32)
+    left_weight, right_weight = whole(1 - part_x)[:, None], whole(part_x)[:, None]
+    upper, lower = whole(1 - part_y)[:, None, None], whole(part_y)[:, None, None]
+    values = image.astype(np.int32)
+    across = (values[:, x] * left_weight + values[:, right] * right_weight) >> 4
+    result = (((upper * across[y]) >> 16) + ((lower * across[below]) >> 16) + 2) >> 2
+    return np.asarray(np.clip(result, 0, 255), np.uint8)
+
+
+def positions(old: int, new: int, factor: float) -> tuple[Numpy, Numpy]:
+    """For each new pixel the old one left of its centre, and how far right of that it lies."""
+    at = ((np.arange(new) + 0.5) * (1 / factor) - 0.5).astype(np.float32)
+    low = np.floor(at)
+    return low.astype(int), at - low
+
+
+def whole(weights: Numpy) -> Numpy:
+    return np.asarray(np.rint(weights * UNIT), np.int32)
+
+
+def imagesFromBlob(blob_: Numpy) -> tuple[Numpy, ...]:
+    """The images (H, W, C) of a blob (N, C, H, W).
+
+    Raises
+    ------
+    BoxpressoError
+        For a blob of other axes.
+    """
+    if np.ndim(blob_) != 4:
+        raise BoxpressoError(f"imagesFromBlob takes a blob (N, C, H, W), got shape {np.shape(blob_)}")
+    return tuple(np.ascontiguousarray(image.transpose(1, 2, 0).squeeze()) for image in np.asarray(blob_))

@@ -1,0 +1,183 @@
+"""cv2.dnn_DetectionModel and its kin: a net with its preprocessing, from an image to results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..proto.errors import BoxpressoError
+from .blobs import Scalar, blobFromImage
+from .net import Net, Source, readNet
+
+Numpy = np.ndarray[Any, Any]
+
+
+class Model:
+    """A net and how images become its input.
+
+    Parameters
+    ----------
+    model, config
+        The weights and the prototxt, in any order; or a dnn.Net alone.
+    """
+
+    def __init__(self, model: Source | Net, config: Source = "") -> None:
+        self.net = model if isinstance(model, Net) else readNet(model, config)
+        self._scale: Scalar = 1.0
+        self._mean: Scalar = ()
+        self._size: Sequence[int] = (0, 0)
+        self._swap = self._crop = False
+        self._names: tuple[str, ...] = self.net.getUnconnectedOutLayersNames()
+        shapes = self.net.inputs()
+        if shapes:
+            first = next(iter(shapes.values()))
+            if len(first) == 4:
+                self._size = first[3], first[2]
+
+    def setInputSize(self, *size: Any) -> Model:
+        """Sets the size of the input: (width, height), or the two numbers."""
+        self._size = tuple(int(side) for side in (size[0] if len(size) == 1 else size))
+        return self
+
+    def setInputMean(self, mean: Scalar) -> Model:
+        """Sets what is subtracted, for each channel."""
+        self._mean = mean
+        return self
+
+    def setInputScale(self, scale: Scalar) -> Model:
+        """Sets what values are multiplied by."""
+        self._scale = scale
+        return self
+
+    def setInputCrop(self, crop: bool) -> Model:
+        """Sets whether images keep their proportions and are cropped."""
+        self._crop = bool(crop)
+        return self
+
+    def setInputSwapRB(self, swapRB: bool) -> Model:
+        """Sets whether the first and the third channel change places."""
+        self._swap = bool(swapRB)
+        return self
+
+    def setInputParams(
+        self,
+        scale: Scalar = 1.0,
+        size: Sequence[int] = (0, 0),
+        mean: Scalar = (),
+        swapRB: bool = False,
+        crop: bool = False,
+    ) -> None:
+        """Sets all of them."""
+        self.setInputSize(size).setInputMean(mean).setInputScale(scale).setInputCrop(crop).setInputSwapRB(swapRB)
+
+    def setOutputNames(self, outNames: Sequence[str]) -> Model:
+        """Sets the layers that `predict` returns."""
+        self._names = tuple(outNames)
+        return self
+
+    def setPreferableBackend(self, backendId: int) -> Model:
+        """As Net's."""
+        self.net.setPreferableBackend(backendId)
+        return self
+
+    def setPreferableTarget(self, targetId: int) -> Model:
+        """As Net's."""
+        self.net.setPreferableTarget(targetId)
+        return self
+
+    def predict(self, frame: Numpy) -> tuple[Numpy, ...]:
+        """The outputs of the net for an image."""
+        if min(self._size) <= 0:
+            raise BoxpressoError("the size of the input is not known; call setInputSize or setInputParams")
+        self.net.setInput(blobFromImage(frame, self._scale, self._size, self._mean, self._swap, self._crop))
+        if "im_info" in self.net.inputs():  # Faster R-CNN, R-FCN: height, width, and the scale that OpenCV gives them
+            self.net.setInput(np.array([[self._size[1], self._size[0], 1.6]], np.float32), "im_info")
+        outputs: tuple[Numpy, ...] = self.net.forward(self._names)
+        return outputs
+
+
+class ClassificationModel(Model):
+    """A net that classifies images."""
+
+    def classify(self, frame: Numpy) -> tuple[int, float]:
+        """The class of the highest score, and the score."""
+        scores = self.predict(frame)[0].ravel()
+        label = int(scores.argmax())
+        return label, float(scores[label])
+
+
+class DetectionModel(Model):
+    """A net that ends with a DetectionOutput.
+
+    Examples
+    --------
+    >>> model = DetectionModel("examples/shapes/shapes.caffemodel", "examples/shapes/deploy.prototxt")
+    >>> from PIL import Image
+    >>> scene = np.asarray(Image.open("examples/shapes/scene.png"))[:, :, ::-1]  # blue first, as cv2.imread
+    >>> model.setInputSize(128, 128)  # doctest: +ELLIPSIS
+    <boxpresso.dnn.models.DetectionModel object at ...>
+    >>> class_ids, confidences, boxes = model.detect(scene, 0.5)
+    >>> len(class_ids) == len(confidences) == len(boxes)
+    True
+    """
+
+    def __init__(self, model: Source | Net, config: Source = "") -> None:
+        super().__init__(model, config)
+        self._across = False
+
+    def setNmsAcrossClasses(self, value: bool) -> DetectionModel:
+        """Is noted; as in OpenCV it has no effect on a net that ends with DetectionOutput."""
+        self._across = bool(value)
+        return self
+
+    def getNmsAcrossClasses(self) -> bool:
+        """What setNmsAcrossClasses was told."""
+        return self._across
+
+    def detect(self, frame: Numpy, confThreshold: float = 0.5, nmsThreshold: float = 0.0) -> tuple[Any, Any, Any]:
+        """Detects objects in an image.
+
+        Parameters
+        ----------
+        frame
+            The image, blue first unless setInputSwapRB says otherwise.
+        confThreshold
+            Detections of a lower score are left out.
+        nmsThreshold
+            Has no effect, as in OpenCV: the net has suppressed already. `NMSBoxes` does so once more.
+
+        Returns
+        -------
+        tuple
+            Classes (int32), scores (float32) and boxes (N, 4), x, y, width and height in pixels of the image (int32); three
+            empty tuples where nothing is found, as in OpenCV.
+
+        Raises
+        ------
+        BoxpressoError
+            For a net that ends with another layer.
+        """
+        last = self.net.getLayer(self._names[-1])
+        if last.type != "DetectionOutput":
+            raise BoxpressoError(
+                f'detect: Unknown output layer type: "{last.type}"; the net must end with DetectionOutput'
+            )
+        height, width = frame.shape[:2]
+        rows = np.concatenate([output.reshape(-1, 7) for output in self.predict(frame)])
+        rows = rows[rows[:, 2] >= np.float32(confThreshold)]
+        boxes = np.array([whole_box(row[3:7], width, height) for row in rows], np.int32).reshape(-1, 4)
+        classes, scores = rows[:, 1].astype(np.int32), rows[:, 2]
+        return (classes, scores, boxes) if len(classes) else ((), (), ())
+
+
+def whole_box(corners: Numpy, width: int, height: int) -> tuple[int, int, int, int]:
+    """x, y, width and height in whole pixels of a box in pixels or, if it is 2 pixels or less, in fractions of the image."""
+    left, top, right, bottom = (int(value) for value in corners)
+    if right - left + 1 <= 2 or bottom - top + 1 <= 2:
+        left, right = int(corners[0] * np.float32(width)), int(corners[2] * np.float32(width))
+        top, bottom = int(corners[1] * np.float32(height)), int(corners[3] * np.float32(height))
+    wide, high = right - left + 1, bottom - top + 1
+    left, top = max(0, min(left, width - 1)), max(0, min(top, height - 1))
+    return left, top, max(1, min(wide, width - left)), max(1, min(high, height - top))

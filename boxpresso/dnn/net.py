@@ -1,0 +1,389 @@
+"""cv2.dnn's Net over a Caffe model."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Union
+
+import numpy as np
+
+from ..device import devices
+from ..net import Net as BoxpressoNet
+from ..net.weights import Weights, copy_weights, read_weights
+from ..proto import NetParameter, parse_net, read_net, to_text
+from ..proto.binary import Broken, parse_weights
+from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, nearest
+from ..proto.signatures import what_is
+
+Numpy = np.ndarray[Any, Any]
+Buffer = Union[bytes, bytearray, memoryview, Numpy]
+Source = Union[str, "os.PathLike[str]", Buffer]
+Weight = Callable[[], Weights]
+
+DNN_BACKEND_DEFAULT, DNN_BACKEND_INFERENCE_ENGINE, DNN_BACKEND_OPENCV, DNN_BACKEND_CUDA = 0, 2, 3, 5
+DNN_TARGET_CPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_CUDA, DNN_TARGET_CUDA_FP16 = 0, 1, 2, 6, 7
+HIDDEN = ("Input", "Split")  # layers that OpenCV does not count
+
+
+def readNetFromCaffe(prototxt: Source, caffeModel: Source | None = None) -> Net:
+    """A Caffe model.
+
+    Parameters
+    ----------
+    prototxt
+        The path of the description, or its bytes.
+    caffeModel
+        The path of the weights, or their bytes; without it, only what needs no weights can run.
+
+    Returns
+    -------
+    Net
+        Named after cv2.dnn's.
+
+    Raises
+    ------
+    ModelError
+        For files that cannot be read, or do not fit each other.
+    """
+    if is_buffer(prototxt):
+        model = parse_net(as_bytes(prototxt), source="the buffer of the prototxt")
+    else:
+        model = read_net(as_path(prototxt))
+    weights: Weights | None = None
+    if caffeModel is not None and (is_buffer(caffeModel) or as_path(caffeModel)):
+        weights = buffered_weights(as_bytes(caffeModel)) if is_buffer(caffeModel) else read_weights(as_path(caffeModel))
+    return Net(model, weights)
+
+
+def readNet(model: Source, config: Source | None = None, framework: str = "") -> Net:
+    """`readNetFromCaffe` with the two files in any order, as cv2.dnn.readNet tells them apart by their names.
+
+    Raises
+    ------
+    ModelError
+        For files of another framework.
+    """
+    if framework.lower() not in ("", "caffe"):
+        raise ModelError(f"readNet: Boxpresso reads Caffe's models, not those of {framework!r}")
+    if config is None or config == "":
+        return readNetFromCaffe(model)
+    swapped = not is_buffer(model) and str(model).lower().endswith((".prototxt", ".pt", ".txt"))
+    return readNetFromCaffe(model, config) if swapped else readNetFromCaffe(config, model)
+
+
+def is_buffer(source: Source) -> bool:
+    return isinstance(source, (bytes, bytearray, memoryview, np.ndarray))
+
+
+def as_bytes(source: Any) -> bytes:
+    return source.tobytes() if isinstance(source, (memoryview, np.ndarray)) else bytes(source)
+
+
+def as_path(source: Any) -> str:
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"readNetFromCaffe takes a path or bytes, got {source!r}")
+    return os.fspath(source)
+
+
+def buffered_weights(data: bytes) -> Weights:
+    """The weights in the bytes of a .caffemodel. Raises ModelError for bytes that are none."""
+    if not data:
+        raise ModelError("the buffer of the weights is empty")
+    kind = what_is(data)
+    if kind:
+        raise ModelError(f"the buffer of the weights is not a .caffemodel but {kind}")
+    try:
+        name, layers = parse_weights(data)
+    except Broken as broken:
+        raise ModelError(f"the buffer of the weights is an incomplete .caffemodel: {broken}") from None
+    if not layers:
+        raise ModelError("the buffer of the weights is not a .caffemodel: it holds no layers")
+    return Weights("the buffer of the weights", name, layers)
+
+
+@dataclass
+class LayerInfo:
+    """What getLayer tells: name, type, and the weights as arrays."""
+
+    name: str
+    type: str
+    blobs: list[Numpy]
+    preferableTarget: int = DNN_TARGET_CPU
+
+
+class Net:
+    """A net with the methods of cv2.dnn.Net; `readNetFromCaffe` makes it.
+
+    Layers are numbered from 1 in the order of the prototxt; inputs do not count. A name is that of a layer, not of a blob.
+
+    Examples
+    --------
+    >>> net = readNetFromCaffe(b'input: "x" input_shape { dim: 1 dim: 2 } layer { name: "twice" type: "Power" '
+    ...                        b'bottom: "x" top: "y" power_param { scale: 2 } }')
+    >>> net.setInput(np.array([[1, 2]], np.float32))
+    >>> net.forward(), net.getLayerNames()
+    (array([[2., 4.]], dtype=float32), ('twice',))
+    """
+
+    def __init__(self, model: NetParameter | None = None, weights: Weights | None = None) -> None:
+        self._model, self._weights, self._device = model, weights, "cpu"
+        self._inputs: dict[str, Numpy] = {}
+        self._ids: dict[str, int] = {}
+        self._missing: list[str] = []
+        self._net: BoxpressoNet | None = None
+        if model is not None:
+            self._build()
+
+    def _build(self) -> None:
+        """Makes the net on the device that was chosen."""
+        assert self._model is not None
+        net = BoxpressoNet(self._model, device=self._device)
+        self._missing = list(net.params)
+        if self._weights is not None:
+            report = copy_weights(self._weights, net.layers)
+            self._missing = [name for name in report.missing if name in net.params]
+        self._net = net
+        rows = enumerate(layer for layer in net.layers if layer.type not in HIDDEN)
+        self._ids = {layer.name: number + 1 for number, layer in rows}
+
+    @property
+    def net(self) -> BoxpressoNet:
+        """The boxpresso.Net that runs."""
+        if self._net is None:
+            raise BoxpressoError("the net is empty; readNetFromCaffe(prototxt, caffemodel) reads one")
+        return self._net
+
+    # Running
+
+    def setInput(self, blob: Numpy, name: str = "", scalefactor: float = 1.0, mean: Any = ()) -> None:
+        """Sets an input, the first one without a name; its shape may differ from the prototxt's.
+
+        Parameters
+        ----------
+        blob
+            float32 or uint8.
+        name
+            Of the input.
+        scalefactor, mean
+            The net gets scalefactor * (blob - mean), with a mean for each channel.
+
+        Raises
+        ------
+        BoxpressoError
+            For an unknown name and for arrays of another type.
+        """
+        inputs = self.net.inputs
+        if not inputs:
+            raise BoxpressoError("setInput: the net has no inputs; its data come from a layer of the prototxt")
+        if name and name not in inputs:
+            raise BoxpressoError(f'setInput: Requested blob "{name}" not found{nearest(name, inputs)}')
+        array = np.asarray(blob)
+        if array.dtype not in (np.float32, np.uint8, np.float64):
+            raise BoxpressoError(f"setInput takes float32 or uint8, got {array.dtype}")
+        values = np.array(array, np.float32)
+        means = np.atleast_1d(np.asarray(mean, np.float32)).ravel()
+        if means.size and values.ndim > 1:
+            channels = values.shape[1]
+            each = np.resize(means, channels) if means.size == 1 else np.pad(means, (0, max(0, channels - means.size)))
+            values -= each[:channels].reshape(1, -1, *(1,) * (values.ndim - 2))
+        self._inputs[name or inputs[0]] = values * np.float32(scalefactor)
+
+    def forward(self, outputName: str | Sequence[str] = "", *unused: Any) -> Any:
+        """Runs the net.
+
+        Parameters
+        ----------
+        outputName
+            A layer, up to which the net runs, or several; by default the last one.
+
+        Returns
+        -------
+        numpy.ndarray or tuple of numpy.ndarray
+            The first top of that layer, or with several names one for each.
+
+        Raises
+        ------
+        BoxpressoError
+            For an unknown layer, and for a layer without weights.
+        """
+        if isinstance(outputName, str):
+            self.net  # noqa: B018  # raises for an empty net
+            return self._run([outputName or list(self._ids)[-1]])[0]
+        return tuple(self._run(list(outputName)))
+
+    def forwardAndRetrieve(self, outBlobNames: Sequence[str]) -> tuple[tuple[Numpy, ...], ...]:
+        """For each layer all of its tops."""
+        tops = self._forward(list(outBlobNames))
+        return tuple(tuple(tops[name]) for name in outBlobNames)
+
+    def _run(self, names: list[str]) -> list[Numpy]:
+        tops = self._forward(names)
+        return [tops[name][0] for name in names]
+
+    def _forward(self, names: list[str]) -> dict[str, list[Numpy]]:
+        """All tops of some layers, as they are right after each has run."""
+        net = self.net
+        for name in names:
+            if name not in self._ids:
+                raise BoxpressoError(f'forward: Requested layer "{name}" not found{nearest(name, self._ids)}')
+        if self._missing:
+            raise ModelError(
+                f"forward: the layers {', '.join(self._missing[:5])} have no weights; give readNetFromCaffe a "
+                ".caffemodel that has them"
+            )
+        for name, value in self._inputs.items():
+            net.blobs[name].reshape(*value.shape)
+            net.blobs[name].data[...] = value
+        tops = {name: net.top_names[name] for name in names}
+        if set(net.outputs) >= {top for each in tops.values() for top in each}:
+            out = net.forward()  # as a whole
+            result = {name: [out[top] for top in each] for name, each in tops.items()}
+        else:  # in parts, each ending with a layer that is asked for: a later one may work in place on its tops
+            order = net.layer_names
+            result, start = {}, 0
+            for name in sorted(tops, key=order.index):
+                out = net.forward(start=order[start], end=name)
+                result[name] = [out[top] for top in tops[name]]
+                start = order.index(name) + 1
+        for name in names:
+            if net.layer_dict[name].type == "DetectionOutput":
+                result[name][0] = self._rows(name, result[name][0])
+        return result
+
+    def _rows(self, name: str, detections: Numpy) -> Numpy:
+        """Detections as OpenCV gives them: of each image the best first, then zeros up to keep_top_k rows for each image."""
+        rows = detections.reshape(-1, 7)
+        rows = rows[(rows[:, 0] >= 0) & (rows[:, 1] >= 0)]  # Caffe's row of -1 says that there are none
+        rows = rows[np.lexsort((-rows[:, 2], rows[:, 0]))]
+        images = self.net.blobs[self.net.bottom_names[name][0]].shape[0]
+        count = max(self.net.layer_dict[name].param.detection_output_param.keep_top_k * images, len(rows), 1)
+        result = np.zeros((1, 1, count, 7), np.float32)
+        result[0, 0, : len(rows)] = rows
+        return result
+
+    def getPerfProfile(self) -> tuple[int, Numpy]:
+        """The time of a pass and that of each layer, in nanoseconds (ticks of 1e9 a second), from a pass that it runs."""
+        net = self.net
+        first = net.layer_names[0]
+        net.forward(start=first, end=first)  # from here on layer by layer, without a plan
+        ticks = []
+        for i, layer in enumerate(net.layers):
+            begin = time.perf_counter_ns()
+            net.forward_layer(i)
+            net.device.synchronize()
+            if layer.type not in HIDDEN:
+                ticks.append(float(time.perf_counter_ns() - begin))
+        return int(sum(ticks)), np.array(ticks)
+
+    # Asking
+
+    def empty(self) -> bool:
+        """Whether no model was read."""
+        return self._net is None
+
+    def getLayerNames(self) -> tuple[str, ...]:
+        """The names of all layers, in order."""
+        return tuple(self._ids)
+
+    def getLayerId(self, layer: str) -> int:
+        """The number of a layer, from 1; -1 for an unknown name."""
+        return self._ids.get(layer, -1)
+
+    def getLayer(self, layerId: int | str) -> LayerInfo:
+        """A layer by its number or its name.
+
+        Raises
+        ------
+        BoxpressoError
+            For a layer that the net lacks.
+        """
+        names = {number: name for name, number in self._ids.items()}
+        name = layerId if isinstance(layerId, str) else names.get(int(layerId), "")
+        if name not in self._ids:
+            raise BoxpressoError(f"getLayer: the net has no layer {layerId!r}; numbers are 1 to {len(names)}")
+        layer = self.net.layer_dict[name]
+        return LayerInfo(name, layer.type, [np.array(blob.data) for blob in layer.blobs])
+
+    def getLayerTypes(self) -> tuple[str, ...]:
+        """The types of layers that the net has, sorted."""
+        return tuple(sorted({self.net.layer_dict[name].type for name in self._ids}))
+
+    def getLayersCount(self, layerType: str) -> int:
+        """How many layers of a type the net has."""
+        return sum(self.net.layer_dict[name].type == layerType for name in self._ids)
+
+    def getUnconnectedOutLayers(self) -> Numpy:
+        """The numbers of the layers whose tops no other layer reads."""
+        return np.array([self._ids[name] for name in self.getUnconnectedOutLayersNames()], np.int32)
+
+    def getUnconnectedOutLayersNames(self) -> tuple[str, ...]:
+        """The names of the layers whose tops no other layer reads."""
+        net = self.net
+        read: set[tuple[str, str]] = set()  # (layer, top) pairs that a later layer takes
+        owner: dict[str, str] = {}
+        for layer in net.layers:
+            read |= {(owner[bottom], bottom) for bottom in net.bottom_names[layer.name] if bottom in owner}
+            owner.update(dict.fromkeys(net.top_names[layer.name], layer.name))
+        used = {name for name, _ in read}
+        return tuple(name for name in self._ids if name not in used)
+
+    def dump(self) -> str:
+        """The prototxt of the net that runs."""
+        return to_text(self.net.param)
+
+    # Choosing
+
+    def setPreferableBackend(self, backendId: int) -> None:
+        """DNN_BACKEND_CUDA asks for a GPU, as DNN_TARGET_CUDA does; all others run where they did."""
+        if backendId == DNN_BACKEND_CUDA:
+            self._move("cuda")
+
+    def setPreferableTarget(self, targetId: int) -> None:
+        """DNN_TARGET_CPU, or DNN_TARGET_CUDA for a GPU; where none answers, a warning says that the net stays on the CPU."""
+        if targetId in (DNN_TARGET_CUDA, DNN_TARGET_CUDA_FP16):
+            self._move("cuda")
+        elif targetId == DNN_TARGET_CPU:
+            self._move("cpu")
+        elif targetId in (DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16):
+            warnings.warn("Boxpresso has no OpenCL: the net stays on the CPU", BoxpressoWarning, stacklevel=2)
+
+    def _move(self, device: str) -> None:
+        if device == "cuda" and len(devices()) == 1:
+            warnings.warn(
+                "no GPU answers, so the net stays on the CPU; `boxpresso device_query` says what is missing",
+                BoxpressoWarning,
+                stacklevel=3,
+            )
+            return
+        if device != self._device:
+            self._device = device
+            if self._model is not None:
+                self._build()
+
+    def enableFusion(self, fusion: bool) -> None:
+        """Is accepted for OpenCV's sake; results do not depend on it."""
+
+    def enableWinograd(self, useWinograd: bool) -> None:
+        """Is accepted for OpenCV's sake; results do not depend on it."""
+
+    def setInputShape(self, inputName: str, shape: Sequence[int]) -> None:
+        """Gives an input another shape.
+
+        Raises
+        ------
+        BoxpressoError
+            For an unknown name.
+        """
+        if inputName not in self.net.inputs:
+            raise BoxpressoError(
+                f'setInputShape: Requested blob "{inputName}" not found; the net has {self.net.inputs}'
+            )
+        self.net.blobs[inputName].reshape(*shape)
+
+    def inputs(self) -> Mapping[str, tuple[int, ...]]:
+        """{name: shape} of the inputs."""
+        return {name: self.net.blobs[name].shape for name in self.net.inputs}
