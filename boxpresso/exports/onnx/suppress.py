@@ -1,0 +1,49 @@
+"""Greedy suppression of overlapping boxes by NonMaxSuppression, or for rotated boxes by a loop."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .graph import Graph
+
+ALL = 2**31 - 1
+LEAST = -float(
+    np.finfo(np.float32).max
+)  # every score but minus infinity, which stands for a box that is out, is above it
+
+
+def suppressed(
+    g: Graph, boxes: str, scores: str, threshold: float, limit: int = -1, *, pixels: bool = False, reached: bool = False
+) -> str:
+    """The boxes that stay: rows (image, class, box) of whole numbers, by image, class and falling score.
+
+    Parameters
+    ----------
+    boxes
+        (N, K, 4), corners.
+    scores
+        (N, C, K); minus infinity for a box that is out.
+    threshold
+        A box goes that overlaps a better one of its class by more.
+    limit
+        How many of a class stay at most; below 0 all.
+    pixels
+        Whether corners are those of pixels, whose last one belongs to the box.
+    reached
+        Whether an overlap of the threshold itself is too much.
+    """
+    if pixels:
+        boxes = g.op("Add", boxes, g.const(np.array([0, 0, 1, 1], np.float32)))
+    least = np.float32(threshold)
+    if reached:
+        if float(least) < threshold:
+            least = np.nextafter(least, np.float32(np.inf))
+        least = np.nextafter(least, np.float32(-np.inf))
+    over = np.clip(least, 0, 1)
+    most = g.ints(ALL if limit < 0 else limit)
+    return g.op("NonMaxSuppression", boxes, scores, most, g.const(np.array([over])), g.const(np.array([LEAST])))
+
+
+def column(g: Graph, rows: str, at: int) -> str:
+    """A column of rows, as a list."""
+    return g.gather(rows, g.const(at, "int64"), 1)

@@ -1,0 +1,41 @@
+"""What the programs that read an ONNX file have, as far as the writer must know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...proto.errors import ModelError, nearest
+
+NEWEST, OLDEST, DEFAULT = 21, 16, 17  # of opsets
+
+
+@dataclass(frozen=True)
+class Target:
+    """A program: its name, the operators that it lacks or computes otherwise, and the newest opset that it reads."""
+
+    name: str
+    lacks: frozenset[str] = frozenset()
+    newest: int = NEWEST
+
+    def has(self, operator: str, opset: int) -> bool:
+        """Whether an operator of the standard may be written for this program, in a file of this opset."""
+        first = {"DeformConv": 19, "GridSample": 16, "RoiAlign": 10}.get(operator, 1)
+        return operator not in self.lacks and opset >= first
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("onnxruntime"),
+        Target("openvino", frozenset({"DeformConv", "MaxRoiPool"})),  # its bins of MaxRoiPool are other ones
+        Target("opencv5", frozenset({"DeformConv", "MaxRoiPool", "RoiAlign", "MeanVarianceNormalization"})),
+        Target("tensorrt", frozenset({"DeformConv", "MaxRoiPool"})),
+    )
+}
+
+
+def target_named(name: str) -> Target:
+    """The Target of a name. Raises ModelError with the nearest known one."""
+    if name not in TARGETS:
+        raise ModelError(f"unknown target {name!r}; the targets are {', '.join(TARGETS)}{nearest(name, TARGETS)}")
+    return TARGETS[name]
