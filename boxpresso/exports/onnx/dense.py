@@ -68,6 +68,10 @@ def pooling(g: Graph, w: Work) -> list[str]:
     if layer.whole and len(w.step.outputs) == 1:
         return [g.op("GlobalMaxPool" if layer.method == "MAX" else "GlobalAveragePool", x)]
     begin, end = list(layer.pad), pads_at_end(w)
+    if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
+        low = g.const(0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
+        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, *end), low)
+        begin = end = [0, 0]
     how = {"kernel_shape": list(layer.kernel), "strides": list(layer.stride)}
     if layer.method == "MAX":
         if len(w.step.outputs) == 1:
@@ -99,7 +103,8 @@ def true_shares(w: Work) -> np.ndarray:
         stop = np.minimum(start + kernel, size + (0 if layer.inside else pad))
         start = np.maximum(start, 0) if layer.inside else start
         counts.append(stop - start)
-    return np.asarray(np.float32(prod(layer.kernel)) / np.outer(*counts).astype(np.float32))
+    with np.errstate(divide="ignore"):  # of a window beyond the border
+        return np.asarray(np.float32(prod(layer.kernel)) / np.outer(*counts).astype(np.float32))
 
 
 def stochastic(g: Graph, w: Work) -> str:

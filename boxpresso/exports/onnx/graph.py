@@ -14,7 +14,7 @@ from ...proto.errors import LayerError, ModelError
 from ..steps import Numpy, Shape, Step
 from .targets import Target
 
-DTYPES = {"float": np.float32, "int64": np.int64, "int32": np.int32, "bool": np.bool_}
+DTYPES = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "bool": np.bool_}
 OLD_REDUCE = (
     18  # the opset from which the axes of ReduceMax, ReduceMean .. are an input; of ReduceSum they always are here
 )
@@ -178,7 +178,13 @@ class Graph:
 
     def cast(self, x: str, kind: str) -> str:
         types = self.onnx.TensorProto
-        to = {"float": types.FLOAT, "int64": types.INT64, "int32": types.INT32, "bool": types.BOOL}[kind]
+        to = {
+            "float": types.FLOAT,
+            "double": types.DOUBLE,
+            "int64": types.INT64,
+            "int32": types.INT32,
+            "bool": types.BOOL,
+        }[kind]
         return self.op("Cast", x, to=to)
 
     def reduce(self, kind: str, x: str, axes: Sequence[int], keep: bool = True) -> str:
@@ -195,6 +201,11 @@ class Graph:
     def size(self, x: str, axis: int) -> str:
         """The length of an axis, as a list of one whole number."""
         return self.op("Slice", self.op("Shape", x), self.ints(axis), self.ints(axis + 1))
+
+    def joined(self, x: str, start: int, end: int) -> str:
+        """The product of the lengths of axes start to end, as a list of one whole number."""
+        lengths = self.op("Slice", self.op("Shape", x), self.ints(start), self.ints(end))
+        return self.reduce("ReduceProd", lengths, [0])
 
     def count_up(self, limit: str, kind: str = "float") -> str:
         """0, 1, .. below `limit`, a list of one whole number."""

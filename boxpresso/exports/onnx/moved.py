@@ -14,14 +14,16 @@ NUMBERS = 6  # of a rotated region: image, centre x, y, two sizes, angle
 
 
 def pooled_samples(g: Graph, w: Work, image: str, y: str, x: str, valid: str, count: str) -> str:
-    """(R, C, PH, PW): averages of samples at y, x (R, PH, PW, S), each times `valid`, over `count` (R, 1)."""
+    """(R, C, PH, PW): averages of samples at y, x (R, PH, PW, SY, SX), each times `valid`, over `count` (R, 1)."""
     sizes, pooled = sides(w)
     bins = pooled[0] * pooled[1]
-    each = g.ints(0, bins, -1)
+    inner = g.joined(y, 3, 5)
+    each = g.concat([g.size(image, 0), g.ints(bins), inner], 0)
     lines = [g.op("Reshape", on_map(g, v, size), each) for v, size in ((y, sizes[0]), (x, sizes[1]))]  # (R, bins, S)
     of = g.unsqueeze(image, 2)
-    flat = [g.op("Reshape", v, g.concat([g.ints(-1), g.size(lines[0], 2)], 0)) for v in lines]
-    numbers = g.op("Reshape", g.add(of, g.mul(lines[0], 0.0)), g.concat([g.ints(-1), g.size(lines[0], 2)], 0))
+    rows = g.concat([g.joined(lines[0], 0, 2), inner], 0)
+    flat = [g.op("Reshape", v, rows) for v in lines]
+    numbers = g.op("Reshape", g.add(of, g.mul(lines[0], 0.0)), rows)
     values = g.squeeze(sample(g, w.bottoms[0], sizes[0], sizes[1], numbers, *flat), 0)  # (C, R * bins, S)
     shape = g.concat([g.size(values, 0), g.size(image, 0), g.ints(bins), g.size(values, 2)], 0)
     values = g.mul(g.op("Reshape", values, shape), g.op("Reshape", valid, each))
@@ -71,7 +73,8 @@ def riroi_align_rotated(g: Graph, w: Work) -> str:
     orientations, channels = w.layer.orientations, w.bottom_shapes[0][1]
     bins = w.layer.pooled[0] * w.layer.pooled[1]
     values = g.op("Reshape", align_rotated(g, w, rows), g.ints(-1, channels // orientations, orientations, bins))
-    turn = g.div(g.mul(rows[5], float(orientations)), 2 * pi)
+    exact = g.cast(g.mul(rows[5], float(orientations)), "double")
+    turn = g.cast(g.op("Div", exact, g.const(2 * pi, "double")), "float")
     whole = g.op("Floor", turn)
     part = g.unsqueeze(g.sub(turn, whole), 2)
     own, other = (np.arange(orientations).reshape(shape) for shape in ((1, -1, 1), (1, 1, -1)))

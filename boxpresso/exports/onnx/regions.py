@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from math import log2
+from math import frexp, log2
 from typing import Any
 
 import numpy as np
 
 from .graph import Graph, Work, lowering
 from .sampling import inside, on_map
+
+LENGTHS = 1024  # pixels of a map, below which the bins of ROIPooling have a table
 
 
 def rows_of(g: Graph, w: Work, columns: int = 5) -> list[str]:
@@ -56,13 +58,27 @@ def roi_pooling(g: Graph, w: Work) -> str:
     for axis, (first, last) in enumerate(((2, 4), (1, 3))):
         start, end = (g.rounded(g.mul(rows[k], float(layer.scale))) for k in (first, last))
         length = g.larger(g.add(g.sub(end, start), 1.0), 1.0)
-        size = g.div(length, float(pooled[axis]))
-        numbers = np.arange(pooled[axis] + 1, dtype=np.float32)[None]
-        begin = g.op("Floor", g.mul(size, g.const(numbers[:, :-1])))
-        stop = g.op("Ceil", g.mul(size, g.const(numbers[:, 1:])))
+        begin, stop = cuts(g, length, pooled[axis])
         begins.append(g.clamp(g.add(begin, start), 0.0, float(sizes[axis])))
         ends.append(g.clamp(g.add(stop, start), 0.0, float(sizes[axis])))
     return largest(g, w, rows[0], begins, ends)
+
+
+def cuts(g: Graph, length: str, bins: int) -> tuple[str, str]:
+    """Where the bins of regions of whole lengths (R, 1) begin and end, (R, bins) each, from where the region starts.
+
+    As p * (length / bins) in float32 says, whose rounding decides some edges. Readers divide in other ways, so the usual
+    lengths have a table.
+    """
+    numbers = np.arange(bins + 1, dtype=np.float32)[None]
+    known = (np.arange(LENGTHS, dtype=np.float32) / np.float32(bins))[:, None]
+    tables = np.floor(numbers[:, :-1] * known), np.ceil(numbers[:, 1:] * known)
+    size = g.div(length, float(bins))
+    computed = g.op("Floor", g.mul(size, g.const(numbers[:, :-1]))), g.op("Ceil", g.mul(size, g.const(numbers[:, 1:])))
+    row = g.cast(g.squeeze(g.smaller(length, float(LENGTHS - 1)), 1), "int64")
+    usual = g.op("Less", length, g.const(float(LENGTHS)))
+    begin, stop = (g.op("Where", usual, g.gather(g.const(t), row), c) for t, c in zip(tables, computed))
+    return begin, stop
 
 
 def largest(g: Graph, w: Work, image: str, begins: list[str], ends: list[str]) -> str:
@@ -135,10 +151,10 @@ def psroi_pooling(g: Graph, w: Work) -> list[str]:
     for axis, (first, last) in enumerate(((2, 4), (1, 3))):
         start = g.mul(g.rounded(rows[first]), float(layer.scale))
         stop = g.mul(g.add(g.rounded(rows[last]), 1.0), float(layer.scale))
-        size = g.div(g.larger(g.sub(stop, start), 0.1), float(pooled[axis]))
-        numbers = np.arange(pooled[axis] + 1, dtype=np.float32)[None]
-        begin = g.op("Floor", g.add(g.mul(size, g.const(numbers[:, :-1])), start))
-        end = g.op("Ceil", g.add(g.mul(size, g.const(numbers[:, 1:])), start))
+        pixels = g.sub(g.rounded(rows[last]), g.rounded(rows[first]))
+        edges = edges_of(g, layer.scale, pooled[axis], pixels, g.sub(stop, start))
+        begin = g.op("Floor", g.add(g.slice(edges, 1, 0, pooled[axis]), start))
+        end = g.op("Ceil", g.add(g.slice(edges, 1, 1, None), start))
         begin, end = (g.clamp(v, 0.0, float(sizes[axis])) for v in (begin, end))
         pixel = g.const(np.arange(sizes[axis]))
         from_begin = g.op("GreaterOrEqual", pixel, g.unsqueeze(begin, 2))
@@ -147,6 +163,24 @@ def psroi_pooling(g: Graph, w: Work) -> list[str]:
     sums = by_position(g, w, rows[0], weights[0], weights[1])
     area = g.mul(g.unsqueeze(areas[0], 2), g.unsqueeze(areas[1], 1))  # (R, G, G)
     return with_channels(g, w, g.div(sums, g.unsqueeze(area, 1)))
+
+
+def edges_of(g: Graph, scale: float, bins: int, pixels: str, extent: str) -> str:
+    """(R, bins + 1): where the bins of PSROIPooling begin, from the start of the region; its last one where they end.
+
+    From a table where the scale is a power of two, for then the extent on the map says nothing that the extent in pixels of
+    the image, a whole number, does not; see `cuts`.
+    """
+    numbers = np.arange(bins + 1, dtype=np.float32)[None]
+    computed = g.mul(g.div(g.larger(extent, 0.1), float(bins)), g.const(numbers))
+    if frexp(scale)[0] != 0.5:
+        return computed
+    lengths = np.maximum((np.arange(1, LENGTHS * 4, dtype=np.float32) * np.float32(scale))[:, None], np.float32(0.1))
+    table = numbers * (lengths / np.float32(bins))
+    usual = g.op("Less", pixels, g.const(float(len(table))))
+    row = g.cast(g.squeeze(g.clamp(pixels, 0.0, float(len(table) - 1)), 1), "int64")
+    usual = g.op("And", usual, g.op("GreaterOrEqual", pixels, g.const(0.0)))
+    return g.op("Where", usual, g.gather(g.const(table), row), computed)
 
 
 def with_channels(g: Graph, w: Work, y: str) -> list[str]:
@@ -171,7 +205,7 @@ def over_images(g: Graph, w: Work, image: str, weights: str) -> str:
     """(R, bins, N * H): weights (R, bins, H) in the rows of a region's image."""
     own = g.unsqueeze(images_of(g, w, image), 1, 3)  # (R, 1, N, 1)
     wide = g.mul(g.unsqueeze(weights, 2), own)
-    return g.op("Reshape", wide, g.concat([g.size(weights, 0), g.size(weights, 1), g.ints(-1)], 0))
+    return g.op("Reshape", wide, g.concat([g.size(weights, 0), g.size(weights, 1), g.joined(wide, 2, 4)], 0))
 
 
 def by_weights(g: Graph, w: Work, image: str, rows: str, columns: str) -> str:
@@ -245,8 +279,7 @@ def averages(g: Graph, w: Work, rows: list[str], aligned: bool) -> tuple[str, st
         places, exists, count = samples(g, start, bin_size, pooled[axis], w.layer.ratio)
         weights.append(tents(g, places, g.mul(exists, inside(g, places, sizes[axis])), sizes[axis]))
         counts.append(count)
-    count = g.larger(g.mul(counts[0], counts[1]), 1.0)
-    return weights[0], weights[1], g.unsqueeze(count, 2, 3)
+    return weights[0], weights[1], g.unsqueeze(g.mul(counts[0], counts[1]), 2, 3)
 
 
 @lowering("ROIAlign")
@@ -264,7 +297,7 @@ def roi_align(g: Graph, w: Work) -> str:
             coordinate_transformation_mode=mode,
         )  # fmt: skip
     high, wide, count = averages(g, w, rows, layer.aligned)
-    return g.div(by_weights(g, w, rows[0], high, wide), count)
+    return g.div(by_weights(g, w, rows[0], high, wide), g.larger(count, 1.0))
 
 
 def align_max(g: Graph, w: Work, rows: list[str]) -> str:
@@ -292,7 +325,7 @@ def align_max(g: Graph, w: Work, rows: list[str]) -> str:
 
 def flat_bins(g: Graph, x: str, size: int) -> str:
     """(R, bins * S, size) of (R, bins, S, size)."""
-    return g.op("Reshape", x, g.concat([g.size(x, 0), g.ints(-1, size)], 0))
+    return g.op("Reshape", x, g.concat([g.size(x, 0), g.joined(x, 1, 3), g.ints(size)], 0))
 
 
 def align_corners(g: Graph, w: Work, rows: list[str]) -> str:
@@ -346,17 +379,21 @@ def prroi_pooling(g: Graph, w: Work) -> str:
         bin_size = g.div(g.larger(g.sub(end, start), 0.0), float(pooled[axis]))
         numbers = np.arange(pooled[axis] + 1, dtype=np.float32)[None]
         edges = g.unsqueeze(g.add(g.mul(bin_size, g.const(numbers)), start), 2)
-        apart = g.clamp(g.sub(edges, g.const(np.arange(sizes[axis]).reshape(1, 1, -1))), -1.0, 1.0)
-        rest = g.sub(1.0, g.op("Abs", apart))
-        below = g.mul(g.mul(rest, rest), 0.5)  # up to the middle of the tent
-        negative = g.op("Less", apart, g.const(0.0))
-        total = g.op("Where", negative, below, g.sub(1.0, below))
-        weights.append(g.sub(g.slice(total, 1, 1, None), g.slice(total, 1, 0, pooled[axis])))
+        apart = g.sub(edges, g.const(np.arange(sizes[axis]).reshape(1, 1, -1)))
+        weights.append(g.add(slope(g, apart, pooled[axis], -1.0, 0.0), slope(g, apart, pooled[axis], 0.0, 1.0)))
         bins.append(bin_size)
     sums = by_weights(g, w, rows[0], weights[0], weights[1])
     area = g.unsqueeze(g.mul(bins[0], bins[1]), 2, 3)
     some = g.op("Greater", area, g.const(0.0))
     return g.op("Where", some, g.div(sums, g.op("Where", some, area, g.const(1.0))), g.const(0.0))
+
+
+def slope(g: Graph, edges: str, bins: int, low: float, high: float) -> str:
+    """The integral of 1 - |t| from each edge to the next, of what lies from low to high, which is one side of 0."""
+    inner = g.clamp(edges, low, high)
+    start, end = g.slice(inner, 1, 0, bins), g.slice(inner, 1, 1, None)
+    middle = g.op("Abs", g.mul(g.add(start, end), 0.5))
+    return g.mul(g.sub(end, start), g.sub(1.0, middle))
 
 
 # Masks of MNC

@@ -34,12 +34,17 @@ def suppressed(
     """
     if pixels:
         boxes = g.op("Add", boxes, g.const(np.array([0, 0, 1, 1], np.float32)))
+    # NonMaxSuppression takes any two corners; a box whose end lies before its start overlaps none, as one without an area
+    start = g.slice(boxes, -1, 0, 2)
+    boxes = g.concat([start, g.op("Max", start, g.slice(boxes, -1, 2, 4))], -1)
     least = np.float32(threshold)
-    if reached:
-        if float(least) < threshold:
-            least = np.nextafter(least, np.float32(np.inf))
+    if reached and float(least) < threshold:
+        least = np.nextafter(least, np.float32(np.inf))
+    if reached and not g.target.reached:
         least = np.nextafter(least, np.float32(-np.inf))
-    over = np.clip(least, 0, 1)
+    elif g.target.reached and not reached:
+        least = np.nextafter(least, np.float32(np.inf))
+    over = np.clip(least, np.finfo(np.float32).tiny if g.target.reached else 0, 1)
     most = g.ints(ALL if limit < 0 else limit)
     return g.op("NonMaxSuppression", boxes, scores, most, g.const(np.array([over])), g.const(np.array([LEAST])))
 
