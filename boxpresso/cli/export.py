@@ -91,11 +91,10 @@ def run(args: Namespace) -> int:
         print(f"{args.out}: torch.export, {size(os.path.getsize(args.out))}")
         print("not compared" if largest is None else f"largest difference: {largest:.2g}")
         return 0
-    from ..exports import write_safetensors
+    from ..exports import rows_of_net, write_safetensors
 
-    rows = [(layer.name, layer.type, [], [], [b.data for b in layer.blobs]) for layer in net.layers if layer.blobs]
-    write_safetensors(args.out, rows, net.name)
-    print(f"{args.out}: {len(rows)} layers, {size(os.path.getsize(args.out))}")
+    count = write_safetensors(args.out, rows_of_net(net), net.name)
+    print(f"{args.out}: {count} layers, {size(os.path.getsize(args.out))}")
     return 0
 
 

@@ -9,6 +9,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from ..net import Net
 from ..net.weights import read_weights, save_weights, write_whole
 from ..proto.errors import ModelError
 from .steps import Numpy
@@ -88,8 +89,17 @@ def rows_of_file(path: Union[str, os.PathLike[str]]) -> list[Row]:
     return rows
 
 
-def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], net_name: str = "") -> None:
-    """Writes layers; the header says which they are, in order, so that they can become a .caffemodel again."""
+def rows_of_net(net: Net) -> list[Row]:
+    """The layers of a net with what they learned."""
+    layers = [layer for layer in net.layers if layer.blobs]
+    return [(one.name, one.type, [], [], [np.array(blob.data) for blob in one.blobs]) for one in layers]
+
+
+def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], net_name: str = "") -> int:
+    """Writes layers and returns how many have weights.
+
+    The header says which they are, in order, so that they can become a .caffemodel again.
+    """
     safetensors = import_safetensors()
     tensors: dict[str, Numpy] = {}
     table = []
@@ -104,6 +114,7 @@ def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], n
             table.append({"name": name, "type": kind, "blobs": keys})
     header = {"format": "pt", "net": net_name, "layers": json.dumps(table)}
     write_whole(os.fspath(path), lambda part: safetensors.numpy.save_file(tensors, part, metadata=header))
+    return len(table)
 
 
 def read_safetensors(path: Union[str, os.PathLike[str]]) -> list[Row]:
@@ -140,18 +151,18 @@ def rows_of_tensors(tensors: Mapping[str, Numpy], table: str | None, shown: str)
             raise ModelError(f"{shown}: the tensor {key!r} is not called LAYER.weight, LAYER.bias or so")
         groups.setdefault(name, {})[last] = values
     rows: list[Row] = []
-    for name, values in groups.items():
-        kind = "BatchNorm" if "running_mean" in values else ""
+    for name, own in groups.items():
+        kind = "BatchNorm" if "running_mean" in own else ""
         order = (
             KEYS["batchnorm"]
             if kind
             else ("weight", "weight_x", "bias", "weight_static", "weight_h", "weight_out", "bias_out")
         )
         order = (*order, *(f"parameter_{i}" for i in range(2, 8)))
-        if unknown := set(values) - set(order):
+        if unknown := set(own) - set(order):
             raise ModelError(f"{shown}: {name}.{sorted(unknown)[0]} is not the name of a parameter of a Caffe layer")
-        blobs = [values[key] for key in order if key in values]
-        if kind and "scale_factor" not in values:
+        blobs = [own[key] for key in order if key in own]
+        if kind and "scale_factor" not in own:
             blobs.insert(2, np.ones(1, np.float32))
         rows.append((name, kind, [], [], blobs))
     return rows

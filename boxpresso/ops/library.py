@@ -173,39 +173,75 @@ def register_suppression(name: str, function: Callable[..., Any], arguments: str
 
 # A whole layer
 
+LISTS = {  # layers that give a list as long as they find: the columns of its rows, and further axes of a row
+    "Proposal": ((5, 1), 0), "FrcnnProposal": ((5, 1), 2), "RotateProposal": ((6, 1), 0), "BoxGroupOutput": ((5, 6), 2),
+}  # fmt: skip
+ROWS = ("DetectionOutput", "Yolov3DetectionOutput", "YoloDetectionOutput")
 
-def run_layer(bottoms: Sequence[Any], layer: str, tops: int) -> list[Any]:
-    """The tops of a layer, given as the text of its message in the form of a wire: hexadecimal digits."""
-    param = LayerParameter.FromString(bytes.fromhex(layer))
+
+def made(bottoms: Sequence[Any], layer: str, tops: int) -> tuple[Any, list[Blob], list[Blob]]:
+    """The layer after its forward pass, its bottoms and its tops; layer: its message, as hexadecimal digits."""
     device = arrays.device_of(bottoms[0].detach())
     dtype = np.dtype(np.float64 if bottoms[0].dtype == torch.float64 else np.float32)
     blobs = []
     for value in detached(bottoms):
-        array = arrays.take(value, device, dtype)
         blob = Blob(tuple(value.shape), dtype, device)
-        blob.data[...] = np.asarray(array)
+        blob.data[...] = np.asarray(arrays.take(value, device, dtype))
         blobs.append(blob)
-    made = make_layer(param, device=device, dtype=dtype)
+    one = make_layer(LayerParameter.FromString(bytes.fromhex(layer)), device=device, dtype=dtype)
     top = [Blob((), dtype, device) for _ in range(tops)]
-    made.setup(blobs, top)
-    made.reshape(blobs, top)
-    made.forward(blobs, top)
+    one.setup(blobs, top)
+    one.reshape(blobs, top)
+    one.forward(blobs, top)
+    return one, blobs, top
+
+
+def run_layer(bottoms: Sequence[Any], layer: str, kind: str, tops: int, tail: Sequence[int]) -> list[Any]:
+    """The tops of a layer without learned numbers. kind: its type; tail: the shape of a row of its first top."""
+    _, _, top = made(bottoms, layer, tops)
     return [torch.from_numpy(np.array(blob.data)).to(bottoms[0].device) for blob in top]
 
 
-def fake_layer(bottoms: Sequence[Any], layer: str, tops: int) -> list[Any]:
-    """Tensors like the tops of a layer that gives a list: detections, or regions."""
-    param = LayerParameter.FromString(bytes.fromhex(layer))
-    count = torch.library.get_ctx().new_dynamic_size()
-    if param.type == "BoxGroupOutput":
-        return [bottoms[0].new_empty([count, columns, 1, 1]) for columns in (5, 6)[:tops]]
-    if "Proposal" in param.type:
-        columns, trailing = (6, []) if param.type == "RotateProposal" else (5, [])
-        trailing = [1, 1] if param.type == "FrcnnProposal" else []
-        return [bottoms[0].new_empty([count, n, *trailing]) for n in (columns, 1)[:tops]]
-    if param.type == "NMS":
-        return [bottoms[0].new_empty([count])]
-    return [bottoms[0].new_empty([1, 1, count, 7])]
+def fake_layer(bottoms: Sequence[Any], layer: str, kind: str, tops: int, tail: Sequence[int]) -> list[Any]:
+    """Tensors like its tops."""
+    if kind in (*LISTS, *ROWS, "NMS"):
+        count = torch.library.get_ctx().new_dynamic_size()
+        if kind in LISTS:
+            columns, ones = LISTS[kind]
+            return [bottoms[0].new_empty([count, n, *[1] * ones]) for n in columns[:tops]]
+        return [bottoms[0].new_empty([count] if kind == "NMS" else [1, 1, count, 7])]
+    return [bottoms[0].new_empty([bottoms[1].shape[0], *tail]) for _ in range(tops)]
+
+
+def layer_backward(grads: Sequence[Any], bottoms: Sequence[Any], layer: str, wanted: Sequence[bool]) -> list[Any]:
+    """The gradients of the bottoms that are wanted."""
+    one, blobs, top = made(bottoms, layer, len(grads))
+    for blob, grad in zip(top, detached(grads)):
+        blob.diff[...] = np.asarray(arrays.take(grad, one.device, blob.dtype))
+    one.backward(top, list(wanted), blobs)
+    pairs = zip(blobs, bottoms, wanted)
+    return [torch.from_numpy(np.array(blob.diff)).to(x.device) for blob, x, asked in pairs if asked]
+
+
+def fake_layer_backward(grads: Sequence[Any], bottoms: Sequence[Any], layer: str, wanted: Sequence[bool]) -> list[Any]:
+    return [x.new_empty(x.shape) for x, asked in zip(bottoms, wanted) if asked]
+
+
+def remember_layer(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
+    bottoms, ctx.layer, ctx.kind, *_ = inputs
+    ctx.save_for_backward(*bottoms)
+
+
+def layer_gradients(ctx: Any, grads: Sequence[Any]) -> tuple[Any, ...]:
+    """Of a layer that chooses, such as Proposal, there is no gradient."""
+    bottoms = list(ctx.saved_tensors)
+    given: list[Any] = [None] * len(bottoms)
+    if ctx.kind not in (*LISTS, *ROWS, "NMS", "DecodeBBox"):
+        wanted = [i == 0 and x.requires_grad for i, x in enumerate(bottoms)]  # the features', not the regions'
+        if any(wanted):
+            results = iter(torch.ops.boxpresso.layer_backward(list(grads), bottoms, ctx.layer, wanted))
+            given = [next(results) if asked else None for asked in wanted]
+    return given, None, None, None, None
 
 
 def register_all() -> None:
@@ -215,9 +251,13 @@ def register_all() -> None:
     register_suppression("nms", suppressed, "float iou_threshold, int offset=0")
     register_suppression("batched_nms", suppressed_by_class, "Tensor idxs, float iou_threshold")
     register_suppression("nms_rotated", suppressed_rotated, "float iou_threshold, bool clockwise=True")
-    schema = "(Tensor[] bottoms, str layer, int tops) -> Tensor[]"
-    whole = torch.library.custom_op(f"{NAMESPACE}::layer", run_layer, mutates_args=(), schema=schema)
+    custom = partial(torch.library.custom_op, mutates_args=())
+    schema = "(Tensor[] bottoms, str layer, str kind, int tops, int[] tail) -> Tensor[]"
+    whole = custom(f"{NAMESPACE}::layer", run_layer, schema=schema)
     whole.register_fake(fake_layer)
+    schema = "(Tensor[] grads, Tensor[] bottoms, str layer, bool[] wanted) -> Tensor[]"
+    custom(f"{NAMESPACE}::layer_backward", layer_backward, schema=schema).register_fake(fake_layer_backward)
+    whole.register_autograd(layer_gradients, setup_context=remember_layer)
 
 
 register_all()

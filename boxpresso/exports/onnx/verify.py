@@ -179,7 +179,7 @@ def drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Numpy:
 def compare(net: Net, run: Runner, inputs: Mapping[str, Numpy], seed: int = 0) -> list[Difference]:
     """The outputs of a file against the net's."""
     with fresh(net):
-        wanted = net.forward(**inputs)
+        wanted = net.forward(**dict[str, Any](inputs))
     found = run(inputs)
     differences = [apart(name, values, of_name(found, name, net)) for name, values in wanted.items()]
     if any(d.missing for d in differences):
