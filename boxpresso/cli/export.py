@@ -7,6 +7,7 @@ import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
+from .. import __version__
 from ..proto.errors import ModelError
 from . import arguments
 from .model import load
@@ -140,7 +141,11 @@ def preprocessing(net: Net, args: Namespace) -> Preprocess | None:
 
 def metadata(args: Namespace) -> dict[str, str]:
     """What the file says of its source and of the pictures that it wants."""
-    result = {"prototxt": os.path.basename(args.model), "caffemodel": os.path.basename(args.weights)}
+    result = {
+        "boxpresso": __version__,
+        "prototxt": os.path.basename(args.model),
+        "caffemodel": os.path.basename(args.weights),
+    }
     if args.mean is not None:
         result["mean"] = args.mean if isinstance(args.mean, str) else ",".join(f"{value:g}" for value in args.mean)
     if args.scale != 1:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import __version__
 from ...net import Net
 from ...proto.errors import LayerError, ModelError
 from ..fold import fold
@@ -117,7 +116,7 @@ def refuse(steps: Steps) -> None:
 
 def facts(net: Net, preprocess: Preprocess | None) -> dict[str, str]:
     """What the file says about itself."""
-    result = {"source": f"boxpresso {__version__}, from Caffe", "net": net.name or "unnamed"}
+    result = {"source": "Caffe, written by boxpresso", "net": net.name or "unnamed"}
     if weights := [report.path for report in net.copied]:
         result["weights"] = ", ".join(weights)
     if preprocess is not None:
@@ -276,7 +275,7 @@ def assemble(
     whole = helper.make_graph(graph.nodes, net.name or "net", inputs, outputs, initializer=graph.initializers)
     model = helper.make_model(
         whole, opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=IR_VERSION,
-        producer_name="boxpresso", producer_version=__version__,
+        producer_name="boxpresso",
     )  # fmt: skip
     helper.set_model_props(model, dict(metadata))
     return model
