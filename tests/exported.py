@@ -59,7 +59,19 @@ def run_openvino(model: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndar
     return {name: np.asarray(result[o]) for o in compiled.outputs for name in o.names}
 
 
-RUNNERS = {"onnxruntime": run_onnxruntime, "openvino": run_openvino}
+def run_opencv(model: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same by OpenCV 5."""
+    cv2 = pytest.importorskip("cv2", reason="OpenCV is not installed")
+    if int(cv2.__version__.split(".")[0]) < 5:
+        pytest.skip(f"OpenCV {cv2.__version__} is older than 5")
+    net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))
+    for one in model.graph.input:
+        net.setInput(np.ascontiguousarray(inputs[one.name], np.float32), one.name)
+    names = [one.name for one in model.graph.output]
+    return {name: np.asarray(value) for name, value in zip(names, net.forward(names))}
+
+
+RUNNERS = {"onnxruntime": run_onnxruntime, "openvino": run_openvino, "opencv5": run_opencv}
 
 
 def check(

@@ -34,21 +34,22 @@ def detection_output(g: Graph, w: Work) -> str:
     best, which = g.top_k(by_class, max(count, 1), 2)  # (N, L, k)
     boxes = boxes_of(g, boxes, which, layer.loc_classes, labels)  # (N * L, k, 4)
     flat = g.op("Reshape", best, g.ints(-1, 1, max(count, 1)))
-    stay = suppressed(g, boxes, flat, p.nms_param.nms_threshold)
+    stay = suppressed(g, boxes, flat, p.nms_param.nms_threshold, some=True)
     both = g.concat([g.unsqueeze(column(g, stay, k), 1) for k in (0, 2)], 1)
     score = g.op("GatherND", g.squeeze(flat, 1), both)
-    chosen = dense(g, flat, both, score, len(labels) * max(count, 1), p.keep_top_k)
+    chosen, none = dense(g, flat, both, score, len(labels) * max(count, 1), p.keep_top_k)
     image, place = (g.gather(chosen, g.const(k, "int64")) for k in (0, 1))
     label = g.gather(g.ints(*labels), g.op("Div", place, g.const(max(count, 1), "int64")))
     at = g.add(g.op("Mul", image, g.const(len(labels) * max(count, 1), "int64")), place)
     corners = g.gather(g.op("Reshape", boxes, g.ints(-1, 4)), at)
     columns = [g.cast(image, "float"), g.cast(label, "float"), g.gather(g.op("Reshape", flat, g.ints(-1)), at)]
     rows = g.concat([*(g.unsqueeze(v, 1) for v in columns), corners], 1)
-    return finished(g, rows, g.size(w.bottoms[1], 0))
+    return finished(g, rows, none)
 
 
-def dense(g: Graph, like: str, where: str, score: str, each: int, keep: int) -> str:
-    """(2, D): image and place in it, of `each` places, of the `keep` best of the image; by image and place.
+def dense(g: Graph, like: str, where: str, score: str, each: int, keep: int) -> tuple[str, str]:
+    """(2, D): image and place in it, of `each` places, of the `keep` best of the image, by image and place; and a 1 where
+    there are none at all, and so the first place of each image stands there.
 
     where: (M, 2), group of places and place in the group of what stays; like: (groups, 1, places), of scores.
     """
@@ -60,7 +61,10 @@ def dense(g: Graph, like: str, where: str, score: str, each: int, keep: int) -> 
         best = best if keep else g.op("Expand", g.const(OUT), g.op("Shape", best))
         nothing = g.op("Expand", g.const(OUT), g.op("Shape", scores))
         scores = g.op("ScatterElements", nothing, which, best, axis=1)
-    return g.op("NonZero", g.op("Greater", scores, g.const(LEAST)))
+    there = g.cast(g.op("Greater", scores, g.const(LEAST)), "float")
+    none = g.sub(1.0, g.reduce("ReduceMax", there, [0, 1]))
+    first = g.const(np.eye(1, each, dtype=np.float32))
+    return g.op("NonZero", g.larger(there, g.mul(none, first))), none
 
 
 def decoded(g: Graph, w: Work) -> str:
@@ -104,15 +108,11 @@ def boxes_of(g: Graph, boxes: str, which: str, loc_classes: int, labels: list[in
     return g.op("Reshape", chosen, g.concat([g.ints(-1), g.size(which, 2), g.ints(4)], 0))
 
 
-def finished(g: Graph, rows: str, images: str) -> str:
-    """(1, 1, D, 7); without any detection a row (image, -1, ..) for each image."""
-    number = g.count_up(images)
-    empty = g.op("Expand", g.const(np.full((1, 6), -1, np.float32)), g.concat([images, g.ints(6)], 0))
-    nothing = g.concat([g.unsqueeze(number, 1), empty], 1)
-    none = g.op("Equal", g.size(rows, 0), g.const(np.array([0]), "int64"))  # one truth value
-    count = g.op("Where", none, images, g.ints(0))
-    nothing = g.op("Slice", nothing, g.ints(0), count, g.ints(0))
-    result = g.unsqueeze(g.concat([rows, nothing], 0), 0, 1)
+def finished(g: Graph, rows: str, none: str) -> str:
+    """(1, 1, D, 7); where `none` is 1 a row (image, -1, ..) of each."""
+    nothing = g.op("Greater", none, g.const(0.5))
+    rest = g.op("Where", nothing, g.const(-1.0), g.slice(rows, 1, 1, None))
+    result = g.unsqueeze(g.concat([g.slice(rows, 1, 0, 1), rest], 1), 0, 1)
     g.dims[result] = [1, 1, "detections", 7]
     return result
 
@@ -177,17 +177,18 @@ def yolo_rows(g: Graph, w: Work, boxes: str, scores: str, chosen: str) -> str:
     """Rows by image and falling score; a box has a row for each of its classes, and all suppress each other."""
     p = w.layer.p
     classes = p.num_classes
-    masked = g.op("Where", chosen, scores, g.const(OUT))
+    masked = g.op("Where", chosen, scores, g.const(0.0))
     together = g.op("Reshape", masked, g.concat([g.size(masked, 0), g.ints(1, -1)], 0))  # (N, 1, P * C)
     number = g.count_up(g.size(together, 2), "int64")
     of_box = g.gather(boxes, g.op("Div", number, g.const(classes, "int64")), 1)  # (N, P * C, 4)
-    stay = suppressed(g, of_box, together, float(np.float32(p.nms_threshold)), reached=True)
+    stay = suppressed(g, of_box, together, float(np.float32(p.nms_threshold)), reached=True, ranked=False, some=True)
     image, at = column(g, stay, 0), column(g, stay, 2)
     both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(at, 1)], 1)
     label = g.add(g.cast(g.op("Mod", at, g.const(classes, "int64")), "float"), 1.0)
     score = g.op("GatherND", g.squeeze(together, 1), both)
     parts = [g.unsqueeze(v, 1) for v in (g.cast(image, "float"), label, score)]
-    return finished(g, g.concat([*parts, g.op("GatherND", of_box, both)], 1), g.size(w.bottoms[0], 0))
+    none = g.cast(g.op("LessOrEqual", g.reduce("ReduceMax", score, [0]), g.const(0.0)), "float")
+    return finished(g, g.concat([*parts, g.op("GatherND", of_box, both)], 1), g.unsqueeze(none, 1))
 
 
 @lowering("DecodeBBox")

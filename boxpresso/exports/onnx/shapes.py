@@ -130,8 +130,8 @@ def batch_reindex(g: Graph, w: Work) -> str:
 
 @lowering("Filter")
 def filter_(g: Graph, w: Work) -> list[str]:
-    selector = g.cast(g.reshape(w.bottoms[-1], (-1,)), "bool")
-    return [g.op("Compress", x, selector, axis=0) for x in w.bottoms[:-1]]
+    chosen = g.squeeze(g.op("NonZero", g.reshape(w.bottoms[-1], (-1,))), 0)
+    return [g.gather(x, chosen) for x in w.bottoms[:-1]]
 
 
 @lowering("Upsample")
