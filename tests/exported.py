@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
 
 from boxpresso import Net
 from boxpresso.proto import parse_net
@@ -104,6 +105,18 @@ def check(
     return worst
 
 
+def caffe_case(path: Path) -> tuple[str, list[np.ndarray], list[np.ndarray], int]:
+    """The layer, the bottoms, the parameters and the number of tops of a recorded case of golden/caffe."""
+    with np.load(path) as case:
+        c = {key: case[key] for key in case.files}
+    layer = parse_net(str(c["layer"])).layer[0]
+    tops = max(1, len(layer.top))
+    for field in ("bottom", "top", "name"):
+        layer.ClearField(field)
+    arrays = [[c[f"{what}_{i}"] for i in range(9) if f"{what}_{i}" in c] for what in ("bottom", "param")]
+    return text_format.MessageToString(layer, as_one_line=True), *arrays, tops
+
+
 def region_case(path: Path) -> tuple[str, list[np.ndarray]]:
     """The layer and the bottoms of a recorded case of golden/roi."""
     with np.load(path) as case:
@@ -121,7 +134,7 @@ def region_case(path: Path) -> tuple[str, list[np.ndarray]]:
     clockwise = f"clockwise: {str(p.get('clockwise', False)).lower()}"
     ratio = f"sampling_ratio: {p.get('sampling_ratio', p.get('num_samples', 0))}"
     aligned = f"aligned: {str(p.get('aligned', False)).lower()}"
-    texts = {
+    texts: dict[str, str] = {
         "RoIPooling": f'type: "ROIPooling" roi_pooling_param {{ {pooled} {scale} }}',
         "RoIAlign": f'type: "ROIAlign" roi_align_param {{ {pooled} {scale} {ratio} {aligned} '
         f"pool_mode: {p.get('pool_mode', 'avg').upper()} }}",

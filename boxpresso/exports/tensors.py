@@ -24,15 +24,17 @@ SUFFIX = ".safetensors"
 Row = tuple[str, str, Sequence[str], Sequence[str], Sequence[Numpy]]
 
 
-def parameter_keys(kind: str, count: int) -> list[str]:
-    """What the `count` blobs of a layer of type `kind` are called.
+def parameter_keys(kind: str, shapes: Sequence[Sequence[int]]) -> list[str]:
+    """What the blobs of a layer of type `kind` are called; shapes: theirs.
 
-    >>> parameter_keys("Convolution", 2), parameter_keys("BatchNorm", 3)
+    >>> parameter_keys("Convolution", [(8, 3, 3, 3), (8,)]), parameter_keys("BatchNorm", [(8,), (8,), (1,)])
     (['weight', 'bias'], ['running_mean', 'running_var', 'scale_factor'])
     """
-    names = KEYS.get(kind.lower(), ("weight", "bias"))
+    count, names = len(shapes), KEYS.get(kind.lower(), ("weight", "bias"))
     if kind.lower() in ("lstm", "rnn") and count == len(names) - 1:  # without a static input
         names = tuple(name for name in names if name != "weight_static")
+        if kind.lower() == "lstm" and sum(size > 1 for size in shapes[1]) > 1:  # lstm_param's order
+            names = ("weight_x", "weight_h", "bias")
     return [names[i] if i < len(names) else f"parameter_{i}" for i in range(count)]
 
 
@@ -104,7 +106,7 @@ def write_safetensors(path: Union[str, os.PathLike[str]], rows: Sequence[Row], n
     tensors: dict[str, Numpy] = {}
     table = []
     for name, kind, _, _, blobs in rows:
-        keys = [f"{name}.{key}" for key in parameter_keys(kind, len(blobs))]
+        keys = [f"{name}.{key}" for key in parameter_keys(kind, [blob.shape for blob in blobs])]
         if twice := [key for key in keys if key in tensors]:
             raise ModelError(
                 f"{os.fspath(path)}: two layers are called {name!r}, so that {twice[0]!r} would be there twice"

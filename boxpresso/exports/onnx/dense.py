@@ -70,7 +70,8 @@ def pooling(g: Graph, w: Work) -> list[str]:
     begin, end = list(layer.pad), pads_at_end(w)
     if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
         low = g.const(0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
-        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, *end), low)
+        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, end[0], end[1] + 1), low)
+        x = g.slice(x, 3, 0, -1)  # onnxruntime joins a Pad with the pooling behind it, and then refuses that
         begin = end = [0, 0]
     how = {"kernel_shape": list(layer.kernel), "strides": list(layer.stride)}
     if layer.method == "MAX":

@@ -50,6 +50,8 @@ def proposal(g: Graph, w: Work) -> list[str]:
     tops = [rows, g.unsqueeze(g.op("GatherND", best, both), 1)][: len(w.step.outputs)]
     if layer.trailing:
         tops = [g.unsqueeze(top, *range(2, 2 + len(layer.trailing))) for top in tops]
+    for top, wide in zip(tops, (columns + 1, 1)):
+        g.dims[top] = ["regions", wide, *layer.trailing]
     return tops
 
 

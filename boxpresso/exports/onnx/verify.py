@@ -80,9 +80,27 @@ def openvino_runner(model: bytes) -> Runner:
     return run
 
 
+def opencv_runner(model: bytes) -> Runner:
+    """The same by OpenCV 5."""
+    import cv2
+
+    if int(cv2.__version__.split(".")[0]) < 5:
+        raise ImportError("OpenCV 5 is needed")
+    net = cv2.dnn.readNetFromONNX(np.frombuffer(model, np.uint8))
+    names = net.getUnconnectedOutLayersNames()
+
+    def run(inputs: Mapping[str, Numpy]) -> Arrays:
+        for name, values in inputs.items():
+            net.setInput(np.ascontiguousarray(values, np.float32), name)
+        return {name: np.asarray(value) for name, value in zip(names, net.forward(names))}
+
+    return run
+
+
 RUNNERS: dict[str, tuple[str, Callable[[bytes], Runner]]] = {  # of targets: the module that runs them
     "onnxruntime": ("onnxruntime", onnxruntime_runner),
     "openvino": ("openvino", openvino_runner),
+    "opencv5": ("cv2", opencv_runner),
 }
 
 
@@ -101,6 +119,8 @@ def runner_of(model: Any, target: str) -> Runner | None:
             continue
         try:
             return make(model.SerializeToString())
+        except ImportError:
+            continue
         except Exception as error:
             raise ModelError(f"{name} cannot read the file: {error}") from error
     return None

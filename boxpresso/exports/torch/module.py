@@ -31,9 +31,10 @@ class CaffeLayer(torch.nn.Module):
             if key in BUFFERS:
                 self.register_buffer(key, torch.from_numpy(values.copy()))
                 continue
-            shared = known.get(id(blob.data))  # a parameter that several layers share is one
+            place = np.asarray(blob.data).ctypes.data  # a parameter that several layers share is one
+            shared = known.get(place) if values.size else None
             if shared is None:
-                shared = known[id(blob.data)] = torch.nn.Parameter(torch.from_numpy(values.copy()))
+                shared = known[place] = torch.nn.Parameter(torch.from_numpy(values.copy()))
             self.register_parameter(key, shared)
 
     def forward(self, *bottoms: Any) -> list[Any]:
@@ -66,7 +67,7 @@ class CaffeModule(torch.nn.Module):
                 layer.type,
                 net.bottom_names[name],
                 net.top_names[name],
-                parameter_keys(layer.type, len(layer.blobs)),
+                parameter_keys(layer.type, [blob.shape for blob in layer.blobs]),
             )
             for name, layer in net.layer_dict.items()
             if layer.blobs
@@ -87,11 +88,13 @@ class CaffeModule(torch.nn.Module):
                 continue
             if step.type not in FACTORIES:
                 raise LayerError(f"{step}: cannot be a torch module: there is no counterpart")
-            keys = parameter_keys(step.layer.type, len(step.params))
+            keys = parameter_keys(step.layer.type, [values.shape for values in step.params])
             before, after = ([steps.shapes[name] for name in names] for names in (step.inputs, step.outputs))
             run = FACTORIES[step.type](Work(step, before, after, keys))
-            layers.append((step.name, CaffeLayer(step, keys, known, run)))
-            self.plan.append((step.name, step.inputs, step.outputs))
+            seen = sum(step.name == name.partition("@")[0] for name, _ in layers)
+            name = f"{step.name}@{seen + 1}" if seen else step.name  # Caffe takes a name twice
+            layers.append((name, CaffeLayer(step, keys, known, run)))
+            self.plan.append((name, step.inputs, step.outputs))
         for name, layer in sorted(layers, key=lambda one: one[0].count(".")):
             place(self, name, layer)
 
@@ -172,7 +175,7 @@ def load_state(net: Net, state: Mapping[str, Any]) -> None:
     copies: list[tuple[Any, Any]] = []
     wanted: dict[str, Any] = {}
     for name, layer in net.layer_dict.items():
-        for key, blob in zip(parameter_keys(layer.type, len(layer.blobs)), layer.blobs):
+        for key, blob in zip(parameter_keys(layer.type, [blob.shape for blob in layer.blobs]), layer.blobs):
             wanted[f"{name}.{key}"] = blob
     if strange := sorted(set(state) - set(wanted)):
         raise ModelError(f"the net has no parameter {strange[0]!r}; it has {', '.join(list(wanted)[:4])} ..")
