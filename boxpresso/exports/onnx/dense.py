@@ -36,6 +36,9 @@ def windows(g: Graph, w: Work, kind: str) -> list[str]:
             if spatial == 0:
                 how.update(kernel_shape=[1], strides=[1], pads=[0, 0], dilations=[1])
                 weights[0] = g.const(w.params[0].reshape(*w.params[0].shape, 1))
+        if kind == "Conv" and not g.target.pads_points and set(layer.kernel) == {1} and any(layer.pad):
+            x = g.op("Pad", x, g.ints(0, 0, *layer.pad, 0, 0, *layer.pad), g.const(0.0))
+            how["pads"] = [0] * (2 * spatial)
         y = g.op(kind, x, *weights, **how)
         tops.append(y if plain else g.reshape(y, top, w.lead))
     return tops

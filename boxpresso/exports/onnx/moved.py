@@ -34,10 +34,10 @@ def pooled_samples(g: Graph, w: Work, image: str, y: str, x: str, valid: str, co
 
 def grid_of(g: Graph, w: Work, starts: list[str], lengths: list[str]) -> tuple[tuple[str, str], str, str]:
     """Places (R, PH, 1, SY, 1) and (R, 1, PW, 1, SX) of samples, whether both are there, and how many there are (R, 1)."""
-    _, pooled = sides(w)
+    map_size, pooled = sides(w)
     parts = [
-        samples(g, start, g.div(length, float(bins)), bins, w.layer.ratio)
-        for start, length, bins in zip(starts, lengths, pooled)
+        samples(g, start, g.div(length, float(bins)), bins, w.layer.ratio, size)
+        for start, length, bins, size in zip(starts, lengths, pooled, map_size)
     ]
     y, x = g.unsqueeze(parts[0][0], 2, 4), g.unsqueeze(parts[1][0], 1, 3)
     there = g.mul(g.unsqueeze(parts[0][1], 2, 4), g.unsqueeze(parts[1][1], 1, 3))
@@ -184,6 +184,7 @@ def positions(g: Graph, w: Work, image: str, y: str, x: str, valid: str) -> str:
 def rotate_roi_pooling(g: Graph, w: Work) -> str:
     """RRPN's maxima, region by region in a loop: all pixels of the box around each bin, those inside the bin count."""
     layer = w.layer
+    w.need(g.target.computed, f"{g.target.name} runs no loop over regions")
     w.need(len(w.step.outputs) == 1, "its second top, where the maxima lie, has no counterpart")
     height, width = w.bottom_shapes[0][2:]
     rows = w.bottoms[1] if len(w.bottom_shapes[1]) == 2 else g.op("Reshape", w.bottoms[1], g.ints(-1, NUMBERS))

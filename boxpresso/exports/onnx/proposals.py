@@ -39,6 +39,7 @@ def proposal(g: Graph, w: Work) -> list[str]:
     boxes = g.op("GatherND", boxes, g.unsqueeze(which, 2), batch_dims=1)  # (N, k, columns)
     limit = after if after > 0 else -1
     if rotated:
+        w.need(g.target.computed, f"{g.target.name} runs no loop over rotated regions")
         w.need(w.bottom_shapes[0][0] == 1, "rotated regions of more than one image")
         stay = suppressed_rotated(g, g.squeeze(boxes, 0), g.squeeze(best, 0), s["rpn_nms_thresh"], limit)
         image = g.op("Mul", stay, g.const(0, "int64"))

@@ -238,21 +238,27 @@ def tents(g: Graph, places: str, valid: str, size: int) -> str:
     return g.reduce("ReduceSum", g.mul(weights, g.unsqueeze(valid, 3)), [2], keep=False)
 
 
-def samples(g: Graph, start: str, bin_size: str, bins: int, ratio: int) -> tuple[str, str, str]:
+def samples(g: Graph, start: str, bin_size: str, bins: int, ratio: int, size: int) -> tuple[str, str, str]:
     """Places (R, bins, S) of the samples of an axis, 1 for each that a region has and 0 for what others have more, and how
-    many each region has, (R, 1); start and bin_size: (R, 1)."""
+    many each region has, (R, 1); start and bin_size: (R, 1); size: of the map."""
     numbers = g.const(np.arange(bins, dtype=np.float32)[None])
     origin = g.unsqueeze(g.add(g.mul(bin_size, numbers), start), 2)  # (R, bins, 1)
-    size = g.unsqueeze(bin_size, 2)
     if ratio > 0:
         step = g.const((np.arange(ratio, dtype=np.float32) + np.float32(0.5))[None, None])
-        places = g.add(origin, g.div(g.mul(step, size), float(ratio)))
+        places = g.add(origin, g.div(g.mul(step, g.unsqueeze(bin_size, 2)), float(ratio)))
         return places, g.add(g.mul(places, 0.0), 1.0), g.add(g.mul(start, 0.0), float(ratio))
     count = g.larger(g.op("Ceil", bin_size), 0.0)
+    if not g.target.computed:  # as many as regions need that are at most twice as large as the map
+        step = g.const(np.arange(2 * -(-size // bins) + 1)[None, None])
+        return spread(g, origin, bin_size, count, step)
     most = g.cast(g.reduce("ReduceMax", g.concat([count, g.const([[1.0]])], 0), [0, 1], keep=False), "int64")
-    step = g.unsqueeze(g.count_up(g.unsqueeze(most, 0)), 0, 1)  # (1, 1, S)
+    return spread(g, origin, bin_size, count, g.unsqueeze(g.count_up(g.unsqueeze(most, 0)), 0, 1))
+
+
+def spread(g: Graph, origin: str, bin_size: str, count: str, step: str) -> tuple[str, str, str]:
+    """What `samples` returns, of regions with `count` (R, 1) samples in a bin; step: 0, 1, .. (1, 1, S)."""
     each = g.unsqueeze(count, 2)
-    places = g.add(origin, g.div(g.mul(g.add(step, 0.5), size), g.larger(each, 1.0)))
+    places = g.add(origin, g.div(g.mul(g.add(step, 0.5), g.unsqueeze(bin_size, 2)), g.larger(each, 1.0)))
     exists = g.cast(g.op("Less", step, each), "float")
     return places, g.mul(exists, g.add(g.mul(origin, 0.0), 1.0)), count
 
@@ -276,7 +282,7 @@ def averages(g: Graph, w: Work, rows: list[str], aligned: bool) -> tuple[str, st
     weights, counts = [], []
     for axis, (start, length) in enumerate(region_of(g, w, rows, aligned)):
         bin_size = g.div(length, float(pooled[axis]))
-        places, exists, count = samples(g, start, bin_size, pooled[axis], w.layer.ratio)
+        places, exists, count = samples(g, start, bin_size, pooled[axis], w.layer.ratio, sizes[axis])
         weights.append(tents(g, places, g.mul(exists, inside(g, places, sizes[axis])), sizes[axis]))
         counts.append(count)
     return weights[0], weights[1], g.unsqueeze(g.mul(counts[0], counts[1]), 2, 3)
@@ -307,7 +313,7 @@ def align_max(g: Graph, w: Work, rows: list[str]) -> str:
     weights, exist = [], []
     for axis, (start, length) in enumerate(region_of(g, w, rows, w.layer.aligned)):
         bin_size = g.div(length, float(pooled[axis]))
-        places, exists, _ = samples(g, start, bin_size, pooled[axis], w.layer.ratio)
+        places, exists, _ = samples(g, start, bin_size, pooled[axis], w.layer.ratio, sizes[axis])
         pixels = g.const(np.arange(sizes[axis]).reshape(1, 1, 1, -1))
         apart = g.op("Abs", g.sub(g.unsqueeze(on_map(g, places, sizes[axis]), 3), pixels))
         valid = g.unsqueeze(inside(g, places, sizes[axis]), 3)

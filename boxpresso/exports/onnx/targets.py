@@ -14,12 +14,15 @@ class Target:
     """A program: its name, and the operators that it lacks or computes otherwise.
 
     reached: whether its NonMaxSuppression takes a box away that overlaps a better one by the threshold itself; the standard
-    says by more.
+    says by more. pads_points: whether its convolution with a kernel of one pixel minds the padding. computed:
+    whether it runs loops, and lists as long as a computed number says.
     """
 
     name: str
     lacks: frozenset[str] = frozenset()
     reached: bool = False
+    pads_points: bool = True
+    computed: bool = True
 
     def has(self, operator: str, opset: int) -> bool:
         """Whether an operator of the standard may be written for this program, in a file of this opset."""
@@ -34,7 +37,12 @@ TARGETS = {
         Target(
             "openvino", frozenset({"DeformConv", "MaxRoiPool"}), reached=True
         ),  # its bins of MaxRoiPool are other ones
-        Target("opencv5", frozenset({"DeformConv", "MaxRoiPool", "RoiAlign", "MeanVarianceNormalization"})),
+        Target(
+            "opencv5",
+            frozenset({"DeformConv", "MaxRoiPool", "RoiAlign", "MeanVarianceNormalization"}),
+            pads_points=False,
+            computed=False,
+        ),
         Target("tensorrt", frozenset({"DeformConv", "MaxRoiPool"})),
     )
 }
