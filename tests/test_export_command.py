@@ -62,8 +62,27 @@ def test_what_export_refuses(capsys, files, tmp_path, words, message):
 
 
 def test_wrong_use(capsys, files, tmp_path):
-    for words in (["--preprocess", "mean,wap"], ["--target", "ort"], ["--opset", "x"]):
+    for words in (
+        ["--preprocess", "mean,wap"],
+        ["--preprocess", "scale=2,3"],
+        ["--preprocess", ","],
+        ["--target", "ort"],
+        ["--opset", "x"],
+    ):
         assert call(capsys, "export", *files, tmp_path / "net.onnx", *words)[0] == 2
+
+
+def test_numbers_of_preprocess_itself(capsys, files, tmp_path):
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    words = ["--preprocess", "mean=1,2,3,scale=1/2,swap", "--no-check"]
+    status, _, err = call(capsys, "export", *files, tmp_path / "net.onnx", *words)
+    assert status == 0
+    assert "not compared" in err
+    said = {p.key: p.value for p in onnx.load(tmp_path / "net.onnx").metadata_props}
+    assert (said["mean"], said["scale"], said["swap_rb"]) == ("1,2,3", "0.5", "true")
+    assert json.loads(said["preprocess"]) == {"mean": [1, 2, 3], "scale": 0.5, "swap": True}
+    status, _, err = call(capsys, "export", *files, tmp_path / "x.onnx", "--preprocess", "scale=a")
+    assert (status, "'a' is not a number" in err) == (1, True)
 
 
 def test_without_onnx(files, tmp_path):

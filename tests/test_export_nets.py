@@ -133,6 +133,20 @@ def test_a_batch_of_any_size():
     close(run_onnxruntime(model, {"bottom_0": data})["top_0"], net.forward(bottom_0=data)["top_0"], atol=1e-5)
 
 
+def test_a_batch_of_any_size_is_checked(tmp_path, monkeypatch):
+    """A file that is right for the net's own batch alone is not written."""
+    net = net_of("type: 'Flatten'", [np.zeros((2, 3, 4))])
+    assert export_onnx(net, tmp_path / "net.onnx", dynamic_batch=True).differences
+    assert net.blobs["bottom_0"].shape == (2, 3, 4)
+    (tmp_path / "net.onnx").unlink()
+    monkeypatch.setattr(
+        "boxpresso.exports.onnx.graph.Graph.reshape", lambda g, x, shape, lead=False: g.op("Reshape", x, g.ints(*shape))
+    )
+    with pytest.raises(ModelError, match=r"onnxruntime cannot run the file: .*Reshape"):
+        export_onnx(net, tmp_path / "net.onnx", dynamic_batch=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_batch_that_is_fixed_is_named():
     net = net_of("type: 'Reshape' reshape_param { shape { dim: 1 dim: -1 } }", [np.zeros((2, 3, 8, 8))])
     before = net.forward(**values(net))["top_0"]
@@ -211,6 +225,19 @@ def test_an_input_that_a_layer_overwrites():
         + layer("y", "x", "y", 'type: "TanH"')
     )
     check(Net(parse_net(text), device="cpu"), {"x": np.ones((2, 3), np.float32)})
+
+
+def test_names_with_an_at():
+    """SSH calls its layers so; a value that is overwritten has the layer's name behind an @ too."""
+    text = (
+        input_text("x", (2, 3))
+        + layer("m3@ssh", "x", "m3@ssh", 'type: "TanH"')
+        + layer("p", "m3@ssh", "m3@ssh", 'type: "AbsVal"')
+    )
+    net = Net(parse_net(text + layer("q", "m3@ssh", "y", 'type: "Exp"')), device="cpu")
+    model = onnx_model(net, outputs=["m3@ssh", "y"], dynamic_batch=True)
+    assert [o.name for o in model.graph.output] == ["m3@ssh", "y"]
+    check(net, values(net))
 
 
 def test_what_the_file_says(tmp_path):

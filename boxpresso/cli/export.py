@@ -51,8 +51,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="version of the operators, 16 to 21 (default: 17)",
     )
     add("--dynamic-batch", action="store_true", help="let any number of images be given at once")
-    text = "what the file itself does to its pictures, of mean, scale, swap; the numbers are --mean's and --scale's"
-    add("--preprocess", metavar="LIST", type=preprocess_steps, default=(), help=text)
+    text = "what the file itself does to its pictures: mean,scale,swap with the numbers of --mean and --scale, or with its own"
+    add("--preprocess", metavar="LIST", type=preprocess_steps, default={}, help=text)
     arguments.preparation(parser)
     add("--labels", metavar="FILE", help="names of the classes, written into the file")
     add("--output", metavar="BLOB", action="append", help="end at this blob, not at the net's outputs; may be repeated")
@@ -60,13 +60,32 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--no-check", action="store_true", help="write the file without running it")
 
 
-def preprocess_steps(text: str) -> tuple[str, ...]:
-    """The words of --preprocess."""
-    words = tuple(word.strip() for word in text.split(",") if word.strip())
-    unknown = [word for word in words if word not in STEPS]
-    if unknown or not words:
-        raise ArgumentTypeError(f"{text!r} is not a list of {', '.join(STEPS)}, such as mean,scale")
-    return words
+def preprocess_steps(text: str) -> dict[str, list[str]]:
+    """The words of --preprocess, each with its numbers where they are given.
+
+    >>> preprocess_steps("mean,swap"), preprocess_steps("mean=104,117,123,scale=1/255")
+    ({'mean': [], 'swap': []}, {'mean': ['104', '117', '123'], 'scale': ['1/255']})
+    """
+    steps: dict[str, list[str]] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        name, equals, value = word.partition("=")
+        if name in STEPS and not (equals and name == "swap"):
+            steps[name] = [value] if equals else []
+        elif not equals and steps.get("mean") and list(steps)[-1] == "mean":
+            steps["mean"].append(word)
+        else:
+            raise ArgumentTypeError(f"{word!r} is none of {', '.join(STEPS)}; write mean,scale or mean=104,117,123")
+    if not steps:
+        raise ArgumentTypeError(f"names no step of {', '.join(STEPS)}")
+    return steps
+
+
+def given_numbers(args: Namespace) -> None:
+    """Takes the numbers that --preprocess itself gives as those of --mean and --scale."""
+    if args.preprocess.get("mean"):
+        args.mean = arguments.mean(",".join(args.preprocess["mean"]))
+    if args.preprocess.get("scale"):
+        args.scale = arguments.fraction(args.preprocess["scale"][0])
 
 
 def run(args: Namespace) -> int:
@@ -74,6 +93,10 @@ def run(args: Namespace) -> int:
     kind = os.path.splitext(args.out)[1].lower()
     if kind not in (".onnx", ".pt2", ".safetensors"):
         raise ModelError(f"{args.out}: the name must end in .onnx, .pt2 or .safetensors, which says what to write")
+    try:
+        given_numbers(args)
+    except ArgumentTypeError as error:
+        raise ModelError(f"--preprocess: {error}") from None
     net = load(args.model, args.weights, device="cpu", python_layers=args.python_layers)
     if args.size is not None:
         from ..detection import picture_input

@@ -37,7 +37,7 @@ class Step:
 
 @dataclass
 class Steps:
-    """The steps of a net in their order, the shape of each value, and the names of inputs and outputs.
+    """The steps of a net in their order, the shape and the blob of each value, and the names of inputs and outputs.
 
     An input has the name of its blob, and so has the last value of any other blob; one that a layer overwrites in place has
     the name of its layer behind it.
@@ -45,6 +45,7 @@ class Steps:
 
     steps: list[Step]
     shapes: dict[str, Shape]
+    blobs: dict[str, str]
     inputs: list[str]
     outputs: list[str]
 
@@ -85,6 +86,7 @@ def steps_of(net: Net, outputs: Sequence[str] | None = None) -> Steps:
     current: dict[str, str] = {}  # which value a blob holds now
     steps: list[Step] = []
     shapes: dict[str, Shape] = {}
+    blobs: dict[str, str] = {}
     for i, (layer, (bottoms, tops)) in enumerate(zip(net.layers, net.names)):
         inputs = [current[name] for name in bottoms]
         if layer.type == "Split":
@@ -97,12 +99,13 @@ def steps_of(net: Net, outputs: Sequence[str] | None = None) -> Steps:
         for top, value in zip(tops, values):
             shapes[value] = tuple(net.blobs[top].shape)
         current.update(zip(tops, values))
+        blobs.update(zip(values, tops))
         params = [np.array(blob.data, np.float32) for blob in layer.blobs]
         inner = getattr(layer, "inner", None)
         own = inner if isinstance(inner, Layer) else layer  # a Python layer that is served by one of ours
         steps.append(Step(own.type, layer.name, own, inputs, values, params, [layer.name]))
     results = [current[name] for name in wanted]
-    return Steps(needed(steps, results), shapes, list(net.inputs), results)
+    return Steps(needed(steps, results), shapes, blobs, list(net.inputs), results)
 
 
 def needed(steps: Sequence[Step], outputs: Sequence[str]) -> list[Step]:

@@ -118,12 +118,24 @@ def runner_of(model: Any, target: str) -> Runner | None:
         except ImportError:
             continue
         try:
-            return make(model.SerializeToString())
+            return told(name, make(model.SerializeToString()))
         except ImportError:
             continue
         except Exception as error:
             raise ModelError(f"{name} cannot read the file: {error}") from error
     return None
+
+
+def told(name: str, run: Runner) -> Runner:
+    """The same, but what the program raises becomes a ModelError that names it."""
+
+    def tell(inputs: Mapping[str, Numpy]) -> Arrays:
+        try:
+            return run(inputs)
+        except Exception as error:
+            raise ModelError(f"{name} cannot run the file: {error}") from error
+
+    return tell
 
 
 # Inputs

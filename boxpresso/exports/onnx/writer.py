@@ -85,7 +85,6 @@ def onnx_model(
 
     Examples
     --------
-    >>> import pytest; _ = pytest.importorskip("onnx")
     >>> from boxpresso import Net
     >>> from boxpresso.proto import parse_net
     >>> net = Net(parse_net('''
@@ -175,7 +174,7 @@ def check_batch(net: Net, steps: Steps, leads: dict[str, str]) -> None:
             net.blobs[name].data[...] = values
     for step in steps.steps:
         for value in step.outputs:
-            name = value.partition("@")[0] if value not in before else value
+            name = steps.blobs[value]
             old, new = before[name], after[name]
             if old == new or (value in leads and new == (2 * old[0], *old[1:])):
                 continue
@@ -224,7 +223,7 @@ def write_steps(
 
 def constants(net: Net, step: Step) -> list[Numpy]:
     """What a layer that does not depend on the input gives."""
-    index = next(i for i, layer in enumerate(net.layers) if layer.name == step.layers[0])
+    index = next(i for i, layer in enumerate(net.layers) if layer is step.layer)
     if step.type == "DummyData":
         fillers = step.layer.param.dummy_data_param.data_filler
         if any(filler.type not in ("", "constant") for filler in fillers):
@@ -266,7 +265,7 @@ def assemble(
     outputs = []
     graph.prefix = "output"
     for value in dict.fromkeys(steps.outputs):
-        name = value.partition("@")[0] if value not in net.blobs else value
+        name = steps.blobs[value]
         if values[value] != name or name in steps.inputs:
             if name in steps.inputs:
                 name = f"{name}_out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Union
 
@@ -77,6 +78,7 @@ class CaffeModule(torch.nn.Module):
         self.constants: list[tuple[str, str]] = []
         known: dict[int, Any] = {}
         layers: list[tuple[str, torch.nn.Module]] = []
+        seen: Counter[str] = Counter()
         for step in steps.steps:
             if step.type == "Input":
                 continue
@@ -91,8 +93,8 @@ class CaffeModule(torch.nn.Module):
             keys = parameter_keys(step.layer.type, [values.shape for values in step.params])
             before, after = ([steps.shapes[name] for name in names] for names in (step.inputs, step.outputs))
             run = FACTORIES[step.type](Work(step, before, after, keys))
-            seen = sum(step.name == name.partition("@")[0] for name, _ in layers)
-            name = f"{step.name}@{seen + 1}" if seen else step.name  # Caffe takes a name twice
+            seen[step.name] += 1
+            name = f"{step.name}@{seen[step.name]}" if seen[step.name] > 1 else step.name  # Caffe takes a name twice
             layers.append((name, CaffeLayer(step, keys, known, run)))
             self.plan.append((name, step.inputs, step.outputs))
         for name, layer in sorted(layers, key=lambda one: one[0].count(".")):
