@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from exported import caffe_case, check, net_of, region_case
 from shared import HERE, SHARED
 
-pytest.importorskip("onnx", reason="onnx is not installed")
-pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+MISSING = [name for name in ("onnx", "onnxruntime") if find_spec(name) is None]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} is not installed")
 
 # Layers without a counterpart: losses and what measures a training; and fields that ONNX cannot say.
 WITHOUT = {
@@ -73,6 +75,7 @@ def test_regions_of_programs_that_lack_operators(path, target):
     run(path, target, "onnxruntime")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*found("caffe", "here"), *found("roi", "here")])
 def test_openvino(path):
     pytest.importorskip("openvino", reason="OpenVINO is not installed")
