@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import ops
     from .detection import Detection, detect
     from .device import Blob, devices
+    from .exports import to_torch
     from .layers.core import Layer
     from .net import Net
     from .net_spec import L, NetSpec, P
@@ -27,7 +28,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "devices": ".device",
     "Detection": ".detection", "detect": ".detection",
-    "ops": ".ops",
+    "ops": ".ops", "to_torch": ".exports",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
     "KernelError": ".proto.errors", "DeviceError": ".proto.errors",
@@ -49,6 +50,7 @@ __all__ = [
     "detect",
     "devices",
     "ops",
+    "to_torch",
 ]  # fmt: skip
 
 

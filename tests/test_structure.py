@@ -18,7 +18,7 @@ FLOORS = {
     },
     "net": 4,
     "train": 5,
-    "ops": 5,
+    "ops": 4,
     "decoders": 5,
     "exports": 5,
     "": 6,  # the face: the files of the package's own folder

@@ -1,15 +1,16 @@
-"""The verb convert: a folder of pictures and annotations into an LMDB."""
+"""The verb convert: a folder of pictures and annotations into an LMDB, or weights into another kind of file."""
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from . import arguments
-from .output import progress, warn
+from .output import progress, size, warn
 
 NAME = "convert"
-SHORT = "write a folder of pictures as an LMDB"
+SHORT = "write pictures as an LMDB, or weights as another file"
 TEXT = """\
 Write pictures and annotations as an LMDB, for the layers AnnotatedData (voc,
 coco, yolo) and Data (images).
@@ -19,6 +20,8 @@ coco, yolo) and Data (images).
   yolo    FOLDER/images and FOLDER/labels, with classes.txt
   images  a folder in FOLDER for each class, labels from 0 by name
 
+  weights WEIGHTS OUT: .caffemodel, .h5 or .safetensors, as the names end
+
 Labels of objects count from 1. What cannot be read is named and left out.
 """
 EPILOG: str | None = None
@@ -27,9 +30,14 @@ EPILOG: str | None = None
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     add = parser.add_argument
-    add("kind", metavar="KIND", choices=("voc", "coco", "images", "yolo"), help="voc, coco, images or yolo")
-    add("folder", metavar="FOLDER", help="what holds the pictures")
-    add("lmdb", metavar="LMDB", help="the LMDB to write; it must not exist yet")
+    add(
+        "kind",
+        metavar="KIND",
+        choices=("voc", "coco", "images", "yolo", "weights"),
+        help="voc, coco, images, yolo or weights",
+    )
+    add("folder", metavar="FOLDER", help="what holds the pictures, or the weights to read")
+    add("lmdb", metavar="LMDB", help="the LMDB to write, which must not exist yet; or the file of weights")
     add("--split", metavar="NAME", default="", help="such as trainval or val2017 (default: everything)")
     add("--classes", metavar="FILE", help="classes of VOC: one per line or a labelmap.prototxt (default: VOC's twenty)")
     add("--size", metavar="WxH", type=arguments.width_height, help="resize all pictures to this")
@@ -40,7 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Writes an LMDB and names, on stderr, what was left out."""
+    """Writes an LMDB and names, on stderr, what was left out; or writes weights."""
+    if args.kind == "weights":
+        return run_weights(args)
     from ..data.convert import Options, convert
     from ..data.folders import VOC_CLASSES
     from ..labels import BACKGROUND, read_labels
@@ -59,4 +69,13 @@ def run(args: Namespace) -> int:
     print(f"{args.lmdb}: {report.pictures} pictures, {what}{skipped}")
     if report.labels:
         print(f"{args.lmdb}_labelmap.prototxt: the names of {len(report.labels)} labels")
+    return 0
+
+
+def run_weights(args: Namespace) -> int:
+    """Writes weights as another kind of file."""
+    from ..exports import convert_weights
+
+    count = convert_weights(args.folder, args.lmdb)
+    print(f"{args.lmdb}: the weights of {count} layers, {size(os.path.getsize(args.lmdb))}")
     return 0

@@ -2,6 +2,9 @@
 
 from boxpresso.ops import torch as ops
 ops.roi_align(features, rois, 7).sum().backward()
+
+Regions may be a list of tensors (K, 4), the boxes of each image, as torchvision takes them; of rotated ones (K, 5). Under
+torch.compile and torch.export they are operators of torch, torch.ops.boxpresso.roi_align and so on, see library.py.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import OPERATORS
+from . import OPERATORS, library
 from .operator import Call, Operator
 
 
@@ -23,7 +26,7 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx: Any, op: Operator[...], options: dict[str, Any], *inputs: Any) -> Any:
         ctx.op, ctx.options, ctx.given = op, options, [value is not None for value in inputs]
         ctx.save_for_backward(*(value for value in inputs if value is not None))
-        ctx.call = Call(op, detached(inputs), options)
+        ctx.call = Call(op, library.detached(inputs), options)
         return ctx.call.forward(keep=any(ctx.needs_input_grad))
 
     @staticmethod
@@ -33,21 +36,37 @@ class Differentiable(torch.autograd.Function):
         return None, None, *ctx.call.backward(grad, ctx.needs_input_grad[2:])
 
 
-def detached(inputs: Any) -> list[Any]:
-    """The inputs without their history."""
-    return [value.detach() if isinstance(value, torch.Tensor) else value for value in inputs]
+def with_images(rois: Any) -> Any:
+    """Regions (K, 1 + n) of a list of boxes (K, n), one for each image; a tensor stays."""
+    if not isinstance(rois, (list, tuple)):
+        return rois
+    rows = [torch.cat([torch.full_like(boxes[:, :1], i), boxes], 1) for i, boxes in enumerate(rois)]
+    return torch.cat(rows)
+
+
+def plain(value: Any) -> bool:
+    """Whether a value is a tensor with numbers, not one that a tracer of torch made."""
+    return not isinstance(value, torch.Tensor) or type(value) in (torch.Tensor, torch.nn.Parameter)
 
 
 def differentiable(op: Operator[...]) -> Callable[..., Any]:
     """An operator as a function of torch's tensors."""
+    name, regions = library.name_of(op), "rois" in op.inputs
 
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
+        if regions:
+            args = tuple(with_images(value) if i == 1 else value for i, value in enumerate(args))
+            if "rois" in kwargs:
+                kwargs["rois"] = with_images(kwargs["rois"])
+        if torch.compiler.is_compiling() or not all(plain(value) for value in (*args, *kwargs.values())):
+            return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
         return Differentiable.apply(op, options, *inputs)
 
     return function
 
 
-__all__ = list(OPERATORS)
+__all__ = [*OPERATORS, "batched_nms", "nms", "nms_rotated"]
 globals().update({name: differentiable(op) for name, op in OPERATORS.items()})
+nms, batched_nms, nms_rotated = (getattr(torch.ops.boxpresso, name) for name in ("nms", "batched_nms", "nms_rotated"))

@@ -1,0 +1,39 @@
+"""Nets as files of other programs: ONNX, torch and safetensors.
+
+steps.py makes a list of steps of a Net, fold.py folds affine maps into weights; `onnx` reads these. `torch` makes modules of
+the layers themselves. Nothing here is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .onnx.files import Written, export_onnx
+from .onnx.verify import Difference, verify
+from .onnx.writer import Preprocess, onnx_model
+from .tensors import convert_weights, read_safetensors, rows_of_net, write_safetensors
+
+if TYPE_CHECKING:
+    from .torch.files import export_torch
+    from .torch.module import load_state, to_torch
+
+__all__ = [
+    "Difference", "Preprocess", "Written", "convert_weights", "export_onnx", "export_torch", "load_state", "onnx_model",
+    "read_safetensors", "rows_of_net", "to_torch", "verify", "write_safetensors",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The functions that need torch, which is imported with the first of them."""
+    if name == "export_torch":
+        from .torch.files import export_torch
+
+        return export_torch
+    if name in ("load_state", "to_torch"):
+        from .torch import table
+
+        table.import_torch()
+        from .torch import module
+
+        return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,114 @@
+"""BatchNorm, BN, Scale and Bias folded into the weights of the layer before them: a function from steps to steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .steps import Numpy, Step, Steps
+
+WEIGHTED = (
+    "Convolution", "DepthwiseConvolution", "Deconvolution", "InnerProduct", "DeformableConvolution",
+    "ModulatedDeformableConvolution",
+)  # fmt: skip
+
+
+def fold(net: Steps) -> Steps:
+    """The same net with its affine maps in the weights before them, and chains of such maps as one step "Affine".
+
+    An Affine has the parameters scale and shift, a number for each channel, and stands where no layer with weights comes
+    directly before. Nothing is folded over a value that another layer reads, or that is an output of the net.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.exports.steps import steps_of
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 4 dim: 4 } } }
+    ...     layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 2 kernel_size: 1 } }
+    ...     layer { name: "b" type: "BatchNorm" bottom: "c" top: "c" }
+    ...     layer { name: "s" type: "Scale" bottom: "c" top: "c" }'''), device="cpu")
+    >>> [(step.type, step.layers) for step in fold(steps_of(net)).steps]
+    [('Input', ['x']), ('Convolution', ['c', 'b', 's'])]
+    """
+    readers = net.readers()
+    made: dict[str, Step] = {}  # the step that writes a value
+    result: list[Step] = []
+    for step in net.steps:
+        how = affine(step)
+        before = made.get(step.inputs[0]) if how else None
+        if how and before and readers[step.inputs[0]] == 1 and absorbs(before, how[0].size):
+            joined = absorb(before, step, *how)
+            result[result.index(before)] = joined
+            made[step.outputs[0]] = joined
+            continue
+        if how:
+            step = replace(step, type="Affine", params=list(how))
+        result.append(step)
+        made.update(dict.fromkeys(step.outputs, step))
+    return replace(net, steps=result)
+
+
+def affine(step: Step) -> tuple[Numpy, Numpy] | None:
+    """Scale and shift of each channel, axis 1, where a step is such a map with learned numbers; else None."""
+    layer: Any = step.layer
+    values = [p.astype(np.float64).reshape(-1) for p in step.params]
+    if step.type == "BatchNorm" and layer.running:
+        mean, variance, factor, *own = values
+        by = 1 / factor[0] if factor[0] else 0.0
+        scale = 1 / np.sqrt(variance * by + layer.eps)
+        shift = -mean * by * scale
+        return (scale * own[0], shift * own[0] + own[1]) if own else (scale, shift)
+    if step.type == "BN" and layer.plain:
+        return values[0], values[1]
+    if step.type == "BN" and layer.running and len(step.outputs) == 1:
+        scale = values[0] / np.sqrt(values[3] + layer.eps)
+        return scale, values[1] - values[2] * scale
+    if step.type in ("Scale", "Bias") and layer.learned and by_channel(step):
+        if step.type == "Bias":
+            return np.ones_like(values[0]), values[0]
+        return values[0], values[1] if len(values) > 1 else np.zeros_like(values[0])
+    return None
+
+
+def by_channel(step: Step) -> bool:
+    """Whether a learned Scale or Bias has a number for each element of axis 1."""
+    layer: Any = step.layer
+    p = layer.param.scale_param if step.type == "Scale" else layer.param.bias_param
+    return bool(p.axis == 1 and p.num_axes == 1)
+
+
+def absorbs(step: Step, channels: int) -> bool:
+    """Whether a step can take an affine map of its channels, axis 1 of its one top, into its weights."""
+    if len(step.outputs) != 1:
+        return False
+    if step.type == "Affine":
+        return bool(step.params[0].size == channels)
+    layer: Any = step.layer
+    if step.type == "InnerProduct":
+        return bool(layer.param.inner_product_param.axis == 1 and layer.outputs == channels)
+    return step.type in WEIGHTED and bool(layer.outputs == channels and layer.channel_axis == 1)
+
+
+def absorb(step: Step, after: Step, scale: Numpy, shift: Numpy) -> Step:
+    """One step for both."""
+    layer: Any = step.layer
+    outputs, layers = after.outputs, step.layers + after.layers
+    if step.type == "Affine":
+        params = [step.params[0] * scale, step.params[1] * scale + shift]
+        return replace(step, params=params, outputs=outputs, layers=layers)
+    weights = step.params[0].astype(np.float64)
+    bias = step.params[1].astype(np.float64).reshape(-1) if len(step.params) > 1 else np.zeros(scale.size)
+    if step.type == "InnerProduct":
+        weights = weights * (scale if layer.transpose else scale[:, None])
+    elif step.type == "Deconvolution":  # (channels, outputs / group, *kernel), group by group
+        each = scale.reshape(layer.group, 1, -1)
+        grouped = weights.reshape(layer.group, -1, *weights.shape[1:])
+        weights = (grouped * each.reshape(*each.shape, *[1] * (weights.ndim - 2))).reshape(weights.shape)
+    else:
+        weights = weights * scale.reshape(-1, *[1] * (weights.ndim - 1))
+    params = [weights, bias * scale + shift]
+    return replace(step, params=params, outputs=outputs, layers=layers)

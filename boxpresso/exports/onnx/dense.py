@@ -1,0 +1,160 @@
+"""Convolutions, pooling and products with weights."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from .graph import Graph, Work, lowering
+
+
+@lowering("Convolution", "DepthwiseConvolution")
+def convolution(g: Graph, w: Work) -> list[str]:
+    return windows(g, w, "Conv")
+
+
+@lowering("Deconvolution")
+def deconvolution(g: Graph, w: Work) -> list[str]:
+    return windows(g, w, "ConvTranspose")
+
+
+def windows(g: Graph, w: Work, kind: str) -> list[str]:
+    """Conv or ConvTranspose of each bottom with the same weights; axes before the channels become one."""
+    layer = w.layer
+    weights = [g.const(w.params[0])] + [g.const(p.reshape(-1)) for p in w.params[1:2]]
+    spatial, axis = len(layer.kernel), layer.channel_axis
+    how = {
+        "kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [*layer.pad, *layer.pad],
+        "dilations": list(layer.dilation), "group": layer.group,
+    }  # fmt: skip
+    tops = []
+    for x, shape, top in zip(w.bottoms, w.bottom_shapes, w.top_shapes):
+        plain = axis == 1 and spatial > 0
+        if not plain:
+            x = g.reshape(x, (prod(shape[:axis]), *shape[axis:], *[1] * (spatial == 0)), w.lead)
+            if spatial == 0:
+                how.update(kernel_shape=[1], strides=[1], pads=[0, 0], dilations=[1])
+                weights[0] = g.const(w.params[0].reshape(*w.params[0].shape, 1))
+        if kind == "Conv" and not g.target.pads_points and set(layer.kernel) == {1} and any(layer.pad):
+            x = g.op("Pad", x, g.ints(0, 0, *layer.pad, 0, 0, *layer.pad), g.const(0.0))
+            how["pads"] = [0] * (2 * spatial)
+        y = g.op(kind, x, *weights, **how)
+        tops.append(y if plain else g.reshape(y, top, w.lead))
+    return tops
+
+
+@lowering("InnerProduct")
+def inner_product(g: Graph, w: Work) -> str:
+    layer, shape = w.layer, w.bottom_shapes[0]
+    axis = layer.param.inner_product_param.axis % len(shape)
+    rows, depth = prod(shape[:axis]), prod(shape[axis:])
+    flat = len(shape) == 2 and axis == 1
+    x = w.bottoms[0] if flat else g.reshape(w.bottoms[0], (rows, depth), w.lead and axis > 0)
+    weights = [g.const(w.params[0].reshape(depth, -1) if layer.transpose else w.params[0].reshape(-1, depth))]
+    weights += [g.const(p.reshape(-1)) for p in w.params[1:2]]
+    y = g.op("Gemm", x, *weights, transB=int(not layer.transpose))
+    return y if axis == 1 else g.reshape(y, w.top_shapes[0], w.lead and axis > 0)
+
+
+@lowering("Embed")
+def embed(g: Graph, w: Work) -> str:
+    table = w.params[0] + (w.params[1] if len(w.params) > 1 else 0)
+    return g.gather(g.const(table), g.cast(w.bottoms[0], "int64"))
+
+
+@lowering("Pooling")
+def pooling(g: Graph, w: Work) -> list[str]:
+    layer, x = w.layer, w.bottoms[0]
+    if layer.method == "STOCHASTIC":
+        return [stochastic(g, w)]
+    if layer.whole and len(w.step.outputs) == 1:
+        return [g.op("GlobalMaxPool" if layer.method == "MAX" else "GlobalAveragePool", x)]
+    begin, end = list(layer.pad), pads_at_end(w)
+    if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
+        low = g.const(0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
+        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, end[0], end[1] + 1), low)
+        x = g.slice(x, 3, 0, -1)  # onnxruntime joins a Pad with the pooling behind it, and then refuses that
+        begin = end = [0, 0]
+    how = {"kernel_shape": list(layer.kernel), "strides": list(layer.stride)}
+    if layer.method == "MAX":
+        if len(w.step.outputs) == 1:
+            return [g.op("MaxPool", x, pads=[*begin, *end], **how)]
+        values, places = g.ops("MaxPool", [x], 2, pads=[*begin, *end], **how)
+        plane = g.const(prod(w.bottom_shapes[0][2:]), "int64")
+        return [values, g.cast(g.op("Mod", places, plane), "float")]
+    means = g.op("AveragePool", x, pads=[*begin, *end], count_include_pad=1, **how)
+    factors = true_shares(w)
+    return [means if np.all(factors == 1) else g.op("Mul", means, g.const(factors))]
+
+
+def pads_at_end(w: Work) -> list[int]:
+    """Padding below and to the right with which windows, counted rounding down, are as many as the layer's."""
+    layer = w.layer
+    sizes = zip(w.bottom_shapes[0][2:], w.top_shapes[0][2:], layer.kernel, layer.stride, layer.pad)
+    return [max(0, (out - 1) * stride + kernel - pad - size) for size, out, kernel, stride, pad in sizes]
+
+
+def true_shares(w: Work) -> np.ndarray:
+    """(H', W'): by what a mean over whole kernels is multiplied to be that over the elements that Caffe counts.
+
+    These lie in the image and its padding, `pad` pixels on all sides; or in the image alone, where padding does not count.
+    """
+    layer, counts = w.layer, []
+    sizes = zip(w.bottom_shapes[0][2:], w.top_shapes[0][2:], layer.kernel, layer.stride, layer.pad)
+    for size, out, kernel, stride, pad in sizes:
+        start = np.arange(out) * stride - pad
+        stop = np.minimum(start + kernel, size + (0 if layer.inside else pad))
+        start = np.maximum(start, 0) if layer.inside else start
+        counts.append(stop - start)
+    with np.errstate(divide="ignore"):  # of a window beyond the border
+        return np.asarray(np.float32(prod(layer.kernel)) / np.outer(*counts).astype(np.float32))
+
+
+def stochastic(g: Graph, w: Work) -> str:
+    """At TEST: the sum of squares over the sum of each window, 0 where it sums to 0."""
+    layer, x = w.layer, w.bottoms[0]
+    how = {
+        "kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [0, 0, *pads_at_end(w)],
+        "count_include_pad": 1,
+    }  # fmt: skip
+    squares, sums = (g.op("AveragePool", v, **how) for v in (g.mul(x, x), x))
+    empty = g.op("Equal", sums, g.const(0.0))
+    return g.op("Where", empty, g.const(0.0), g.div(squares, g.op("Where", empty, g.const(1.0), sums)))
+
+
+@lowering("SPP")
+def spp(g: Graph, w: Work) -> str:
+    """One pooling for each level of the pyramid, side by side."""
+    images, channels, *size = w.bottom_shapes[0]
+    parts = []
+    for level in range(w.layer.height):
+        bins = 2**level
+        kernel = [-(-length // bins) for length in size]
+        pad = [(k * bins - length + 1) // 2 for k, length in zip(kernel, size)]
+        starts = [np.arange(bins) * k - p for k, p in zip(kernel, pad)]
+        share = [np.minimum(s + k, n + p) - s for s, k, p, n in zip(starts, kernel, pad, size)]
+        end = [max(0, bins * k - p - length) for k, p, length in zip(kernel, pad, size)]
+        how = {"kernel_shape": kernel, "strides": kernel, "pads": [*pad, *end]}
+        if w.layer.average:
+            y = g.op("AveragePool", w.bottoms[0], count_include_pad=1, **how)
+            factors = np.float32(prod(kernel)) / np.outer(*share).astype(np.float32)
+            y = y if np.all(factors == 1) else g.op("Mul", y, g.const(factors))
+        else:
+            y = g.op("MaxPool", w.bottoms[0], **how)
+        parts.append(y if w.layer.height == 1 else g.reshape(y, (images, channels * bins**2), w.lead))
+    return g.concat(parts, 1)
+
+
+@lowering("Im2col")
+def im2col(g: Graph, w: Work) -> str:
+    """A convolution with one filter for each tap."""
+    layer = w.layer
+    channels, taps = w.bottom_shapes[0][1], prod(layer.kernel)
+    w.need(layer.channel_axis == 1, f"axis {layer.channel_axis} of the channels is not 1")
+    one = np.eye(taps, dtype=np.float32).reshape(taps, 1, *layer.kernel)
+    return g.op(
+        "Conv", w.bottoms[0], g.const(np.tile(one, (channels, 1, *[1] * len(layer.kernel)))),
+        kernel_shape=list(layer.kernel), strides=list(layer.stride), pads=[*layer.pad, *layer.pad],
+        dilations=list(layer.dilation), group=channels,
+    )  # fmt: skip

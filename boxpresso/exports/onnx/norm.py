@@ -1,0 +1,106 @@
+"""Normalisation and learned affine maps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..steps import Numpy, Shape
+from .graph import Graph, Work, lowering
+
+
+def broad(values: Numpy, axis: int, axes: int) -> Numpy:
+    """Numbers of the axes from `axis` on, in the shape that broadcasts over a value of so many axes."""
+    return values.reshape(*values.shape, *[1] * (axes - axis - values.ndim))
+
+
+@lowering("Affine")
+def affine(g: Graph, w: Work) -> str:
+    """What fold() makes of BatchNorm, Scale and Bias."""
+    scale, shift = (broad(np.asarray(p), 1, len(w.top_shapes[0])) for p in w.params)
+    y = w.bottoms[0] if np.all(scale == 1) else g.op("Mul", w.bottoms[0], g.const(scale))
+    return y if np.all(shift == 0) else g.op("Add", y, g.const(shift))
+
+
+@lowering("BatchNorm", "BN")
+def batch_norm(g: Graph, w: Work) -> str:
+    """With the statistics of the batch itself; fold() takes the others."""
+    layer, shape, x = w.layer, w.bottom_shapes[0], w.bottoms[0]
+    w.need(len(w.step.outputs) == 1, "only its first top has a counterpart")
+    w.need(len(shape) > 1, f"its bottom has the shape {shape}; it needs a channel axis")
+    axes = [0, *range(2, len(shape))]
+    centred = g.sub(x, g.reduce("ReduceMean", x, axes))
+    variance = g.reduce("ReduceMean", g.mul(centred, centred), axes)
+    y = g.div(centred, g.op("Sqrt", g.add(variance, layer.eps)))
+    own = w.params[:2] if w.step.type == "BN" else w.params[3:]
+    for kind, values in zip(("Mul", "Add"), own):
+        y = g.op(kind, y, g.const(broad(values.reshape(-1), 1, len(shape))))
+    return y
+
+
+@lowering("Scale")
+def scale(g: Graph, w: Work) -> str:
+    shape, p = w.bottom_shapes[0], w.layer.param.scale_param
+    axis, other, values = operand(g, w, p)
+    y = g.mul(w.bottoms[0], values)
+    if p.bias_term:
+        y = g.add(y, g.const(broad(w.params[-1].reshape(other), axis, len(shape))))
+    return y
+
+
+@lowering("Bias")
+def bias(g: Graph, w: Work) -> str:
+    return g.add(w.bottoms[0], operand(g, w, w.layer.param.bias_param)[2])
+
+
+def operand(g: Graph, w: Work, p: object) -> tuple[int, Shape, str]:
+    """The axis, shape and value of a Scale's or Bias's second operand, learned or a bottom, ready to broadcast."""
+    shape = w.bottom_shapes[0]
+    count, axis = p.num_axes, p.axis % max(len(shape), 1)  # type: ignore[attr-defined]
+    if not w.layer.learned:
+        other = w.bottom_shapes[1]
+        axis = axis if other else 0
+        lead = w.lead and axis == 0 and bool(other)
+        wide = (*other, *[1] * (len(shape) - axis - len(other)))
+        return axis, other, w.bottoms[1] if wide == other else g.reshape(w.bottoms[1], wide, lead)
+    axis = 0 if count == 0 else axis
+    values = w.params[0]
+    return axis, values.shape, g.const(broad(values, axis, len(shape)) if values.ndim else values)
+
+
+@lowering("LRN")
+def lrn(g: Graph, w: Work) -> str:
+    layer, x = w.layer, w.bottoms[0]
+    size = 2 * layer.half + 1
+    if layer.across:
+        return g.op("LRN", x, size=size, alpha=float(layer.by * size), beta=float(layer.beta), bias=float(layer.k))
+    means = g.op("AveragePool", g.mul(x, x), kernel_shape=[size] * 2, pads=[layer.half] * 4, count_include_pad=1)
+    total = g.add(g.mul(means, layer.by * size * size), 1.0)
+    return g.div(x, g.op("Pow", total, g.const(layer.beta)))
+
+
+@lowering("MVN")
+def mvn(g: Graph, w: Work) -> str:
+    p, shape, x = w.layer.param.mvn_param, w.bottom_shapes[0], w.bottoms[0]
+    axes = list(range(1 if p.across_channels else 2, len(shape)))
+    w.need(axes, f"nothing is left to normalise in the shape {shape}")
+    centred = g.sub(x, g.reduce("ReduceMean", x, axes))
+    if not p.normalize_variance:
+        return centred
+    variance = g.reduce("ReduceMean", g.mul(centred, centred), axes)
+    inner = p.add_eps_before_sqrt
+    root = g.op("Sqrt", g.add(variance, p.eps) if inner else variance)
+    return g.div(centred, root if inner else g.add(root, p.eps))
+
+
+@lowering("Normalize")
+def normalize(g: Graph, w: Work) -> str:
+    p, shape, x = w.layer.param.norm_param, w.bottom_shapes[0], w.bottoms[0]
+    axes = list(range(1, len(shape))) if p.across_spatial else [1]
+    norm = g.op("Sqrt", g.add(g.reduce("ReduceSum", g.mul(x, x), axes), p.eps))
+    values = w.params[0]
+    return g.mul(g.div(x, norm), g.const(broad(values, 1, len(shape)) if values.ndim else values))
+
+
+@lowering("Softmax")
+def softmax(g: Graph, w: Work) -> str:
+    return g.op("Softmax", w.bottoms[0], axis=w.layer.param.softmax_param.axis % len(w.bottom_shapes[0]))

@@ -1,0 +1,126 @@
+"""From the output of a region proposal network to regions of interest."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .graph import Graph, Work, lowering
+from .rotated import rotated_rows, suppressed_rotated
+from .suppress import column, suppressed
+
+
+@lowering("Proposal", "FrcnnProposal", "RotateProposal")
+def proposal(g: Graph, w: Work) -> list[str]:
+    """Decode, clip, leave out the small, the best, suppression; of every image."""
+    layer, s = w.layer, w.layer.settings
+    _, _, height, width = w.bottom_shapes[0]
+    count, columns = len(layer.anchors), layer.boxes.columns
+    anchors = layer.boxes.everywhere(layer.anchors, height, width, s["feat_stride"]).astype(np.float32)
+    scores = places_first(g, g.slice(w.bottoms[0], 1, count, None), 1)  # (N, K, 1)
+    by = places_first(g, w.bottoms[1], columns)
+    info = w.bottoms[2]
+    rotated = columns == 5
+    boxes = rotated_rows(g, anchors, by) if rotated else moved(g, anchors, by)
+    scale = g.unsqueeze(g.slice(info, 1, 2, 3), 1)
+    if not rotated:
+        turned = g.gather(g.slice(info, 1, 0, 2), g.ints(1, 0), 1)  # width, height
+        most = g.unsqueeze(g.sub(turned, 1.0), 1)
+        boxes = g.larger(g.smaller(boxes, g.concat([most, most], 2)), 0.0)
+    least = g.mul(scale, float(s["rpn_min_size"]))
+    if rotated:
+        side = g.slice(boxes, 2, 2, 4)
+    else:
+        side = g.add(g.sub(g.slice(boxes, 2, 2, 4), g.slice(boxes, 2, 0, 2)), 1.0)
+    small = g.op("Less", g.reduce("ReduceMin", side, [2]), least)
+    scores = g.squeeze(g.op("Where", small, g.const(-np.inf), scores), 2)  # (N, K)
+    before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
+    total = height * width * count
+    best, which = g.top_k(scores, min(before, total) if before > 0 else total, 1)
+    boxes = g.op("GatherND", boxes, g.unsqueeze(which, 2), batch_dims=1)  # (N, k, columns)
+    limit = after if after > 0 else -1
+    if rotated:
+        w.need(g.target.computed, f"{g.target.name} runs no loop over rotated regions")
+        w.need(w.bottom_shapes[0][0] == 1, "rotated regions of more than one image")
+        stay = suppressed_rotated(g, g.squeeze(boxes, 0), g.squeeze(best, 0), s["rpn_nms_thresh"], limit)
+        image = g.op("Mul", stay, g.const(0, "int64"))
+    else:
+        stay = suppressed(g, boxes, g.unsqueeze(best, 1), s["rpn_nms_thresh"], limit, pixels=True, reached=True)
+        image, stay = column(g, stay, 0), column(g, stay, 2)
+    both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(stay, 1)], 1)
+    rows = g.concat([g.unsqueeze(g.cast(image, "float"), 1), g.op("GatherND", boxes, both)], 1)
+    tops = [rows, g.unsqueeze(g.op("GatherND", best, both), 1)][: len(w.step.outputs)]
+    if layer.trailing:
+        tops = [g.unsqueeze(top, *range(2, 2 + len(layer.trailing))) for top in tops]
+    for top, wide in zip(tops, (columns + 1, 1)):
+        g.dims[top] = ["regions", wide, *layer.trailing]
+    return tops
+
+
+def places_first(g: Graph, x: str, columns: int) -> str:
+    """(N, H * W * A, columns) of a map (N, A * columns, H, W): by place, then anchor."""
+    turned = g.transpose(x, 0, 2, 3, 1)
+    return g.op("Reshape", turned, g.concat([g.size(x, 0), g.ints(-1, columns)], 0))
+
+
+def moved(g: Graph, anchors: np.ndarray, by: str) -> str:
+    """(N, K, 4): the anchors (K, 4) moved by offsets; as Upright.decode."""
+    size = anchors[:, 2:] - anchors[:, :2] + 1
+    centre = anchors[:, :2] + np.float32(0.5) * size
+    place = g.op("Add", g.op("Mul", g.slice(by, 2, 0, 2), g.const(size)), g.const(centre))
+    half = g.mul(g.op("Mul", g.op("Exp", g.slice(by, 2, 2, 4)), g.const(size)), 0.5)
+    return g.concat([g.sub(place, half), g.add(place, half)], 2)
+
+
+@lowering("BoxGroupOutput")
+def box_group_output(g: Graph, w: Work) -> list[str]:
+    layer, p = w.layer, w.layer.param.box_group_output_param
+    boxes, scores = [], []
+    for k, group in enumerate(p.box_group_param):
+        box, score = field_boxes(g, w, k, group)
+        boxes.append(box)
+        scores.append(score)
+    all_boxes, all_scores = g.concat(boxes, 1), g.squeeze(g.concat(scores, 1), 2)
+    side = g.add(g.sub(g.slice(all_boxes, 2, 2, 4), g.slice(all_boxes, 2, 0, 2)), 1.0)
+    large = g.op("GreaterOrEqual", g.reduce("ReduceMin", side, [2], keep=False), g.const(float(p.min_size)))
+    sure = g.op("GreaterOrEqual", all_scores, g.const(np.float32(p.fg_thr)))
+    masked = g.op("Where", g.op("And", large, sure), all_scores, g.const(-np.inf))
+    total = sum(n * h * wide // layer.images for n, _, h, wide in w.bottom_shapes[::2])
+    best, which = g.top_k(masked, min(p.max_nms_num or total, total), 1)
+    chosen = g.op("GatherND", all_boxes, g.unsqueeze(which, 2), batch_dims=1)
+    stay = suppressed(
+        g,
+        chosen,
+        g.unsqueeze(best, 1),
+        float(np.float32(p.iou_thr)),
+        p.max_post_nms_num or -1,
+        pixels=True,
+        reached=True,
+    )
+    image = column(g, stay, 0)
+    both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(column(g, stay, 2), 1)], 1)
+    rows = g.concat([g.unsqueeze(g.cast(image, "float"), 1), g.op("GatherND", chosen, both)], 1)
+    scored = g.concat([rows, g.unsqueeze(g.op("GatherND", best, both), 1)], 1)
+    return [g.unsqueeze(top, 2, 3) for top in (rows, scored)[: len(w.step.outputs)]]
+
+
+def field_boxes(g: Graph, w: Work, index: int, group: object) -> tuple[str, str]:
+    """Boxes (N, G * H * W, 4) and scores (N, G * H * W, 1) of one group of fields."""
+    layer, p = w.layer, w.layer.param.box_group_output_param
+    height, width = w.bottom_shapes[2 * index][2:]
+    fields = np.array([group.field_w, group.field_h], np.float32).T[None, :, :, None, None]  # type: ignore[attr-defined]
+    count, stride = fields.shape[1], group.stride  # type: ignore[attr-defined]
+    by = g.op("Reshape", w.bottoms[2 * index + 1], g.ints(-1, count, 4, height, width))
+    std, mean = (np.asarray(v, np.float32).reshape(4, 1, 1) for v in (layer.std, layer.mean))
+    by = g.op("Add", g.op("Mul", by, g.const(std)), g.const(mean))
+    place = (np.mgrid[:height, :width][::-1] + 0.5).astype(np.float32) * stride
+    far, wide = float(np.float32(1 / p.field_xyr)), float(np.float32(np.log(p.field_whr)))
+    size = g.op("Mul", g.op("Exp", g.clamp(g.slice(by, 2, 2, 4), -wide, wide)), g.const(fields))
+    start = g.op("Mul", g.clamp(g.slice(by, 2, 0, 2), -far, far), g.const(fields))
+    start = g.sub(g.op("Add", start, g.const(place)), g.mul(size, 0.5))
+    most = np.array([width * stride, height * stride], np.float32)[:, None, None]
+    end = g.op("Min", g.sub(g.add(start, size), 1.0), g.const(most))
+    boxes = g.concat([g.larger(start, 0.0), end], 2)  # (N, G, 4, H, W)
+    boxes = g.op("Reshape", g.transpose(boxes, 0, 1, 3, 4, 2), g.ints(-1, count * height * width, 4))
+    back = g.slice(w.bottoms[2 * index], 1, 0, 1)
+    score = g.sub(1.0, g.op("Reshape", back, g.ints(-1, count * height * width, 1)))
+    return boxes, score

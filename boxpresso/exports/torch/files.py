@@ -1,0 +1,76 @@
+"""A net written as torch.export's file, .pt2."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+import numpy as np
+import torch
+
+from ...net import Net
+from ...net.weights import write_whole
+from ...proto.errors import BoxpressoError, ModelError
+from ..onnx.verify import LIMIT, apart, fresh, inputs_of
+from .module import to_torch
+
+
+def export_torch(net: Net, path: Union[str, os.PathLike[str]], *, check: bool = True) -> float | None:
+    """Writes a net as torch.export's file; `torch.export.load(path).module()` runs it.
+
+    A file with regions or detections needs boxpresso.ops.torch imported where it is read.
+
+    Parameters
+    ----------
+    net
+        Built for the phase TEST, with its weights; it has the shapes that the file will have.
+    path
+        The file; an existing one is replaced by a whole new one alone.
+    check
+        Whether it is run and compared with the net first.
+
+    Returns
+    -------
+    float or None
+        The largest difference, relative to the largest number of its output; None without a check.
+
+    Raises
+    ------
+    LayerError
+        Names a layer that has no counterpart.
+    ModelError
+        Where an output differs by more than 1e-4, or the file cannot be written.
+    """
+    module = to_torch(net).eval()
+    inputs = inputs_of(net, 1, picture=True)
+    given = tuple(torch.from_numpy(np.array(inputs[name])) for name in module.input_names)
+    try:
+        with torch.no_grad():
+            program = torch.export.export(module, given, strict=False)
+    except BoxpressoError:
+        raise
+    except Exception as error:  # of any kind: torch's tracers raise their own
+        raise ModelError(f"torch.export refuses the net: {type(error).__name__}: {error}") from error
+    largest = compared(net, program, inputs) if check else None
+
+    def write(part: str) -> None:
+        with open(part, "xb") as file:
+            torch.export.save(program, file)
+
+    write_whole(os.fspath(path), write)
+    return largest
+
+
+def compared(net: Net, program: Any, inputs: dict[str, Any]) -> float:
+    """The largest difference of the outputs."""
+    with fresh(net):
+        wanted = net.forward(**inputs)
+    with torch.no_grad():
+        found = program.module()(*(torch.from_numpy(np.array(inputs[name])) for name in net.inputs))
+    largest = 0.0
+    for name, values in wanted.items():
+        one = apart(name, values, found[name].numpy())
+        if not one.fine:
+            raise ModelError(f"the module does not agree with the net, the limit is {LIMIT:g}: {one}")
+        largest = max(largest, one.largest)
+    return largest

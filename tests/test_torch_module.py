@@ -1,0 +1,157 @@
+"""to_torch: every layer as a module, the state back into a caffemodel, gradients, torch.export's file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny_ssd
+from exported import caffe_case, input_text, net_of, region_case, values
+from harness import close
+from test_export_layers import MANY, OTHERWISE, WITHOUT, found
+
+from boxpresso import LayerError, ModelError, Net, to_torch
+from boxpresso.proto import parse_net
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.filterwarnings("ignore:ROIAlign layer")]
+
+
+def compared(net: Net, inputs: dict[str, np.ndarray], tolerance: float = 1e-4) -> None:
+    wanted = net.forward(**inputs)
+    module = to_torch(net).eval()
+    with torch.no_grad():
+        got = module(*(torch.tensor(np.ascontiguousarray(inputs[name], np.float32)) for name in module.input_names))
+    assert list(got) == list(wanted)
+    for name, value in wanted.items():
+        close(got[name].numpy(), value, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(value).max(initial=0))))
+
+
+@pytest.mark.parametrize("path", [*found("caffe", "here"), *found("roi", "here")])
+def test_layers(path):
+    if (path.parent.name, path.stem) in {("PSRoIAlign", "roi_negative_size_sr0")}:
+        pytest.skip(OTHERWISE[path.parent.name, path.stem])
+    text, bottoms, params, tops = caffe_case(path) if path.parts[-3] == "caffe" else (*region_case(path), [], 1)
+    net = net_of(text, bottoms, params, tops)
+    compared(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)})
+
+
+@pytest.mark.parametrize("name", [name for name in MANY if name != "corners"])
+def test_other_layers(name):
+    text, bottoms = MANY[name]
+    net = net_of(text, bottoms, tops=2 if name == "box groups" else 1)
+    compared(net, {f"bottom_{i}": np.asarray(b, np.float32) for i, b in enumerate(bottoms)})
+
+
+def test_losses_are_refused_by_name():
+    assert "SoftmaxWithLoss" in WITHOUT
+    net = net_of('type: "SoftmaxWithLoss"', [np.zeros((2, 3)), np.zeros(2)])
+    with pytest.raises(LayerError, match="SoftmaxWithLoss layer 'layer': cannot be a torch module"):
+        to_torch(net)
+
+
+def named(*names: str) -> Net:
+    """Layers of such names one after another, with a shared weight between the first two."""
+    text, before = input_text("x", (2, 4)), "x"
+    for i, name in enumerate(names):
+        text += (
+            f'layer {{ name: "{name}" type: "InnerProduct" bottom: "{before}" top: "y{i}" '
+            f"{'param { name: ' + chr(34) + 'w' + chr(34) + ' }' if i < 2 else ''} "
+            'inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }'
+        )
+        before = f"y{i}"
+    return Net(parse_net(text), device="cpu", seed=2)
+
+
+def test_names_are_those_of_the_layers():
+    net = named("a", "b/c", "d.e", "d")
+    module = to_torch(net)
+    assert set(module.state_dict()) == {f"{n}.{k}" for n in ("a", "b/c", "d.e", "d") for k in ("weight", "bias")}
+    assert module.get_submodule("a").weight is module.get_submodule("b/c").weight
+    assert len(list(module.parameters())) == 7
+    compared(net, values(net))
+    with pytest.raises(ModelError, match="'forward' has a name that torch's modules have for themselves"):
+        to_torch(named("forward"))
+
+
+def test_state_goes_back(tmp_path):
+    from boxpresso.exports import load_state
+
+    net = tiny_ssd.tiny_net()
+    module = to_torch(net)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    module.save_caffemodel(tmp_path / "w.caffemodel")
+    one = Net(parse_net(tiny_ssd.TINY), tmp_path / "w.caffemodel", device="cpu")
+    other = tiny_ssd.tiny_net()
+    load_state(other, module.state_dict())
+    picture = np.random.default_rng(0).uniform(0, 255, (1, 3, 32, 32)).astype(np.float32)
+    for changed in (one, other):
+        close(
+            changed.forward(data=picture)["found"], module(torch.tensor(picture))["found"].detach().numpy(), atol=1e-5
+        )
+    state = dict(module.state_dict())
+    for wrong, words in (
+        ({**state, "z.weight": torch.zeros(1)}, "no parameter 'z.weight'"),
+        ({k: v for k, v in state.items() if k != "loc.bias"}, "lacks 'loc.bias'"),
+        ({**state, "loc.bias": torch.zeros(9)}, "loc.bias has the shape"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            load_state(other, wrong)
+
+
+def test_gradients_are_those_of_the_net():
+    rois = np.array([[0, 1, 2, 20, 18], [1, 3, 0, 25, 22]], np.float32)
+    text = (
+        input_text("x", (2, 3, 16, 16))
+        + input_text("rois", (2, 5))
+        + """force_backward: true
+        layer { name: "c" type: "Convolution" bottom: "x" top: "c"
+          convolution_param { num_output: 18 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+        layer { name: "b" type: "BatchNorm" bottom: "c" top: "c" }
+        layer { name: "s" type: "Scale" bottom: "c" top: "c" scale_param { bias_term: true } }
+        layer { name: "r" type: "ReLU" bottom: "c" top: "c" }
+        layer { name: "p" type: "PSROIPooling" bottom: "c" bottom: "rois" top: "p" propagate_down: true propagate_down: false
+          psroi_pooling_param { output_dim: 2 group_size: 3 spatial_scale: 0.5 } }
+        layer { name: "f" type: "InnerProduct" bottom: "p" top: "f"
+          inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }"""
+    )
+    net = Net(parse_net(text), device="cpu", seed=1)
+    for blob in net.params["b"][1:]:
+        blob.data[...] = 1
+    x = np.random.default_rng(3).standard_normal((2, 3, 16, 16)).astype(np.float32)
+    given = np.random.default_rng(4).standard_normal((2, 5)).astype(np.float32)
+    net.forward(x=x, rois=rois)
+    net.clear_param_diffs()
+    wanted = net.backward(f=given)["x"]
+    module, tensor = to_torch(net), torch.tensor(x, requires_grad=True)
+    (module(tensor, torch.tensor(rois))["f"] * torch.tensor(given)).sum().backward()
+    close(tensor.grad.numpy(), wanted, rtol=1e-4, atol=1e-5)
+    for name in ("c", "s", "f"):
+        for key, blob in zip(("weight", "bias"), net.params[name]):
+            close(getattr(module.get_submodule(name), key).grad.numpy(), blob.diff, rtol=1e-4, atol=1e-4)
+
+
+def test_dropout_drops_while_training():
+    net = net_of('type: "Dropout" dropout_param { dropout_ratio: 0.5 }', [np.ones((4, 50))])
+    module, ones = to_torch(net), torch.ones(4, 50)
+    assert torch.equal(module.eval()(ones)["top_0"], ones)
+    assert set(module.train()(ones)["top_0"].unique().tolist()) == {0.0, 2.0}
+
+
+def test_a_file_of_torch_export(tmp_path, capsys):
+    from boxpresso.cli.main import main
+
+    files = tiny_ssd.write_tiny(tmp_path)
+    assert main(["export", *files, str(tmp_path / "net.pt2")]) == 0
+    assert "largest difference" in capsys.readouterr().out
+    module = torch.export.load(tmp_path / "net.pt2").module()
+    picture = np.random.default_rng(0).uniform(0, 255, (1, 3, 32, 32)).astype(np.float32)
+    wanted = Net(*files, device="cpu").forward(data=picture)["found"]
+    close(module(torch.tensor(picture))["found"].detach().numpy(), wanted, atol=1e-5)
+
+
+def test_two_layers_of_one_name():
+    text = input_text("x", (2, 3)) + 'layer { name: "t" type: "TanH" bottom: "x" top: "y" }'
+    net = Net(parse_net(text + 'layer { name: "t" type: "AbsVal" bottom: "y" top: "z" }'), device="cpu")
+    compared(net, values(net))
