@@ -14,6 +14,7 @@ typedef int Places;
 DEVICE Real lane(Lanes value, int) { return value; }
 DEVICE int lane(Places value, int) { return value; }
 DEVICE Lanes lanes_from(const Real* values) { return values[0]; }
+DEVICE Places places_from(const int* values) { return values[0]; }
 #else
 #define LANES SLAB
 typedef Real Lanes __attribute__((vector_size(SLAB * sizeof(Real)), aligned(64)));
@@ -22,6 +23,11 @@ DEVICE Real lane(const Lanes& value, int i) { return value[i]; }
 DEVICE int lane(const Places& value, int i) { return int(value[i]); }
 DEVICE Lanes lanes_from(const Real* values) {
   Lanes result;
+  for (int i = 0; i < LANES; ++i) result[i] = values[i];
+  return result;
+}
+DEVICE Places places_from(const int* values) {
+  Places result;
   for (int i = 0; i < LANES; ++i) result[i] = values[i];
   return result;
 }
