@@ -42,6 +42,15 @@ DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
   return *(const Lanes*)(slab + (long long)pixel * SLAB + group * LANES);
 }
 
+// The sum of the channels of a pixel, in one order.
+DEVICE Real sum_of(const Real* slab, int pixel) {
+  Real sum[SLAB / 2];
+  for (int i = 0; i < SLAB / 2; ++i) sum[i] = slab[pixel * SLAB + i] + slab[pixel * SLAB + SLAB / 2 + i];
+  for (int half = SLAB / 4; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
+  return sum[0];
+}
+
 // The lanes of a group of maps (C, area) at a pixel, and there from lanes; `channel`: the slab's first.
 DEVICE Lanes gather(const Store* maps, int channel, int channels, int area, int pixel, int group) {
   Real values[LANES] = {};
