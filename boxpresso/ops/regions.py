@@ -320,4 +320,4 @@ def prroi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, 
     >>> prroi_pool(x, np.array([[0, 0, 0, 2, 2]], np.float32), 1).item()
     5.0
     """
-    return Plan("PrROIPooling", {"prroi_pooling_param": pooled(output_size, spatial_scale)})
+    return Plan("PrROIPooling", {"prroi_pooling_param": pooled(output_size, spatial_scale)}, remembers=False)
