@@ -21,7 +21,7 @@ from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
 from boxpresso.proto import SolverParameter
-from boxpresso.train.updates import METHODS, Step, square_sum
+from boxpresso.train.updates import METHODS, Parameters, Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
 discover()
@@ -117,12 +117,13 @@ CASES: list[tuple] = [
 def update_weights() -> None:
     """The kernels of the solvers."""
     device = open_device("cpu")
-    for method in METHODS.values():
+    for name in METHODS:
         blob = Blob(MAPS.shape, np.float32, device)
         blob.data[...], blob.diff[...] = MAPS, unlike(1)
-        history = [device.empty(MAPS.shape, np.float32) for _ in range(method.arrays)]
-        method.update(SolverParameter(momentum=0.9), blob, history, Step(0.5, 0.1, 0.01, 0, 0))
-        square_sum(blob)
+        momentum = 0.0 if name in ("AdaGrad", "RMSProp") else 0.9
+        parameters = Parameters(SolverParameter(type=name, momentum=momentum, rms_decay=0.9), [blob])
+        parameters.update(Step(0.5, 0, 0, [0.1], [0.01]))
+        parameters.norm()
 
 
 def suppress() -> None:
