@@ -95,16 +95,19 @@ class Table:
 
     def told(self) -> list[str]:
         """What was not measured, and why; not the operators that a library just does not have."""
-        told = {f"without {program}: {why}": None for program, why in self.missing.items()}
+        lines = [f"without {program}: {why}" for program, why in self.missing.items()]
+        rows: dict[tuple[str, str], list[str]] = {}  # by what is said: the titles
         for title, row in self.rows:
             for program, result in row.items():
-                if "no ONNX writer" in result.get("cannot", ""):
-                    told[result["cannot"]] = None
-                elif not result.get("cannot", "no such operator").startswith("no such operator"):
-                    told[f"{program} cannot run {title}: {result['cannot']}"] = None
+                why = result.get("cannot", "no such operator")
+                if "no ONNX writer" in why:
+                    rows[why, ""] = []
+                elif not why.startswith("no such operator"):
+                    rows.setdefault((f"{program} cannot run", why), []).append(title)
                 elif "failed" in result:
-                    told[f"{program} failed at {title}: {result['failed']}"] = None
-        return [textwrap.fill(line[:240], WIDTH, subsequent_indent="    ") for line in told]
+                    rows.setdefault((f"{program} failed at", result["failed"]), []).append(title)
+        lines += [f"{what} {', '.join(titles)}: {why}" if why else what for (what, why), titles in rows.items()]
+        return [textwrap.fill(line[:300], WIDTH, subsequent_indent="    ") for line in lines]
 
 
 def draw(path: Path, title: str, table: Table) -> None:

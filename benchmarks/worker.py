@@ -53,10 +53,12 @@ def detections(value: np.ndarray) -> bool:
 
 def found_again(got: np.ndarray, wanted: np.ndarray) -> float:
     """The share of detections that the other has too: same image and label, score and corners within 0.001 and 0.01."""
-    rows, others = wanted.reshape(-1, 7), got.reshape(-1, 7)
+    rows, others = (a.reshape(-1, 7) for a in (wanted, got))
+    rows, others = rows[rows[:, 1] > 0], others[others[:, 1] > 0]  # the others only fill the array
+    if not len(rows) or not len(others):
+        return float(len(rows) == len(others))
     limits = np.array([0.5, 0.5, 1e-3, 1e-2, 1e-2, 1e-2, 1e-2])
-    again = [bool((np.abs(others - row) <= limits).all(1).any()) for row in rows]
-    return float(np.mean(again)) if again else 1.0
+    return float(np.mean([(np.abs(others - row) <= limits).all(1).any() for row in rows]))
 
 
 def main(program: str, folder: Path, seconds: float, threads: int) -> dict[str, object]:

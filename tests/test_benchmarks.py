@@ -99,11 +99,14 @@ def test_difference():
     for wrong in ({"b": ours["b"]}, {**ours, "a": np.ones(3)}, {**ours, "a": np.array([1, np.nan])}):
         assert worker.difference(wrong, ours) == math.inf
     rows = np.zeros((1, 1, 40, 7))
-    rows[0, 0, :, 2] = np.linspace(0.9, 0.1, 40)
+    rows[0, 0, :, 1], rows[0, 0, :, 2] = 1, np.linspace(0.9, 0.1, 40)
     assert (
         worker.difference({"d": rows[:, :, 1::1][:, :, ::-1]}, {"d": rows}) == 0
     )  # another order, one at the threshold less
     assert worker.difference({"d": rows[:, :, :20]}, {"d": rows}) == 0.5
+    none, filled = np.array([[[[0, -1, -1, -1, -1, -1, -1]]]]), np.zeros((1, 1, 50, 7))
+    assert worker.difference({"d": filled}, {"d": none}) == 0  # no detection, as each writes it
+    assert worker.difference({"d": rows}, {"d": none}) == 1
 
 
 def test_table():
