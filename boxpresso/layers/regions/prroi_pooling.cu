@@ -115,6 +115,16 @@ KERNEL prroi_pooling_forward(int n, const Store* features, const int* order, con
   }
 }
 
+// The Geometry of region.h, and how many rows of the map are taken together.
+struct BandGeometry {
+  int regions, batch, channels, height, width, pooled_height, pooled_width, band;
+  Real scale;
+};
+
+DEVICE Geometry geometry_of(const BandGeometry& b) {
+  return {b.regions, b.batch, b.channels, b.height, b.width, b.pooled_height, b.pooled_width, b.scale};
+}
+
 // What the threads of a block share in the backward pass of a region.
 struct Region {
   int k, height, width, pooled_height, pooled_width;
@@ -147,100 +157,169 @@ struct Moves {
 };
 constexpr int MOVES = 5;
 
-// One row of a region in a group of a slab, for the bins first to end of y that take it: adds its gradient to `map` and its part
-// to `moves`; either map may be null. given: (bins, SLAB), the gradient of the averages.
-DEVICE void row_back(const Region& r, int row, int first, int end, int group, const Real* given, Real* map, const Real* values,
-                     Moves& moves) {
-  const long long start = (long long)row * r.width * SLAB;
+#if defined(__CUDACC__)
+constexpr int SLOTS = 16;  // of the rows of a region, which are neighbours: work for so many threads
+constexpr int RUN = 1;     // rows that a thread takes together
+#else
+constexpr int SLOTS = 1;
+constexpr int RUN = 4;
+#endif
+
+// One pixel in each of `count` rows that lie `step` apart: adds its gradient, and its part of a bin's sum.
+template <int count, bool ADD, bool MOVE>
+DEVICE void pixel_back(Real weight, const Lanes& gradient, Real* map, const Real* values, int x, int group, long long step,
+                       Lanes& sum) {
+  if (ADD) {
+    const Lanes share = weight * gradient;
+    for (int i = 0; i < count; ++i) lanes(map + i * step, x, group) += share;
+  }
+  if (MOVE) {
+    Lanes value = lanes(values, x, group);
+    for (int i = 1; i < count; ++i) value += lanes(values + i * step, x, group);
+    sum += weight * value;
+  }
+}
+
+// `count` rows of a region in a group of a slab, for the bins first to end of y that take them alike: adds their gradient to
+// `map` and their part to `moves`; either map may be null. `map` and `values` begin at the first of the rows; given: (bins,
+// SLAB), the gradient of the averages. More than one row only where they are near no edge of y.
+template <int count, bool ADD, bool MOVE>
+DEVICE void rows_back(const Region& r, int row, int first, int end, int group, const Real* given, Real* map, const Real* values,
+                      Moves& moves) {
+  const long long step = (long long)r.width * SLAB;
+  const Real weight = first < end ? r.down[first * r.height + row] : Real(0), share_x = Real(1) / r.pooled_width;
   bool near = false;  // to an edge of y
   for (int e = first; e <= end; ++e) near = near || unsigned(row - r.below_y[e]) < 2;
   Lanes before = {};
   for (int pw = 0; pw <= r.pooled_width; ++pw) {
     Lanes gradient = {}, sum = {};
-    if (pw < r.pooled_width) {
+    if (pw < r.pooled_width && first < end) {
       const Real* across = r.across + pw * r.width;
-      for (int ph = first; ph < end; ++ph)
+      gradient = weight * lanes(given, first * r.pooled_width + pw, group);
+      for (int ph = first + 1; ph < end; ++ph)
         gradient += r.down[ph * r.height + row] * lanes(given, ph * r.pooled_width + pw, group);
-      for (int x = r.x[pw]; x < r.x[r.pooled_width + pw]; ++x) {
-        if (map) lanes(map + start, x, group) += across[x] * gradient;
-        if (values) sum += across[x] * lanes(values + start, x, group);
+      Lanes odd = {};  // two sums, so that one does not wait for the other
+      for (int x = r.x[pw], last = r.x[r.pooled_width + pw]; x < last; ++x) {
+        pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, sum);
+        if (++x < last) pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, odd);
       }
+      sum += odd;
     }
-    if (!values) continue;
+    if (!MOVE) continue;
     moves.whole += gradient * sum;
-    const Lanes change = (before - gradient) * surface(values + start, r.below_x[pw], r.part_x[pw], r.width, group);
+    Lanes line = {};
+    for (int i = 0; i < count; ++i) line += surface(values + i * step, r.below_x[pw], r.part_x[pw], r.width, group);
+    const Lanes change = (before - gradient) * line;
     moves.edges_x += change;
-    moves.parts_x += Real(pw) / r.pooled_width * change;
+    moves.parts_x += pw * share_x * change;
     before = gradient;
     for (int e = first; near && pw < r.pooled_width && e <= end; ++e) {
       if (unsigned(row - r.below_y[e]) >= 2) continue;
-      const Real weight = row == r.below_y[e] ? 1 - r.part_y[e] : r.part_y[e];
-      Lanes step = {};
-      if (e > 0) step += lanes(given, (e - 1) * r.pooled_width + pw, group);
-      if (e < r.pooled_height) step -= lanes(given, e * r.pooled_width + pw, group);
-      moves.edges_y += weight * step * sum;
-      moves.parts_y += Real(e) / r.pooled_height * weight * step * sum;
+      const Real part = row == r.below_y[e] ? 1 - r.part_y[e] : r.part_y[e];
+      Lanes change_y = {};
+      if (e > 0) change_y += lanes(given, (e - 1) * r.pooled_width + pw, group);
+      if (e < r.pooled_height) change_y -= lanes(given, e * r.pooled_width + pw, group);
+      change_y *= part * sum;
+      moves.edges_y += change_y;
+      moves.parts_y += Real(e) / r.pooled_height * change_y;
     }
   }
 }
 
-#if defined(__CUDACC__)
-constexpr int SLOTS = 16;  // of the rows of a region, which are neighbours: work for so many threads
-#else
-constexpr int SLOTS = 1;
-#endif
+// The rows from `row` to `last`, of which map and values begin at `top`.
+template <bool ADD, bool MOVE>
+DEVICE void rows_of(const Region& r, int row, int last, int top, int group, const Real* given, Real* map, const Real* values,
+                    Moves& moves) {
+  const int bins = r.pooled_height;
+  for (int first = 0, end = 0; row < last;) {
+    while (first < bins && r.y[bins + first] <= row) ++first;
+    while (end < bins && r.y[end] <= row) ++end;
+    const long long at = (long long)(row - top) * r.width * SLAB;
+    int together = 1;  // rows inside a bin, where all have one weight
+    if (RUN > 1 && end - first == 1 && row >= r.below_y[first] + 2)
+      together = min(min(last, r.below_y[end]), end < bins ? r.y[end] : last) - row;
+    if (together >= RUN) {
+      rows_back<RUN, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
+      row += RUN;
+    } else if (RUN > 2 && together >= 2) {
+      rows_back<2, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
+      row += 2;
+    } else {
+      rows_back<1, ADD, MOVE>(r, row, first, max(first, end), group, given, map + at, values + at, moves);
+      ++row;
+    }
+  }
+}
 
-// A block takes one slab of an image after another into its room (n, 2 area + bins, SLAB), and there the regions of that image in
-// `order`: each number has one owner and one order. diff or null: the gradient of the features; slopes or null, (slabs, K,
-// MOVES): what a slab adds to the Moves of each region.
+// A block takes one slab of an image after another, and of that some rows after others, `band` at a time, so that they stay in
+// the nearest cache; there the regions of that image in `order`: each number has one owner and one order. room: (n, 2 band width
+// + regions (bins + MOVES), SLAB). diff or null: the gradient of the features; slopes or null, (slabs, K, MOVES): what a slab
+// adds to the Moves of each region.
 KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* features, const int* order, const int* image,
-                              const int* bins, const Real* weights, const int* below, Real* room,
-                              Store* diff, Real* slopes, Geometry g) {
+                              const int* bins, const Real* weights, const int* below, Real* room, Store* diff, Real* slopes,
+                              BandGeometry banded) {
+  const Geometry g = geometry_of(banded);
   const int regions = g.regions, channels = g.channels, height = g.height, width = g.width, area = height * width;
-  const int cells = g.pooled_height * g.pooled_width, count = slabs_of(channels);
+  const int cells = g.pooled_height * g.pooled_width, count = slabs_of(channels), band = banded.band;
   BLOCK_LOOP(b, n) {
     SHARED Lanes sums[MOVES * SLOTS * GROUPS];
-    Real *map = room + (long long)b * (2 * area + cells) * SLAB, *values = map + (long long)area * SLAB;
-    Real* given = values + (long long)area * SLAB;
+    Real* map = room + (long long)b * (2 * band * width + (long long)regions * (cells + MOVES)) * SLAB;
+    Real *values = map + (long long)band * width * SLAB, *all = values + (long long)band * width * SLAB;
+    Real* totals = all + (long long)regions * cells * SLAB;
     for (int i = b; i < g.batch * count; i += n) {
       const int of = i / count, s = i - of * count, owned = min(SLAB, channels - s * SLAB);
-      if (diff) TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
-      if (slopes) fill_slab(i, features, values, channels, area, 0, area);
-      BARRIER();
-      for (int j = 0; j < regions; ++j) {
-        const int k = order[j];
+      const long long plane = ((long long)of * channels + s * SLAB) * area;
+      for (int k = 0; k < regions; ++k) {
         if (image[k] != of) continue;
+        Real* given = all + (long long)k * cells * SLAB;
         turn(top_diff + ((long long)k * channels + s * SLAB) * cells, cells, given, SLAB, owned, cells);
         TILE_LOOP(cell, c, cells, SLAB - owned) given[cell * SLAB + owned + c] = 0;
+        TILE_LOOP(q, c, MOVES, SLAB) totals[((long long)k * MOVES + q) * SLAB + c] = 0;
+      }
+      for (int top = 0; top < height; top += band) {
+        const int rows = min(band, height - top), pixels = rows * width;
+        if (diff) TILE_LOOP(row, c, rows, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
+        if (slopes) {
+          turn(features + plane + top * width, area, values, SLAB, owned, pixels);
+          TILE_LOOP(pixel, c, pixels, SLAB - owned) values[(long long)pixel * SLAB + owned + c] = 0;
+        }
         BARRIER();
-        const Region r = region_of(k, bins, weights, below, g);
-        const int top = r.y[0], rows = r.y[2 * r.pooled_height - 1] - top;
-        TILE_LOOP(slot, group, SLOTS, GROUPS) {
-          Moves moves = {};
-          const int last = top + rows * (slot + 1) / SLOTS;
-          int first = 0, end = 0;
-          for (int row = top + rows * slot / SLOTS; row < last; ++row) {
-            while (first < r.pooled_height && r.y[r.pooled_height + first] <= row) ++first;
-            while (end < r.pooled_height && r.y[end] <= row) ++end;
-            row_back(r, row, first, max(first, end), group, given, diff ? map : 0, slopes ? values : 0, moves);
+        for (int j = 0; j < regions; ++j) {
+          const int k = order[j];
+          if (image[k] != of) continue;
+          const Region r = region_of(k, bins, weights, below, g);
+          const int from = max(r.y[0], top), to = min(r.y[2 * r.pooled_height - 1], top + rows);
+          if (from >= to) continue;
+          const Real* given = all + (long long)k * cells * SLAB;
+          TILE_LOOP(slot, group, SLOTS, GROUPS) {
+            Moves moves = {};
+            const int row = from + (to - from) * slot / SLOTS, last = from + (to - from) * (slot + 1) / SLOTS;
+            if (!slopes)
+              rows_of<true, false>(r, row, last, top, group, given, map, values, moves);
+            else if (!diff)
+              rows_of<false, true>(r, row, last, top, group, given, map, values, moves);
+            else
+              rows_of<true, true>(r, row, last, top, group, given, map, values, moves);
+            const int t = slot * GROUPS + group, each = SLOTS * GROUPS;
+            sums[t] = moves.edges_x;
+            sums[each + t] = moves.parts_x;
+            sums[2 * each + t] = moves.edges_y;
+            sums[3 * each + t] = moves.parts_y;
+            sums[4 * each + t] = moves.whole;
           }
-          const int t = slot * GROUPS + group, each = SLOTS * GROUPS;
-          sums[t] = moves.edges_x;
-          sums[each + t] = moves.parts_x;
-          sums[2 * each + t] = moves.edges_y;
-          sums[3 * each + t] = moves.parts_y;
-          sums[4 * each + t] = moves.whole;
+          BARRIER();
+          if (slopes) TILE_LOOP(q, group, MOVES, GROUPS) {
+            Lanes& total = lanes(totals, k * MOVES + q, group);
+            for (int slot = 0; slot < SLOTS; ++slot) total += sums[(q * SLOTS + slot) * GROUPS + group];
+          }
+          BARRIER();
         }
-        BARRIER();
-        if (slopes) THREAD_LOOP(q, MOVES) {
-          double sum = 0;
-          for (int t = q * SLOTS * GROUPS; t < (q + 1) * SLOTS * GROUPS; ++t)
-            for (int l = 0; l < LANES; ++l) sum += lane(sums[t], l);
-          slopes[((long long)s * regions + k) * MOVES + q] = Real(sum);
-        }
+        if (diff) turn(map, SLAB, diff + plane + top * width, area, pixels, owned);
         BARRIER();
       }
-      if (diff) empty_slab(i, map, diff, channels, area);
+      if (slopes)
+        THREAD_LOOP(t, regions * MOVES)
+          if (image[t / MOVES] == of) slopes[(long long)s * regions * MOVES + t] = sum_of(totals, t);
       BARRIER();
     }
   }

@@ -9,6 +9,8 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
+BAND = 16  # rows of a map that its regions' gradients are added to at a time: they stay in the nearest cache
+
 
 class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
     """The exact average of the bilinear surface of the features over each bin: its integral divided by the bin's area.
@@ -97,11 +99,13 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         moves = self.kernels.constants["MOVES"]
         slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        pixels = 2 * self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
+        band = min(BAND, self.size[0]) if self.device.kind == "cpu" else self.size[0]
+        pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
         self.cut(regions)
         self.kernels.prroi_pooling_backward(
-            at_once, top[0].diff, features, self.by_place(regions), self.image, self.bins, self.weights, self.below,
-            self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes, self.geometry,
+            at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights, self.below,
+            self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
+            self.kernels.struct("BandGeometry", **self.fields, band=band),
         )  # fmt: skip
         if slopes is not None:
             self.kernels.prroi_pooling_region_diff(

@@ -45,7 +45,7 @@ DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
 // The sum of the channels of a pixel, in one order.
 DEVICE Real sum_of(const Real* slab, int pixel) {
   Real sum[SLAB / 2];
-  for (int i = 0; i < SLAB / 2; ++i) sum[i] = slab[pixel * SLAB + i] + slab[pixel * SLAB + SLAB / 2 + i];
+  for (int i = 0; i < SLAB / 2; ++i) sum[i] = slab[(long long)pixel * SLAB + i] + slab[(long long)pixel * SLAB + SLAB / 2 + i];
   for (int half = SLAB / 4; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
   return sum[0];
