@@ -157,6 +157,19 @@ def test_new_shapes_no_regions_no_images(device):
     assert np.array_equal(r.forward()[0], first)
 
 
+def test_slabs_made_first_or_one_after_another(monkeypatch):
+    texts = (
+        TEXT % (3, 2, 0.5),
+        'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 pool_mode: MAX }',
+    )
+    for text in texts:
+        tops = []
+        for packed in (False, True):
+            monkeypatch.setattr("boxpresso.layers.regions.region_base.PACKED", {"cpu": packed})
+            tops.append(Rig(text, inputs(np.random.default_rng(10), 30)).forward()[0])
+        assert np.array_equal(*tops)
+
+
 def test_wild_regions_contribute_nothing(device):
     check_wild_regions(TEXT % (2, 3, 0.5), inputs(np.random.default_rng(4), 5), [True, True], device)
 

@@ -20,6 +20,7 @@ from boxpresso.device import Blob, open_device
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.regions import region_base
 from boxpresso.proto import SolverParameter
 from boxpresso.train.updates import METHODS, Parameters, Step
 
@@ -126,6 +127,19 @@ def update_weights() -> None:
         parameters.norm()
 
 
+def pack_slabs() -> None:
+    """The region layers that make all slabs first on a GPU, and on the CPU one after another."""
+    region_base.PACKED["cpu"] = True
+    try:
+        for text in (
+            'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+            'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 pool_mode: MAX }',
+        ):
+            run(text, [MAPS, REGIONS], [])
+    finally:
+        region_base.PACKED["cpu"] = False
+
+
 def suppress() -> None:
     """Boxes that lie over two others each, upright and turned."""
     device, pixels = open_device("cpu"), np.float32(100 * BOXES)
@@ -145,6 +159,7 @@ def launch_all() -> None:
     for case in made:
         run(*case)
     update_weights()
+    pack_slabs()
     suppress()
 
 

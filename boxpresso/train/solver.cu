@@ -1,13 +1,13 @@
 // solver.cu: the updates of the six solvers, one pass over weights, diffs and history of all parameters, and the norm for clipping.
 //
-// The arrays of a parameter are found from those of the first, which a kernel is given: `places` holds how many elements lie
+// The arrays of a parameter are found from those of the first, which a kernel is given: `distances` holds how many elements lie
 // between, for w, diff and up to two of history (whole numbers, in double because an int would be too small). Block b takes a
 // piece of a parameter; pieces: its number, the first element and how many. rates: the learning rate and decay of each.
 //
 // The gradient g is diff * scale (clipping and iter_size) + decay * w for L2, + decay * sign(w) for L1. diff stays as it is.
 #include "sum.h"
 
-constexpr int ARRAYS = 4;  // places of a parameter
+constexpr int ARRAYS = 4;  // distances of a parameter
 
 // What an update of all parameters has in common. `first` and `second` are the rule's own: momentum or what is kept of history.
 struct Rule {
@@ -24,8 +24,8 @@ DEVICE Piece piece_of(const int* pieces, int b) { return {pieces[3 * b], pieces[
 
 // Where a piece lies in array number `array`.
 template <class Number>
-DEVICE Number* at(Number* base, const double* places, int array, const Piece& p) {
-  return base + ((long long)places[ARRAYS * p.parameter + array] + p.first);
+DEVICE Number* at(Number* base, const double* distances, int array, const Piece& p) {
+  return base + ((long long)distances[ARRAYS * p.parameter + array] + p.first);
 }
 
 DEVICE Real gradient(Real diff, Real w, Real decay, const Rule& rule) {
@@ -34,23 +34,23 @@ DEVICE Real gradient(Real diff, Real w, Real decay, const Rule& rule) {
 }
 
 // partial[b] = the sum of the squares of the b-th piece, in double.
-KERNEL square_sums(int n, const Real* diff, const int* pieces, const double* places, double* partial) {
+KERNEL square_sums(int n, const Real* diff, const int* pieces, const double* distances, double* partial) {
   BLOCK_LOOP(b, n) {
     SHARED double part[PARTS];
     const Piece p = piece_of(pieces, b);
-    const Real* mine = at(diff, places, 1, p);
+    const Real* mine = at(diff, distances, 1, p);
     const double sum = block_sum(part, p.count, [&](int i) { return double(mine[i]) * mine[i]; });
     THREAD_LOOP(t, 1) partial[b] = sum;
   }
 }
 
 // h = momentum h + rate g; w -= h
-KERNEL sgd(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* places, const Real* rates, Rule rule) {
+KERNEL sgd(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* distances, const Real* rates, Rule rule) {
   BLOCK_LOOP(b, n) {
     const Piece p = piece_of(pieces, b);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1], momentum = rule.first;
-    Real *mine = at(w, places, 0, p), *kept = at(h, places, 2, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *kept = at(h, distances, 2, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       kept[i] = rate * gradient(given[i], mine[i], decay, rule) + momentum * kept[i];
       mine[i] -= kept[i];
@@ -59,13 +59,13 @@ KERNEL sgd(int n, Real* w, const Real* diff, Real* h, const int* pieces, const d
 }
 
 // h = momentum h + rate g; w -= (1 + momentum) h - momentum (h before)
-KERNEL nesterov(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* places, const Real* rates,
+KERNEL nesterov(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* distances, const Real* rates,
                 Rule rule) {
   BLOCK_LOOP(b, n) {
     const Piece p = piece_of(pieces, b);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1], momentum = rule.first;
-    Real *mine = at(w, places, 0, p), *kept = at(h, places, 2, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *kept = at(h, distances, 2, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       const Real before = kept[i];
       kept[i] = rate * gradient(given[i], mine[i], decay, rule) + momentum * before;
@@ -75,13 +75,13 @@ KERNEL nesterov(int n, Real* w, const Real* diff, Real* h, const int* pieces, co
 }
 
 // h += g^2; w -= rate g / (sqrt(h) + delta)
-KERNEL adagrad(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* places, const Real* rates,
+KERNEL adagrad(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* distances, const Real* rates,
                Rule rule) {
   BLOCK_LOOP(b, n) {
     const Piece p = piece_of(pieces, b);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1];
-    Real *mine = at(w, places, 0, p), *kept = at(h, places, 2, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *kept = at(h, distances, 2, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       const Real g = gradient(given[i], mine[i], decay, rule);
       kept[i] += g * g;
@@ -91,13 +91,13 @@ KERNEL adagrad(int n, Real* w, const Real* diff, Real* h, const int* pieces, con
 }
 
 // h = keep h + (1 - keep) g^2; w -= rate g / (sqrt(h) + delta)
-KERNEL rmsprop(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* places, const Real* rates,
+KERNEL rmsprop(int n, Real* w, const Real* diff, Real* h, const int* pieces, const double* distances, const Real* rates,
                Rule rule) {
   BLOCK_LOOP(b, n) {
     const Piece p = piece_of(pieces, b);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1], keep = rule.first;
-    Real *mine = at(w, places, 0, p), *kept = at(h, places, 2, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *kept = at(h, distances, 2, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       const Real g = gradient(given[i], mine[i], decay, rule);
       kept[i] = keep * kept[i] + (1 - keep) * g * g;
@@ -107,13 +107,13 @@ KERNEL rmsprop(int n, Real* w, const Real* diff, Real* h, const int* pieces, con
 }
 
 // h = keep h + (1 - keep) g^2; step = g sqrt((delta + s) / (delta + h)); s = keep s + (1 - keep) step^2; w -= rate step
-KERNEL adadelta(int n, Real* w, const Real* diff, Real* h, Real* s, const int* pieces, const double* places, const Real* rates,
+KERNEL adadelta(int n, Real* w, const Real* diff, Real* h, Real* s, const int* pieces, const double* distances, const Real* rates,
                 Rule rule) {
   BLOCK_LOOP(b, n) {
     const Piece p = piece_of(pieces, b);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1], keep = rule.first, delta = rule.delta;
-    Real *mine = at(w, places, 0, p), *kept = at(h, places, 2, p), *steps = at(s, places, 3, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *kept = at(h, distances, 2, p), *steps = at(s, distances, 3, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       const Real g = gradient(given[i], mine[i], decay, rule);
       kept[i] = keep * kept[i] + (1 - keep) * g * g;
@@ -125,13 +125,13 @@ KERNEL adadelta(int n, Real* w, const Real* diff, Real* h, Real* s, const int* p
 }
 
 // m = a m + (1 - a) g; v = b v + (1 - b) g^2; w -= rate m / (sqrt(v) + delta), rate corrected for the start by the caller
-KERNEL adam(int n, Real* w, const Real* diff, Real* m, Real* v, const int* pieces, const double* places, const Real* rates,
+KERNEL adam(int n, Real* w, const Real* diff, Real* m, Real* v, const int* pieces, const double* distances, const Real* rates,
             Rule rule) {
   BLOCK_LOOP(block, n) {
     const Piece p = piece_of(pieces, block);
     const Real rate = rates[2 * p.parameter], decay = rates[2 * p.parameter + 1], a = rule.first, b = rule.second;
-    Real *mine = at(w, places, 0, p), *mean = at(m, places, 2, p), *square = at(v, places, 3, p);
-    const Real* given = at(diff, places, 1, p);
+    Real *mine = at(w, distances, 0, p), *mean = at(m, distances, 2, p), *square = at(v, distances, 3, p);
+    const Real* given = at(diff, distances, 1, p);
     THREAD_LOOP(i, p.count) {
       const Real g = gradient(given[i], mine[i], decay, rule);
       mean[i] = a * mean[i] + (1 - a) * g;

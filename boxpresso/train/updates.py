@@ -76,11 +76,11 @@ class Group:
         ]
         self.count, self.pieces = len(rows), self.device.table(np.array(rows).reshape(-1, 3))
         self.arrays: list[list[AnyArray]] = []
-        self.addresses: list[list[int]] = []  # that `places` was made of
-        self.places = self.device.empty((0,), np.float64)
+        self.addresses: list[list[int]] = []  # that `distances` was made of
+        self.distances = self.device.empty((0,), np.float64)
 
     def place(self) -> list[AnyArray]:
-        """The arrays of the first parameter: data, diff and history. `places` then says how far the others lie from them."""
+        """The arrays of the first parameter: data, diff and history. `distances` then says how far the others lie from them."""
         arrays = [[blob.data, blob.diff, *kept] for blob, kept in zip(self.blobs, self.history)]
         same = self.arrays and all(a is b for new, old in zip(arrays, self.arrays) for a, b in zip(new, old))
         self.arrays = arrays
@@ -88,10 +88,10 @@ class Group:
             return arrays[0]
         addresses = [[address(array, write=i != 1) for i, array in enumerate(row)] for row in arrays]
         if addresses != self.addresses:
-            places = np.zeros((len(addresses), kernels.constants["ARRAYS"]))
-            for row, of in zip(places, addresses):
+            distances = np.zeros((len(addresses), kernels.constants["ARRAYS"]))
+            for row, of in zip(distances, addresses):
                 row[: len(of)] = [(at - start) / self.dtype.itemsize for at, start in zip(of, addresses[0])]
-            self.places, self.addresses = self.device.table(places, np.float64), addresses
+            self.distances, self.addresses = self.device.table(distances, np.float64), addresses
         return arrays[0]
 
     def update(self, p: SolverParameter, method: Method, step: Step) -> None:
@@ -104,12 +104,12 @@ class Group:
         rule = kernels.struct("Rule", l1=step.l1, scale=step.scale, **numbers)
         table = self.device.table(np.stack([rates, step.decays], 1), self.dtype)
         arrays, launch = self.place(), getattr(kernels.on(self.device), method.kernel)
-        launch(self.count, *arrays, self.pieces, self.places, table, rule)
+        launch(self.count, *arrays, self.pieces, self.distances, table, rule)
 
     def norm(self) -> float:
         """The L2 norm of all diffs, in double precision and in an order that is always the same."""
         diff, partial = self.place()[1], self.device.empty((self.count,), np.float64)
-        kernels.on(self.device).square_sums(self.count, diff, self.pieces, self.places, partial)
+        kernels.on(self.device).square_sums(self.count, diff, self.pieces, self.distances, partial)
         sums, first, total = partial.tolist(), 0, 0.0
         for blob in self.blobs:
             end = first + -(-blob.count // PIECE)

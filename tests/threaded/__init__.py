@@ -150,9 +150,8 @@ class Threaded(host.Cpu):
 
     def is_new(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> bool:
         """Whether a launch does anything, and is not of a kind that was tried already. One that will raise is not tried, nor
-        one that reaches arrays beyond its arguments, by `places` (train/solver.cu), for there are no copies of these."""
-        places = [a for p, a in zip(kernel.parameters, args) if p.name == "places"]
-        if any(np.any(a) for a in places):
+        one that reaches arrays beyond its arguments, by `distances` (train/solver.cu): there are no copies of these."""
+        if any(np.any(a) for p, a in zip(kernel.parameters, args) if p.name == "distances"):
             return False
         arrays = [a for p, a in zip(kernel.parameters, args) if p.pointer and a is not None]
         if not all(type(a) is np.ndarray and a.flags.c_contiguous for a in arrays):

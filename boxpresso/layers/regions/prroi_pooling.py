@@ -81,7 +81,7 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, regions = bottom[0].data, bottom[1].data
         self.cut(regions)
-        area, slabs, packed = self.size[0] * self.size[1], self.batch * self.count, self.device.kind != "cpu"
+        area, slabs, packed = self.size[0] * self.size[1], self.batch * self.count, self.packed
         at_once = slabs if packed else min(self.device.workers, slabs)
         room = self.scratch("slabs", (at_once, area, self.slab))
         if packed:

@@ -15,6 +15,7 @@ from ..core.layer import Layer
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
+PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
 
@@ -110,6 +111,12 @@ class RegionLayer(Layer):
                 order = np.lexsort((centre[:, 0], band, rows[:, 0]))
         table: AnyArray = self.device.table(order)
         return table
+
+    @property
+    def packed(self) -> bool:
+        """Whether the slabs of all maps are made first, so that a block is a region in a slab; else a worker makes one slab
+        after another in a room that stays in its core's cache."""
+        return PACKED[self.device.kind]
 
     def widened(self, array: AnyArray) -> AnyArray:
         """The numbers of an array in the computed type: the array itself, or of float16 a copy."""

@@ -212,7 +212,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
-        area, slab, packed = self.size[0] * self.size[1], self.largest.constants["SLAB"], self.device.kind != "cpu"
+        area, slab, packed = self.size[0] * self.size[1], self.largest.constants["SLAB"], self.packed
         count = -(-self.channels // slab)
         at_once = self.batch * count if packed else min(self.device.workers, self.batch * count)
         slabs = self.scratch("slabs", (at_once, area, slab))
