@@ -18,8 +18,8 @@ import stand_in
 
 from boxpresso import Blob, DeviceError, KernelError, Net
 from boxpresso.device import Kernels, cuda, open_device
-from boxpresso.proto import parse_net
-from boxpresso.train.updates import kernels as updates
+from boxpresso.proto import SolverParameter, parse_net
+from boxpresso.train.updates import Parameters, Step
 
 pytestmark = [
     pytest.mark.cuda,
@@ -193,11 +193,12 @@ def test_nets_that_share_weights_see_each_others_updates(monkeypatch):
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
     train, test = small(), small()
     test.share_with(train)
-    for _ in range(3):
-        for blob, _, _ in train.learnable:
+    blobs = [blob for blob, _, _ in train.learnable]
+    parameters = Parameters(SolverParameter(), blobs)
+    for i in range(3):
+        for blob in blobs:
             blob.diff.fill(1)
-            history = blob.device.empty(blob.shape, blob.dtype)
-            updates.on(blob.device).sgd(blob.count, blob.data, blob.diff, history, 1.0, 0.0, 0, 0.01, 0.0)
+        parameters.update(Step(1.0, 0, i, [0.01] * len(blobs), [0.0] * len(blobs)))
         np.testing.assert_array_equal(test.forward(data=IMAGE)["prob"], train.forward(data=IMAGE)["prob"])
         assert test.params["conv"][0].data[0, 0, 0, 0] == train.params["conv"][0].data[0, 0, 0, 0]
 

@@ -18,7 +18,22 @@ ALIGN = 'type: "ROIAlign" roi_align_param { aligned: true %s }'
 SMALL = "pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 gamma: 0.1"
 ADAPTIVE = "pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 gamma: 0.1"
 CASES = golden("roi/DeformRoIPool") + golden("roi/ModulatedDeformRoIPool")
+MAPS = np.random.default_rng(0).standard_normal((1, 20, 30, 31))
+ROWS = np.array([[0, 1, 1, 27, 26], [0, 2, -9, 9, 8], [7, 0, 0, 9, 9], [0, 13, 3, 4, 4]])
+LAUNCHES: list[tuple] = [  # for tests/test_threaded.py: by slabs, then with the channels last
+    (f'type: "{kind}DeformROIPooling" deform_roi_pooling_param {{ pooled_h: 3 pooled_w: 4 gamma: 0.2 {text} }}',
+     [maps, ROWS, *more], [True, False, True, True])
+    for text in ("sampling_ratio: 2", "sampling_ratio: 18") for maps in (MAPS, np.tile(MAPS[:, :3], (1, 1, 5, 5)))
+    for kind, more in (("", []), ("Modulated", [MAPS[0, :2, :4, :12].reshape(4, 2, 3, 4), np.ones((4, 1, 3, 4)) / 3]))
+]  # fmt: skip
 WITHOUT_REGIONS = {2: [True, False], 3: [True, False, True], 4: [True, False, True, True]}
+
+
+@pytest.fixture(params=["slabs", "channels last"], autouse=True)
+def way(request, monkeypatch):
+    """Each test runs both ways that the gradients are computed in, whichever the layer would choose."""
+    many = {"slabs": 1e9, "channels last": -1}[request.param]
+    monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
 
 
 @pytest.mark.parametrize("real", ["float", "double"])
@@ -58,6 +73,44 @@ def inside(rng, count: int, channels: int = 3) -> list[np.ndarray]:
 def test_gradient(text, bottoms, params, device):
     r = Rig(text % params, inside(np.random.default_rng(1), 5, 19)[:bottoms], device=device, dtype=np.float64)
     check_gradient(r, [i for i in range(bottoms) if i != 1])
+
+
+def test_both_ways_agree(monkeypatch, device):
+    """Samples outside the map, sizes below 0, more samples than are taken together, and each gradient asked for alone."""
+    rng = np.random.default_rng(13)
+    x, rois, offset, mask = inside(rng, 20, 37)
+    rois[:, 1:] += rng.uniform(-20, 20, (20, 4))
+    offset[0], diff = np.nan, rng.standard_normal((20, 37, 2, 3))
+    for text in (SMALL, SMALL.replace("ratio: 2", "ratio: 19"), ADAPTIVE):
+        results = []
+        for many in (-1, 1e9):
+            monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
+            r = Rig(MASKED % text, [x, rois, offset, mask], device=device, dtype=np.float64)
+            r.forward()
+            results.append(r.backward([diff], WITHOUT_REGIONS[4]))
+            for i in (0, 2, 3):
+                alone = r.backward([diff], [j == i for j in range(4)])[i]
+                assert np.array_equal(alone, results[-1][i], equal_nan=True)
+        for one, other in zip(*results, strict=True):
+            close(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_infinite_features_and_gradients_spread_alike_both_ways(monkeypatch):
+    """0 * infinity is NaN, whichever way: a sample on a pixel gives weight 0 to the next."""
+    x, rois = np.ones((1, 17, 9, 9)), np.array([[0, 1.5, 1.5, 5.5, 5.5], [0, 0, 0, 8, 7]])
+    x[0, 3, 4, 4], offset = np.inf, np.zeros((2, 2, 2, 2))
+    diff = np.ones((2, 17, 2, 2))
+    diff[0, 2, 1, 1] = np.inf
+    text = PLAIN % "pooled_h: 2 pooled_w: 2 sampling_ratio: 1 gamma: 0.1"
+    results = []
+    for many in (-1, 1e9):
+        monkeypatch.setattr("boxpresso.layers.regions.deform_roi_base.MANY", {"cpu": many, "cuda": many})
+        r = Rig(text, [x, rois, offset])
+        r.forward()
+        results.append(r.backward([diff], WITHOUT_REGIONS[3]))
+    assert np.isnan(results[0][0]).any()
+    for one, other in zip(results[0][::2], results[1][::2], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
 @pytest.mark.parametrize("params", [SMALL, ADAPTIVE], ids=["fixed", "adaptive"])

@@ -44,7 +44,17 @@ def inputs(rng, count: int = 9) -> list[np.ndarray]:
     return [rng.standard_normal((2, 19, 6, 7)), regions(rng, count, 2, 13)]
 
 
-LAUNCHES = [(TEXT % (3, 2, 0.5), inputs(np.random.default_rng(0), 20))]  # for tests/test_threaded.py
+def large(rng, count: int, shape: tuple[int, ...] = (2, 19, 40, 37)) -> list[np.ndarray]:
+    """Regions of which some reach over the map's sides, and some are narrow, on a map of several bands of rows."""
+    rows = regions(rng, count, shape[0], 75)
+    rows[0, 1:], rows[1, 1:], rows[2, 1:] = (-9, -30, 90, 120), (20, 3, 20.7, 70), (5, 41, 60, 41.2)
+    return [rng.standard_normal(shape), rows]
+
+
+LAUNCHES = [  # for tests/test_threaded.py
+    (TEXT % (3, 2, 0.5), inputs(np.random.default_rng(0), 20)),
+    (TEXT % (4, 3, 0.5), large(np.random.default_rng(9), 6, (1, 20, 40, 37))),
+]
 
 
 def test_by_hand(device):
@@ -57,6 +67,48 @@ def test_by_hand(device):
         TEXT % (1, 1, 1.0), [np.ones((1, 1, 6, 6)), [[0, -1, 2, 0, 3], [0, -2, 2, 0, 3]]], device=device
     ).forward()[0]
     np.testing.assert_allclose(ones.reshape(-1), [0.5, 0.25], rtol=1e-6)  # the surface falls to 0 within a pixel
+
+
+def averages(low: float, high: float, bins: int, pixels: int) -> np.ndarray:
+    """(bins, pixels): of each pixel's hat over each bin, by the integral of the hat."""
+    integral = lambda t: np.where(t < 0, np.clip(t + 1, 0, 1) ** 2 / 2, 1 - np.clip(1 - t, 0, 1) ** 2 / 2)  # noqa: E731
+    edges = low + (high - low) * np.arange(bins + 1)[:, None] / bins - np.arange(pixels)
+    return (integral(edges[1:]) - integral(edges[:-1])) * bins / (high - low)
+
+
+def densely(features, rows, size, scale, diff=None):
+    """Matrix products of whole axes: the averages, or the features' gradient."""
+    top = np.zeros((len(rows), features.shape[1], *size)) if diff is None else np.zeros(features.shape)
+    for k, (image, x1, y1, x2, y2) in enumerate(rows):
+        if x1 >= x2 or y1 >= y2:
+            continue
+        down = averages(y1 * scale, y2 * scale, size[0], features.shape[2])
+        across = averages(x1 * scale, x2 * scale, size[1], features.shape[3])
+        if diff is None:
+            top[k] = down @ features[int(image)] @ across.T
+        else:
+            top[int(image)] += down.T @ diff[k] @ across
+    return top
+
+
+@pytest.mark.parametrize("size", [(7, 7), (3, 2), (1, 30)])
+def test_large_maps_as_matrix_products(size, device):
+    rng = np.random.default_rng(sum(size))
+    bottoms = large(rng, 12)
+    r = Rig(TEXT % (*size, 0.5), bottoms, device=device, dtype=np.float64)
+    close(r.forward()[0], densely(*bottoms, size, 0.5), rtol=1e-9, atol=1e-9)
+    diff = rng.standard_normal(r.top[0].shape)
+    features, rois = r.backward([diff])
+    close(features, densely(*bottoms, size, 0.5, diff), rtol=1e-9, atol=1e-9)
+    step, moved = 1e-6, np.zeros((12, 4))
+    for q in range(4):
+        ends = []
+        for sign in (1, -1):
+            rows = bottoms[1].copy()
+            rows[:, 1 + q] += sign * step
+            ends.append((densely(bottoms[0], rows, size, 0.5) * diff).sum((1, 2, 3)))
+        moved[:, q] = (ends[0] - ends[1]) / (2 * step)
+    close(rois[:, 1:], moved, rtol=1e-5, atol=1e-5)
 
 
 def test_gradient_to_features_and_regions(device):
@@ -103,6 +155,19 @@ def test_new_shapes_no_regions_no_images(device):
         assert not r.backward([np.ones(r.top[0].shape)])[1].any()
     r.set_bottom(0, bottoms[0])
     assert np.array_equal(r.forward()[0], first)
+
+
+def test_slabs_made_first_or_one_after_another(monkeypatch):
+    texts = (
+        TEXT % (3, 2, 0.5),
+        'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 pool_mode: MAX }',
+    )
+    for text in texts:
+        tops = []
+        for packed in (False, True):
+            monkeypatch.setattr("boxpresso.layers.regions.region_base.PACKED", {"cpu": packed})
+            tops.append(Rig(text, inputs(np.random.default_rng(10), 30)).forward()[0])
+        assert np.array_equal(*tops)
 
 
 def test_wild_regions_contribute_nothing(device):

@@ -149,6 +149,10 @@ LAUNCHES: list[tuple] = [
     for maps in (MAPS, LARGE)
     for dtype in ((np.float16, np.float32) if text == "" else (np.float32,))
 ]
+LAUNCHES += [
+    (ALIGN % f"pooled_h: 3 pooled_w: 2 {text} pool_mode: MAX", [MAPS, ROWS], FEATURES_ONLY, {"tops": 3})
+    for text in ("sampling_ratio: 2", "sampling_ratio: 130", "aligned: true")
+]
 WIDE = np.random.default_rng(3).standard_normal((1, 3, 65, 66))  # so large that a region is not worth slabs of it
 LAUNCHES += [
     (ALIGN % "pooled_h: 2 pooled_w: 3", [WIDE, ROWS[:1]], None, {"dtype": dtype}) for dtype in (np.float16, np.float32)
@@ -241,6 +245,30 @@ def test_regions_gradient_by_hand(device):
     r.set_bottom(1, np.array([[0, 1, 1, 1.5, 1.5]]))  # held at one pixel: only its start moves it
     r.forward()
     np.testing.assert_allclose(r.backward([np.ones((1, 1, 1, 1))])[1], [[0, 1, 6, 0, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5, 100])
+def test_maximum_gives_its_gradient_to_the_pixels_of_one_sample(samples, device):
+    """Few samples and many, and more than a block's table of them holds; found by forward, or again by backward."""
+    rng = np.random.default_rng(samples)
+    features, rows = rng.standard_normal((2, 19, 9, 11)), regions(rng, 8, 2, 20)
+    text = ALIGN % f"pooled_h: 3 pooled_w: 4 spatial_scale: 0.5 sampling_ratio: {samples} pool_mode: MAX"
+    diff = rng.standard_normal((8, 19, 3, 4))
+    stored, again = (Rig(text, [features, rows], device=device, dtype=np.float64, phase=p) for p in ("TRAIN", "TEST"))
+    top, y, x = Rig(text, [features, rows], device=device, dtype=np.float64, tops=3).forward()
+    wanted = np.zeros(features.shape)
+    for k, c, i, j in np.ndindex(top.shape):
+        v, u = (min(max(place[k, c, i, j], 0), size - 1) for place, size in ((y, 9), (x, 11)))
+        if not (-1 < y[k, c, i, j] <= 9 and -1 <= x[k, c, i, j] <= 11):
+            continue
+        for row, down in ((int(v), 1 - v % 1), (min(int(v) + 1, 8), v % 1)):
+            for column, across in ((int(u), 1 - u % 1), (min(int(u) + 1, 10), u % 1)):
+                wanted[int(rows[k, 0]), c, row, column] += down * across * diff[k, c, i, j]
+    for r in (stored, again):
+        assert np.array_equal(r.forward()[0], top)
+        close(r.backward([diff], FEATURES_ONLY)[0], wanted, rtol=1e-9, atol=1e-12)
+    assert stored.layer.has_places
+    assert not again.layer.has_places
 
 
 def test_negative_sizes():

@@ -20,8 +20,9 @@ from boxpresso.device import Blob, open_device
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.regions import region_base
 from boxpresso.proto import SolverParameter
-from boxpresso.train.updates import METHODS, Step, square_sum
+from boxpresso.train.updates import METHODS, Parameters, Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
 discover()
@@ -117,12 +118,26 @@ CASES: list[tuple] = [
 def update_weights() -> None:
     """The kernels of the solvers."""
     device = open_device("cpu")
-    for method in METHODS.values():
+    for name in METHODS:
         blob = Blob(MAPS.shape, np.float32, device)
         blob.data[...], blob.diff[...] = MAPS, unlike(1)
-        history = [device.empty(MAPS.shape, np.float32) for _ in range(method.arrays)]
-        method.update(SolverParameter(momentum=0.9), blob, history, Step(0.5, 0.1, 0.01, 0, 0))
-        square_sum(blob)
+        momentum = 0.0 if name in ("AdaGrad", "RMSProp") else 0.9
+        parameters = Parameters(SolverParameter(type=name, momentum=momentum, rms_decay=0.9), [blob])
+        parameters.update(Step(0.5, 0, 0, [0.1], [0.01]))
+        parameters.norm()
+
+
+def pack_slabs() -> None:
+    """The region layers that make all slabs first on a GPU, and on the CPU one after another."""
+    region_base.PACKED["cpu"] = True
+    try:
+        for text in (
+            'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+            'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 pool_mode: MAX }',
+        ):
+            run(text, [MAPS, REGIONS], [])
+    finally:
+        region_base.PACKED["cpu"] = False
 
 
 def suppress() -> None:
@@ -144,6 +159,7 @@ def launch_all() -> None:
     for case in made:
         run(*case)
     update_weights()
+    pack_slabs()
     suppress()
 
 

@@ -45,7 +45,9 @@ def roi_align(
         raise BoxpressoError(f"pool_mode must be 'avg' or 'max', got {pool_mode!r}")
     fields = {**pooled(output_size, spatial_scale), "sampling_ratio": sampling_ratio, "aligned": aligned}
     fields["pool_mode"] = pool_mode.upper()
-    return Plan("ROIAlign", {"roi_align_param": fields}, remembers=pool_mode == "max", half=True)
+    largest = pool_mode == "max"
+    attributes = {"has_places": False} if largest else {}
+    return Plan("ROIAlign", {"roi_align_param": fields}, attributes, remembers=False, keeps=largest, half=True)
 
 
 @operator("x", "rois")
@@ -318,4 +320,4 @@ def prroi_pool(x: Any, rois: Any, output_size: Two, spatial_scale: float = 1.0, 
     >>> prroi_pool(x, np.array([[0, 0, 0, 2, 2]], np.float32), 1).item()
     5.0
     """
-    return Plan("PrROIPooling", {"prroi_pooling_param": pooled(output_size, spatial_scale)})
+    return Plan("PrROIPooling", {"prroi_pooling_param": pooled(output_size, spatial_scale)}, remembers=False)

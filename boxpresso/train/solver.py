@@ -27,7 +27,7 @@ from .ranks import Ranks
 from .rates import Rates
 from .reduction import Reduction
 from .snapshots import read_snapshot, snapshot_paths, write_snapshot
-from .updates import Step, kernels, method, square_sum
+from .updates import Parameters, Step, kernels, method
 
 Callback = Callable[[], None]
 
@@ -140,10 +140,8 @@ class Solver:
             net.share_with(self.net)
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
         self.losses: list[float] = []
-        self.history: list[list[AnyArray]] = [
-            [blob.device.empty(blob.shape, blob.dtype) for _ in range(self.method.arrays)]
-            for blob, _, _ in self.net.learnable
-        ]
+        self.parameters = Parameters(self.param, [blob for blob, _, _ in self.net.learnable])
+        self.history = self.parameters.history
         self.net.device.build(kernels, self.net.dtype)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
         self.stopped = False  # what all ranks have agreed to do
@@ -323,7 +321,7 @@ class Solver:
             self.log(f"Iteration {self.iter}, lr = {self.rate:.6g}")
         scale = 1 / p.iter_size / self.ranks.size  # the mean over ranks, as in Caffe
         if p.clip_gradients >= 0:
-            norm = sum(square_sum(blob) for blob, _, _ in self.net.learnable) ** 0.5 / self.ranks.size
+            norm = self.parameters.norm() / self.ranks.size
             if norm > p.clip_gradients:
                 self.log(
                     f"Gradient clipping: scaling down gradients (L2 norm {norm:.6g} > {p.clip_gradients:.6g}) "
@@ -331,10 +329,10 @@ class Solver:
                 )
                 scale *= p.clip_gradients / norm
         l1 = int(p.regularization_type == "L1")
-        for (blob, lr_mult, decay_mult), history in zip(self.net.learnable, self.history):
-            if lr_mult:
-                step = Step(scale, self.rate * lr_mult, p.weight_decay * decay_mult, l1, self.iter)
-                self.method.update(p, blob, history, step)
+        multipliers = [(lr_mult, decay_mult) for _, lr_mult, decay_mult in self.net.learnable]
+        rates = [self.rate * lr_mult if lr_mult else None for lr_mult, _ in multipliers]
+        decays = [p.weight_decay * decay_mult for _, decay_mult in multipliers]
+        self.parameters.update(Step(scale, l1, self.iter, rates, decays))
 
     def _display(self) -> None:
         """Logs the loss, the speed since the last such line, and the outputs of the net."""

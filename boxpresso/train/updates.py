@@ -1,71 +1,48 @@
-"""The six update rules of Caffe: what each remembers of a parameter, and its formula's kernel."""
+"""The six update rules of Caffe: what each remembers of a parameter, and one launch that updates all parameters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from ..device import AnyArray, Blob, Kernels
 from ..proto import SolverParameter
-from ..proto.errors import ModelError, nearest
+from ..proto.errors import KernelError, ModelError, nearest
 
 kernels = Kernels(Path(__file__).with_name("solver.cu"))
-PIECE = 1 << 14  # elements whose squares one block adds up
+PIECE = 1 << 14  # elements of a parameter that one block takes
 
 
 class Step(NamedTuple):
-    """What an update of one parameter needs beside the parameter."""
+    """What an update needs beside the parameters."""
 
-    scale: float  # of the diff: clipping and 1 / iter_size
-    rate: float  # the learning rate times lr_mult
-    decay: float  # weight_decay times decay_mult
+    scale: float  # of the diffs: clipping and 1 / iter_size
     l1: int
     iteration: int
+    rates: Sequence[float | None]  # of each parameter: the learning rate times lr_mult; None: it does not learn
+    decays: Sequence[float]  # of each parameter: weight_decay times decay_mult
 
 
 class Method(NamedTuple):
-    """An update rule: how many arrays it keeps for a parameter, and the function that updates one."""
+    """An update rule: how many arrays it keeps for a parameter, its kernel, and the kernel's numbers, a Rule in solver.cu."""
 
     arrays: int
-    update: Callable[[SolverParameter, Blob, list[AnyArray], Step], None]
-
-
-def _common(blob: Blob, history: list[AnyArray], s: Step, rate: float | None = None) -> tuple[Any, ...]:
-    return blob.count, blob.data, blob.diff, *history, s.scale, s.decay, s.l1, s.rate if rate is None else rate
-
-
-def _sgd(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    kernels.on(blob.device).sgd(*_common(blob, history, s), p.momentum)
-
-
-def _nesterov(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    kernels.on(blob.device).nesterov(*_common(blob, history, s), p.momentum)
-
-
-def _adagrad(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    kernels.on(blob.device).adagrad(*_common(blob, history, s), p.delta)
-
-
-def _rmsprop(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    kernels.on(blob.device).rmsprop(*_common(blob, history, s), p.delta, p.rms_decay)
-
-
-def _adadelta(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    kernels.on(blob.device).adadelta(*_common(blob, history, s), p.delta, p.momentum)
-
-
-def _adam(p: SolverParameter, blob: Blob, history: list[AnyArray], s: Step) -> None:
-    t = s.iteration + 1
-    corrected = s.rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)
-    kernels.on(blob.device).adam(*_common(blob, history, s, corrected), p.delta, p.momentum, p.momentum2)
+    kernel: str
+    rule: Callable[[SolverParameter], dict[str, float]]
 
 
 METHODS = {
-    "SGD": Method(1, _sgd), "Nesterov": Method(1, _nesterov), "AdaGrad": Method(1, _adagrad),
-    "RMSProp": Method(1, _rmsprop), "AdaDelta": Method(2, _adadelta), "Adam": Method(2, _adam),
-}  # fmt: skip
+    "SGD": Method(1, "sgd", lambda p: {"first": p.momentum}),
+    "Nesterov": Method(1, "nesterov", lambda p: {"first": p.momentum}),
+    "AdaGrad": Method(1, "adagrad", lambda p: {"delta": p.delta}),
+    "RMSProp": Method(1, "rmsprop", lambda p: {"delta": p.delta, "first": p.rms_decay}),
+    "AdaDelta": Method(2, "adadelta", lambda p: {"delta": p.delta, "first": p.momentum}),
+    "Adam": Method(2, "adam", lambda p: {"delta": p.delta, "first": p.momentum, "second": p.momentum2}),
+}
 
 
 def method(param: SolverParameter) -> Method:
@@ -88,9 +65,103 @@ def method(param: SolverParameter) -> Method:
     return METHODS[name]
 
 
-def square_sum(blob: Blob) -> float:
-    """The sum of the squares of a blob's diff, in double precision and in an order that is always the same."""
-    pieces = -(-blob.count // PIECE)
-    partial = blob.device.empty((pieces,), "float64")
-    kernels.on(blob.device).square_sums(pieces, blob.diff, partial, blob.count, PIECE)
-    return float(sum(partial.tolist()))
+class Group:
+    """Some of a net's learned parameters and what an update remembers of them, as the kernels take them: in pieces."""
+
+    def __init__(self, blobs: Sequence[Blob], history: Sequence[Sequence[AnyArray]]) -> None:
+        self.blobs, self.history = blobs, history
+        self.device, self.dtype = blobs[0].device, blobs[0].dtype
+        rows = [
+            (i, first, min(PIECE, b.count - first)) for i, b in enumerate(blobs) for first in range(0, b.count, PIECE)
+        ]
+        self.count, self.pieces = len(rows), self.device.table(np.array(rows).reshape(-1, 3))
+        self.arrays: list[list[AnyArray]] = []
+        self.addresses: list[list[int]] = []  # that `distances` was made of
+        self.distances = self.device.empty((0,), np.float64)
+
+    def place(self) -> list[AnyArray]:
+        """The arrays of the first parameter: data, diff and history. `distances` then says how far the others lie from them."""
+        arrays = [[blob.data, blob.diff, *kept] for blob, kept in zip(self.blobs, self.history)]
+        same = self.arrays and all(a is b for new, old in zip(arrays, self.arrays) for a, b in zip(new, old))
+        self.arrays = arrays
+        if same and self.device.kind == "cpu":
+            return arrays[0]
+        addresses = [[address(array, write=i != 1) for i, array in enumerate(row)] for row in arrays]
+        if addresses != self.addresses:
+            distances = np.zeros((len(addresses), kernels.constants["ARRAYS"]))
+            for row, of in zip(distances, addresses):
+                row[: len(of)] = [(at - start) / self.dtype.itemsize for at, start in zip(of, addresses[0])]
+            self.distances, self.addresses = self.device.table(distances, np.float64), addresses
+        return arrays[0]
+
+    def update(self, p: SolverParameter, method: Method, step: Step) -> None:
+        """One update of all of them, in one launch."""
+        rates = [rate or 0.0 for rate in step.rates]
+        if method.kernel == "adam":
+            t = step.iteration + 1
+            rates = [rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t) for rate in rates]
+        numbers = {"delta": 0.0, "first": 0.0, "second": 0.0, **method.rule(p)}
+        rule = kernels.struct("Rule", l1=step.l1, scale=step.scale, **numbers)
+        table = self.device.table(np.stack([rates, step.decays], 1), self.dtype)
+        arrays, launch = self.place(), getattr(kernels.on(self.device), method.kernel)
+        launch(self.count, *arrays, self.pieces, self.distances, table, rule)
+
+    def norm(self) -> float:
+        """The L2 norm of all diffs, in double precision and in an order that is always the same."""
+        diff, partial = self.place()[1], self.device.empty((self.count,), np.float64)
+        kernels.on(self.device).square_sums(self.count, diff, self.pieces, self.distances, partial)
+        sums, first, total = partial.tolist(), 0, 0.0
+        for blob in self.blobs:
+            end = first + -(-blob.count // PIECE)
+            total, first = total + sum(sums[first:end]), end
+        return float(total**0.5)
+
+
+class Parameters:
+    """The learned parameters of a net, what an update remembers of them, and the rule of that update.
+
+    Parameters
+    ----------
+    param
+        The solver's, which names the rule.
+    blobs
+        The parameters, of one device and dtype.
+    """
+
+    def __init__(self, param: SolverParameter, blobs: Sequence[Blob]) -> None:
+        self.param, self.blobs, self.method = param, list(blobs), method(param)
+        self.history: list[list[AnyArray]] = [
+            [blob.device.empty(blob.shape, blob.dtype) for _ in range(self.method.arrays)] for blob in self.blobs
+        ]
+        self.groups: dict[tuple[int, ...], Group] = {}
+
+    def group(self, chosen: Sequence[int]) -> Group:
+        """Some of the parameters, as the kernels take them."""
+        key = tuple(chosen)
+        if key not in self.groups:
+            self.groups[key] = Group([self.blobs[i] for i in key], [self.history[i] for i in key])
+        return self.groups[key]
+
+    def update(self, step: Step) -> None:
+        """One update of all parameters that learn."""
+        chosen = [i for i, rate in enumerate(step.rates) if rate is not None and self.blobs[i].count]
+        if chosen:
+            wanted = step._replace(rates=[step.rates[i] for i in chosen], decays=[step.decays[i] for i in chosen])
+            self.group(chosen).update(self.param, self.method, wanted)
+
+    def norm(self) -> float:
+        """The L2 norm of all diffs."""
+        chosen = [i for i, blob in enumerate(self.blobs) if blob.count]
+        return self.group(chosen).norm() if chosen else 0.0
+
+
+def address(array: AnyArray, write: bool) -> int:
+    """Where the elements of an array lie, on its device; `write`: a kernel will change them."""
+    if isinstance(array, np.ndarray):
+        if not array.flags.c_contiguous or (write and not array.flags.writeable):
+            raise KernelError(
+                f"an update needs parameters in contiguous arrays that it may write to, got one of shape {array.shape} "
+                f"and strides {array.strides}, {'' if array.flags.writeable else 'not '}writable"
+            )
+        return int(array.__array_interface__["data"][0])
+    return array.address(write)

@@ -1,27 +1,10 @@
 // deform_roi.cu: ROIAlign with every bin moved by an offset and, modulated, multiplied by a mask; features channels last.
 #include "channels.h"
-#include "grid.h"
+#include "deform_roi.h"
 #include "sample.h"
 
 constexpr int SAMPLES = 64;  // of a bin, taken together
 constexpr int OWNED = 64;    // channels that a block of the backward pass owns; a multiple of TILE
-
-// The grid of samples of bin `bin` of region k, which starts at the bin. offset (K, 2, bins) or null: x then y, in units of
-// gamma times the size of the region.
-DEVICE Grid bin_of(const Store* regions, const Store* offset, int k, int bin, const GridGeometry& g, Real gamma) {
-  const int ph = bin / g.pooled_width, pw = bin - ph * g.pooled_width, bins = g.pooled_height * g.pooled_width;
-  const Store* region = regions + 5 * k;
-  const Real x = Real(region[1]) * g.scale - Real(0.5), y = Real(region[2]) * g.scale - Real(0.5);
-  const Real width = Real(region[3]) * g.scale - Real(0.5) - x, height = Real(region[4]) * g.scale - Real(0.5) - y;
-  Grid grid = grid_of(y, x, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio);
-  if (offset) {
-    grid.x += gamma * width * Real(offset[2 * k * bins + bin]);
-    grid.y += gamma * height * Real(offset[(2 * k + 1) * bins + bin]);
-  }
-  grid.y += ph * grid.bin_height;
-  grid.x += pw * grid.bin_width;
-  return grid;
-}
 
 // The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
 // at[4 s ...] and weight[4 s ...], place[2 s ...] is its y and x. The weights are divided by the number of samples; at[4 s]
@@ -66,7 +49,7 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
     Real* out = pooled + (long long)b * padded;
     THREAD_LOOP(c, padded) out[c] = 0;
     if (image < 0) continue;
-    const Grid grid = bin_of(regions, offset, k, b - k * bins, g, gamma);
+    const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
     const Real* map = features + (long long)image * height * width * padded;
     const Real times = mask ? Real(mask[b]) : Real(1);
     walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
@@ -92,7 +75,7 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
     THREAD_LOOP(t, 3) sum[t] = 0;
     BARRIER();
     if (image >= 0) {
-      const Grid grid = bin_of(regions, offset, k, b - k * bins, g, gamma);
+      const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
       const Real* map = features + (long long)image * height * width * padded;
       const Real* given = gradient + (long long)b * padded;
       walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
@@ -160,8 +143,9 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
     Real* map = diff + (long long)image * height * width * padded + first;
     for (int k = 0; k < g.regions; ++k) {
       if (image_of(regions + 5 * k, 5, g.batch) != image) continue;
+      const Whole whole = region_of(regions, k, g);
       for (int i = 0; i < bins; ++i) {
-        const Grid grid = bin_of(regions, offset, k, i, g, gamma);
+        const Grid grid = bin_of(whole, offset, k, i, g, gamma);
         const Real low = min(grid.y, grid.y + grid.bin_height), high = max(grid.y, grid.y + grid.bin_height);
         if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;

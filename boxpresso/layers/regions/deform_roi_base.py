@@ -9,11 +9,14 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
+MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
+
 
 class DeformPoolingLayer(RegionLayer):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
+    slabs = Kernels("deform_roi_slabs.cu")
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -77,6 +80,9 @@ class DeformPoolingLayer(RegionLayer):
         self.need_no_region_gradient(propagate_down)
         _, regions, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
+        if MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]:
+            self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
+            return
         self.turn(top[0].diff, self.bins_last)
         if offset_diff is not None or mask_diff is not None:
             self.turn(bottom[0].data, self.features_last)
@@ -93,6 +99,27 @@ class DeformPoolingLayer(RegionLayer):
                 self.geometry,
             )  # fmt: skip
             self.turn_back(self.features_last, feature_diff)
+
+    def backward_slabs(
+        self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,
+        mask_diff: AnyArray | None,
+    ) -> None:  # fmt: skip
+        """The gradients that are not None, by slabs: where many regions share the features."""
+        features, regions, offset, mask = self.four(bottom, "data")
+        slab, area = self.slabs.constants["SLAB"], self.size[0] * self.size[1]
+        count = -(-self.channels // slab)
+        at_once = min(self.device.workers, self.batch * count)
+        room = self.scratch("room", (at_once, 2 * area + 4 * self.bins, slab))
+        moves = offset_diff is not None or mask_diff is not None
+        parts = self.scratch("parts", (count, self.regions, self.bins, 3)) if moves else None
+        self.slabs.deform_roi_slabs_backward(
+            at_once, top_diff, features, self.by_place(bottom[1].data), regions, offset, mask, room, diff, parts, self.gamma,
+            self.geometry,
+        )  # fmt: skip
+        if moves:
+            self.slabs.deform_roi_slabs_moves(
+                self.regions * self.bins, parts, regions, mask, offset_diff, mask_diff, self.gamma, self.geometry
+            )
 
     @staticmethod
     def four(bottom: list[Blob], what: str, wanted: Sequence[bool] | None = None) -> list[AnyArray | None]:

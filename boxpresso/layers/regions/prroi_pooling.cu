@@ -28,14 +28,16 @@ DEVICE Real average(Side side, int pixel) {
   return Real(sum / (side.high - side.low));
 }
 
-// The weights of region k: those of the rows of the map for each bin in y, then those of the columns for each in x.
+// The weights of region k: those of the rows of the map for each bin in y, those of the columns for each in x, then how far each
+// edge lies behind the pixel before it.
 template <class Number>
 DEVICE Number* weights_of(Number* weights, int k, const Geometry& g) {
-  return weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width);
+  return weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width + g.pooled_height + g.pooled_width + 2);
 }
 
-// image[k]: of region k, -1 if it contributes nothing; weights (K, pooled_height * height + pooled_width * width).
-KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins, Real* weights, Geometry g) {
+// image[k]: of region k, -1 if it contributes nothing; weights, see weights_of; below (K, pooled_height + pooled_width + 2): of
+// each edge of a bin, from the first of y to the last of x, the pixel before it; -2 or the size of the map if it is far off.
+KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins, Real* weights, int* below, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Store* region = regions + 5 * k;
     const int of = image_of(region, 5, g.batch);
@@ -43,6 +45,13 @@ KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins,
     const bool valid = of >= 0 && down.low < down.high && across.low < across.high;  // no area: no bins
     Real* weight = weights_of(weights, k, g);
     THREAD_LOOP(t, 1) image[k] = of;
+    const int edges = g.pooled_height + g.pooled_width + 2;
+    THREAD_LOOP(t, edges) {
+      const int axis = t > g.pooled_height, e = axis ? t - g.pooled_height - 1 : t;
+      const double at = side_of(region, g.scale, axis, e, axis ? g.pooled_width : g.pooled_height).low;
+      below[k * edges + t] = int(min(max(floor(at), -2.0), double(axis ? g.width : g.height)));
+      weight[g.pooled_height * g.height + g.pooled_width * g.width + t] = Real(at - floor(at));
+    }
     cut_bins(bins, pooled_of(g), k, valid, [&](int axis, int p, int* begin, int* end) {
       const Side side = side_of(region, g.scale, axis, p, axis ? g.pooled_width : g.pooled_height);
       const int limit = axis ? g.width : g.height;
@@ -69,129 +78,271 @@ DEVICE Bin bin_of(const int* bins, const Real* weights, int k, int ph, int pw, c
   return {box_of(bins, pooled_of(g), k, ph, pw), weight + ph * g.height, weight + g.pooled_height * g.height + pw * g.width};
 }
 
-// The walker: visit(pixel, weight) for each pixel of a bin.
-template <class Visit>
-DEVICE void walk(const Bin& bin, int width, Visit visit) {
-  for (int y = bin.box.top; y < bin.box.bottom; ++y)
-    for (int x = bin.box.left; x < bin.box.right; ++x) visit(y * width + x, bin.down[y] * bin.across[x]);
-}
-
 DEVICE Lanes average(const Real* slab, const Bin& bin, int width, int group) {
   Lanes sum = {};
-  walk(bin, width, [&](int pixel, Real weight) { sum += weight * lanes(slab, pixel, group); });
+  for (int y = bin.box.top; y < bin.box.bottom; ++y) {
+    const Real* row = slab + (long long)y * width * SLAB;
+    Lanes across = {};
+    for (int x = bin.box.left; x < bin.box.right; ++x) across += bin.across[x] * lanes(row, x, group);
+    sum += bin.down[y] * across;
+  }
   return sum;
 }
 
-// A block owns a region in a slab; top: (K, channels, pooled_height, pooled_width).
-KERNEL prroi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, const Real* weights, Store* top,
-                             Geometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
+// A block owns a region in a slab, `packed` before; or else it takes one slab after another into its room (n, area, SLAB), and
+// there the regions of that image in `order`. top: (K, channels, pooled_height, pooled_width).
+KERNEL prroi_pooling_forward(int n, const Store* features, const int* order, const int* image, const int* bins,
+                             const Real* weights, Real* slabs, Store* top, int packed, Geometry g) {
+  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width, count = slabs_of(channels);
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, cells = pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    const int s = b / regions, k = b - s * regions;
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * area * SLAB;
-    Store* out = top + (long long)k * channels * cells;
-    TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
-      const int pw = t / GROUPS, group = t % GROUPS;
-      const Lanes value = average(slab, bin_of(bins, weights, k, ph, pw, g), width, group);
-      scatter(out, s * SLAB, channels, cells, ph * pooled_width + pw, group, value);
-    }
-  }
-}
-
-// A block owns a slab of an image and takes that image's regions in order. diff: the slabs of bottom_diff.
-KERNEL prroi_pooling_backward(int n, const Store* top_diff, const int* image, const int* bins, const Real* weights, Real* diff,
-                              Store* bottom_diff, Geometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width;
-  BLOCK_LOOP(b, n) {
-    const Pooled pooled = pooled_of(g);
-    const int of = b / slabs_of(channels), channel = (b - of * slabs_of(channels)) * SLAB;
-    Real* map = diff + (long long)b * area * SLAB;
-    THREAD_LOOP(i, area * SLAB) map[i] = 0;
-    BARRIER();
-    for (int k = 0; k < regions; ++k) {
-      if (image[k] != of) continue;
-      const Store* given = top_diff + (long long)k * channels * pooled.cells();
-      visit_apart(bins, pooled, k, GROUPS, [&](int ph, int pw, int group) {
-        const Lanes gradient = gather(given, channel, channels, pooled.cells(), ph * pooled.width + pw, group);
-        walk(bin_of(bins, weights, k, ph, pw, g), width,
-             [&](int pixel, Real weight) { lanes(map, pixel, group) += weight * gradient; });
-      });
-    }
-    unpack(b, diff, bottom_diff, channels, area);
-  }
-}
-
-// The surface on the line x = at (axis 1) or y = at (axis 0), averaged over the bin's other side.
-DEVICE Lanes line(const Real* slab, const Bin& bin, int axis, double at, int height, int width, int group) {
-  Lanes sum = {};
-  const int limit = axis ? width : height, first = int(min(max(floor(at), -1.0), double(limit)));
-  for (int pixel = max(first, 0); pixel <= min(first + 1, limit - 1); ++pixel) {
-    Box box = bin.box;
-    (axis ? box.left : box.top) = pixel;
-    (axis ? box.right : box.bottom) = pixel + 1;
-    const Real part = Real(hat(at - pixel));
-    for (int y = box.top; y < box.bottom; ++y)
-      for (int x = box.left; x < box.right; ++x)
-        sum += part * (axis ? bin.down[y] : bin.across[x]) * lanes(slab, y * width + x, group);
-  }
-  return sum;
-}
-
-constexpr int SLOTS = 16;  // partial sums of a channel, in one fixed order
-
-// A block owns a region in a slab; slopes: (slabs, K, 4), the part of a slab in the gradient for (x1, y1, x2, y2). A side that
-// moves by d adds d (line - average) / length to a bin's average, and it moves by its share of what x1 and x2 move by.
-KERNEL prroi_pooling_slopes(int n, const Real* slabs, const Store* regions, const int* image, const int* bins,
-                            const Real* weights, const Store* top_diff, double* slopes, Geometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
-  const Real scale = g.scale;
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes part[4 * SLOTS * GROUPS];
-    const Pooled pooled = {pooled_height, pooled_width};
-    const int s = b / g.regions, k = b - s * g.regions;
-    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * height * width * SLAB;
-    const Store* given = top_diff + (long long)k * channels * pooled.cells();
-    THREAD_LOOP(t, SLOTS * GROUPS) {
-      const int slot = t / GROUPS, group = t % GROUPS;
-      Lanes sum[4] = {};
-      for (int cell = slot; cell < pooled.cells(); cell += SLOTS) {
-        const int ph = cell / pooled_width, pw = cell - ph * pooled_width;
-        const Bin bin = bin_of(bins, weights, k, ph, pw, g);
-        if (bin.box.top >= bin.box.bottom || bin.box.left >= bin.box.right) continue;
-        const Lanes gradient = gather(given, s * SLAB, channels, pooled.cells(), cell, group);
-        const Lanes middle = average(slab, bin, width, group);
-        for (int axis = 0; axis < 2; ++axis) {
-          const int p = axis ? pw : ph, count = axis ? pooled_width : pooled_height;
-          const Side side = side_of(regions + 5 * k, scale, axis, p, count);
-          if (!(side.low < side.high)) continue;
-          const Real length = Real(side.high - side.low), before = Real(p) / count, after = Real(p + 1) / count;
-          const Lanes low = gradient * (middle - line(slab, bin, axis, side.low, height, width, group)) / length;
-          const Lanes high = gradient * (line(slab, bin, axis, side.high, height, width, group) - middle) / length;
-          sum[1 - axis] += low * (1 - before) + high * (1 - after);
-          sum[3 - axis] += low * before + high * after;
+    for (int i = packed ? b / regions : b; i < (packed ? count : g.batch * count); i += n) {
+      const int s = i % count;
+      if (!packed) fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
+      BARRIER();
+      for (int j = packed ? b % regions : 0; j < regions; j += packed ? regions : 1) {
+        const int k = packed ? j : order[j], of = max(image[k], 0);  // what lies in no image has no bins and becomes 0
+        if (!packed && of != i / count) continue;
+        const Real* slab = slabs + (packed ? (long long)of * count + s : (long long)b) * area * SLAB;
+        TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
+          const int pw = t / GROUPS, group = t % GROUPS;
+          const Lanes value = average(slab, bin_of(bins, weights, k, ph, pw, g), width, group);
+          scatter(top + (long long)k * channels * cells, s * SLAB, channels, cells, ph * pooled_width + pw, group, value);
         }
       }
-      for (int q = 0; q < 4; ++q) part[(q * SLOTS + slot) * GROUPS + group] = sum[q];
+      BARRIER();
     }
-    BARRIER();
-    THREAD_LOOP(q, 4) {
-      double sum = 0;
-      for (int i = q * SLOTS * GROUPS; i < (q + 1) * SLOTS * GROUPS; ++i)
-        for (int l = 0; l < LANES; ++l) sum += lane(part[i], l);
-      slopes[4 * (long long)b + q] = sum * scale;
-    }
-    BARRIER();
   }
 }
 
-// region_diff (K, 5): the sums over the slabs; 0 for the batch index.
-KERNEL prroi_pooling_region_diff(int n, const double* slopes, const int* image, Store* region_diff, int regions, int slabs) {
-  GRID_LOOP(i, n) {
-    const int k = i / 5, q = i - 5 * k - 1;
-    double sum = 0;
-    for (int s = 0; s < slabs && q >= 0 && image[k] >= 0; ++s) sum += slopes[4 * (s * regions + k) + q];
-    region_diff[i] = Real(sum);
+// The Geometry of region.h, and how many rows of the map are taken together.
+struct BandGeometry {
+  int regions, batch, channels, height, width, pooled_height, pooled_width, band;
+  Real scale;
+};
+
+DEVICE Geometry geometry_of(const BandGeometry& b) {
+  return {b.regions, b.batch, b.channels, b.height, b.width, b.pooled_height, b.pooled_width, b.scale};
+}
+
+// What the threads of a block share in the backward pass of a region.
+struct Region {
+  int k, height, width, pooled_height, pooled_width;
+  const int *y, *x;              // the row of `bins`: begins, then ends
+  const Real *down, *across;     // weights
+  const int *below_y, *below_x;  // edges
+  const Real *part_y, *part_x;
+};
+
+DEVICE Region region_of(int k, const int* bins, const Real* weights, const int* below, const Geometry& g) {
+  const int *y = bins + k * pooled_of(g).columns(), *edges = below + k * (g.pooled_height + g.pooled_width + 2);
+  const Real *down = weights_of(weights, k, g), *across = down + g.pooled_height * g.height;
+  const Real* part = across + g.pooled_width * g.width;
+  return {k, g.height, g.width, g.pooled_height, g.pooled_width, y, y + 2 * g.pooled_height, down, across,
+          edges, edges + g.pooled_height + 1, part, part + g.pooled_height + 1};
+}
+
+// The surface at an edge, of the pixels `below` and after it; 0 off the map.
+DEVICE Lanes surface(const Real* row, int below, Real part, int limit, int group) {
+  Lanes value = {};
+  if (unsigned(below) < unsigned(limit)) value += (1 - part) * lanes(row, below, group);
+  if (unsigned(below + 1) < unsigned(limit)) value += part * lanes(row, below + 1, group);
+  return value;
+}
+
+// How the sum of all averages times their gradients changes: with the sum of the edges of x and of y, each times its number as
+// a part of the bins; and that sum itself. An edge moves both bins that end there: what they have in common is taken once.
+struct Moves {
+  Lanes edges_x, parts_x, edges_y, parts_y, whole;
+};
+constexpr int MOVES = 5;
+
+#if defined(__CUDACC__)
+constexpr int SLOTS = 16;  // of the rows of a region, which are neighbours: work for so many threads
+constexpr int RUN = 1;     // rows that a thread takes together
+#else
+constexpr int SLOTS = 1;
+constexpr int RUN = 4;
+#endif
+
+// One pixel in each of `count` rows that lie `step` apart: adds its gradient, and its part of a bin's sum.
+template <int count, bool ADD, bool MOVE>
+DEVICE void pixel_back(Real weight, const Lanes& gradient, Real* map, const Real* values, int x, int group, long long step,
+                       Lanes& sum) {
+  if (ADD) {
+    const Lanes share = weight * gradient;
+    for (int i = 0; i < count; ++i) lanes(map + i * step, x, group) += share;
+  }
+  if (MOVE) {
+    Lanes value = lanes(values, x, group);
+    for (int i = 1; i < count; ++i) value += lanes(values + i * step, x, group);
+    sum += weight * value;
+  }
+}
+
+// `count` rows of a region in a group of a slab, for the bins first to end of y that take them alike: adds their gradient to
+// `map` and their part to `moves`; either map may be null. `map` and `values` begin at the first of the rows; given: (bins,
+// SLAB), the gradient of the averages. More than one row only where they are near no edge of y.
+template <int count, bool ADD, bool MOVE>
+DEVICE void rows_back(const Region& r, int row, int first, int end, int group, const Real* given, Real* map, const Real* values,
+                      Moves& moves) {
+  const long long step = (long long)r.width * SLAB;
+  const Real weight = first < end ? r.down[first * r.height + row] : Real(0), share_x = Real(1) / r.pooled_width;
+  bool near = false;  // to an edge of y
+  for (int e = first; e <= end; ++e) near = near || unsigned(row - r.below_y[e]) < 2;
+  Lanes before = {};
+  for (int pw = 0; pw <= r.pooled_width; ++pw) {
+    Lanes gradient = {}, sum = {};
+    if (pw < r.pooled_width && first < end) {
+      const Real* across = r.across + pw * r.width;
+      gradient = weight * lanes(given, first * r.pooled_width + pw, group);
+      for (int ph = first + 1; ph < end; ++ph)
+        gradient += r.down[ph * r.height + row] * lanes(given, ph * r.pooled_width + pw, group);
+      Lanes odd = {};  // two sums, so that one does not wait for the other
+      for (int x = r.x[pw], last = r.x[r.pooled_width + pw]; x < last; ++x) {
+        pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, sum);
+        if (++x < last) pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, odd);
+      }
+      sum += odd;
+    }
+    if (!MOVE) continue;
+    moves.whole += gradient * sum;
+    Lanes line = {};
+    for (int i = 0; i < count; ++i) line += surface(values + i * step, r.below_x[pw], r.part_x[pw], r.width, group);
+    const Lanes change = (before - gradient) * line;
+    moves.edges_x += change;
+    moves.parts_x += pw * share_x * change;
+    before = gradient;
+    for (int e = first; near && pw < r.pooled_width && e <= end; ++e) {
+      if (unsigned(row - r.below_y[e]) >= 2) continue;
+      const Real part = row == r.below_y[e] ? 1 - r.part_y[e] : r.part_y[e];
+      Lanes change_y = {};
+      if (e > 0) change_y += lanes(given, (e - 1) * r.pooled_width + pw, group);
+      if (e < r.pooled_height) change_y -= lanes(given, e * r.pooled_width + pw, group);
+      change_y *= part * sum;
+      moves.edges_y += change_y;
+      moves.parts_y += Real(e) / r.pooled_height * change_y;
+    }
+  }
+}
+
+// The rows from `row` to `last`, of which map and values begin at `top`.
+template <bool ADD, bool MOVE>
+DEVICE void rows_of(const Region& r, int row, int last, int top, int group, const Real* given, Real* map, const Real* values,
+                    Moves& moves) {
+  const int bins = r.pooled_height;
+  for (int first = 0, end = 0; row < last;) {
+    while (first < bins && r.y[bins + first] <= row) ++first;
+    while (end < bins && r.y[end] <= row) ++end;
+    const long long at = (long long)(row - top) * r.width * SLAB;
+    int together = 1;  // rows inside a bin, where all have one weight
+    if (RUN > 1 && end - first == 1 && row >= r.below_y[first] + 2)
+      together = min(min(last, r.below_y[end]), end < bins ? r.y[end] : last) - row;
+    if (together >= RUN) {
+      rows_back<RUN, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
+      row += RUN;
+    } else if (RUN > 2 && together >= 2) {
+      rows_back<2, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
+      row += 2;
+    } else {
+      rows_back<1, ADD, MOVE>(r, row, first, max(first, end), group, given, map + at, values + at, moves);
+      ++row;
+    }
+  }
+}
+
+// A block takes one slab of an image after another, and of that some rows after others, `band` at a time, so that they stay in
+// the nearest cache; there the regions of that image in `order`: each number has one owner and one order. room: (n, 2 band width
+// + regions (bins + MOVES), SLAB). diff or null: the gradient of the features; slopes or null, (slabs, K, MOVES): what a slab
+// adds to the Moves of each region.
+KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* features, const int* order, const int* image,
+                              const int* bins, const Real* weights, const int* below, Real* room, Store* diff, Real* slopes,
+                              BandGeometry banded) {
+  const Geometry g = geometry_of(banded);
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width, area = height * width;
+  const int cells = g.pooled_height * g.pooled_width, count = slabs_of(channels), band = banded.band;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes sums[MOVES * SLOTS * GROUPS];
+    Real* map = room + (long long)b * (2 * band * width + (long long)regions * (cells + MOVES)) * SLAB;
+    Real *values = map + (long long)band * width * SLAB, *all = values + (long long)band * width * SLAB;
+    Real* totals = all + (long long)regions * cells * SLAB;
+    for (int i = b; i < g.batch * count; i += n) {
+      const int of = i / count, s = i - of * count, owned = min(SLAB, channels - s * SLAB);
+      const long long plane = ((long long)of * channels + s * SLAB) * area;
+      for (int k = 0; k < regions; ++k) {
+        if (image[k] != of) continue;
+        Real* given = all + (long long)k * cells * SLAB;
+        turn(top_diff + ((long long)k * channels + s * SLAB) * cells, cells, given, SLAB, owned, cells);
+        TILE_LOOP(cell, c, cells, SLAB - owned) given[cell * SLAB + owned + c] = 0;
+        TILE_LOOP(q, c, MOVES, SLAB) totals[((long long)k * MOVES + q) * SLAB + c] = 0;
+      }
+      for (int top = 0; top < height; top += band) {
+        const int rows = min(band, height - top), pixels = rows * width;
+        if (diff) TILE_LOOP(row, c, rows, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
+        if (slopes) {
+          turn(features + plane + top * width, area, values, SLAB, owned, pixels);
+          TILE_LOOP(pixel, c, pixels, SLAB - owned) values[(long long)pixel * SLAB + owned + c] = 0;
+        }
+        BARRIER();
+        for (int j = 0; j < regions; ++j) {
+          const int k = order[j];
+          if (image[k] != of) continue;
+          const Region r = region_of(k, bins, weights, below, g);
+          const int from = max(r.y[0], top), to = min(r.y[2 * r.pooled_height - 1], top + rows);
+          if (from >= to) continue;
+          const Real* given = all + (long long)k * cells * SLAB;
+          TILE_LOOP(slot, group, SLOTS, GROUPS) {
+            Moves moves = {};
+            const int row = from + (to - from) * slot / SLOTS, last = from + (to - from) * (slot + 1) / SLOTS;
+            if (!slopes)
+              rows_of<true, false>(r, row, last, top, group, given, map, values, moves);
+            else if (!diff)
+              rows_of<false, true>(r, row, last, top, group, given, map, values, moves);
+            else
+              rows_of<true, true>(r, row, last, top, group, given, map, values, moves);
+            const int t = slot * GROUPS + group, each = SLOTS * GROUPS;
+            sums[t] = moves.edges_x;
+            sums[each + t] = moves.parts_x;
+            sums[2 * each + t] = moves.edges_y;
+            sums[3 * each + t] = moves.parts_y;
+            sums[4 * each + t] = moves.whole;
+          }
+          BARRIER();
+          if (slopes) TILE_LOOP(q, group, MOVES, GROUPS) {
+            Lanes& total = lanes(totals, k * MOVES + q, group);
+            for (int slot = 0; slot < SLOTS; ++slot) total += sums[(q * SLOTS + slot) * GROUPS + group];
+          }
+          BARRIER();
+        }
+        if (diff) turn(map, SLAB, diff + plane + top * width, area, pixels, owned);
+        BARRIER();
+      }
+      if (slopes)
+        THREAD_LOOP(t, regions * MOVES)
+          if (image[t / MOVES] == of) slopes[(long long)s * regions * MOVES + t] = sum_of(totals, t);
+      BARRIER();
+    }
+  }
+}
+
+// region_diff (K, 5) from the sums over the slabs; 0 for the batch index. A side that moves by d adds d (line - average) / length
+// to a bin's average, and it moves by its share of what the region's first and last side move by.
+KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Store* regions, const int* image, const int* bins,
+                                 Store* region_diff, Geometry g) {
+  GRID_LOOP(k, n) {
+    const int* row = bins + k * pooled_of(g).columns();
+    const bool valid = image[k] >= 0 && row[g.pooled_height + g.pooled_height - 1] > 0;  // some row of the map is taken
+    double sum[MOVES] = {};
+    for (int s = 0; s < slabs_of(g.channels) && valid; ++s)
+      for (int q = 0; q < MOVES; ++q) sum[q] += slopes[((long long)s * g.regions + k) * MOVES + q];
+    region_diff[5 * k] = Real(0);
+    for (int axis = 0; axis < 2; ++axis) {
+      const int count = axis ? g.pooled_width : g.pooled_height;
+      const Side side = side_of(regions + 5 * k, g.scale, axis, 0, 1);
+      const double edges = sum[axis ? 0 : 2], parts = sum[axis ? 1 : 3], whole = sum[4] / count;
+      const double each = double(g.scale) * count, size = side.high - side.low;
+      region_diff[5 * k + (axis ? 1 : 2)] = valid ? Real((edges - parts + whole) * each / size) : Real(0);
+      region_diff[5 * k + (axis ? 3 : 4)] = valid ? Real((parts - whole) * each / size) : Real(0);
+    }
   }
 }

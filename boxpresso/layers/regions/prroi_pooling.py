@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
+
+BAND = 16  # rows of a map that its regions' gradients are added to at a time: they stay in the nearest cache
 
 
 class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
@@ -61,45 +63,53 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.read_shapes(bottom)
         top[0].reshape(self.regions, self.channels, *self.pooled)
-        (height, width), slab = self.size, self.kernels.constants["SLAB"]
-        self.count = -(-self.channels // slab)
-        self.slabs = self.scratch("slabs", (self.batch, self.count, height * width, slab))
+        (height, width), edges = self.size, sum(self.pooled) + 2
         self.image, self.bins = self.tables()
-        weights = self.pooled[0] * height + self.pooled[1] * width
+        weights = self.pooled[0] * height + self.pooled[1] * width + edges
         self.weights = self.scratch("weights", (self.regions, weights))
-        self.slopes = self.scratch("slopes", (self.count, self.regions, 4), np.float64)
+        self.below = self.scratch("below", (self.regions, edges), np.int32)
+        self.slab = self.kernels.constants["SLAB"]
+        self.count = -(-self.channels // self.slab)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def cut(self, regions: AnyArray) -> None:
+        """The bins of all regions, and the weights of their pixels."""
         self.kernels.prroi_pooling_weights(
-            self.regions, bottom[1].data, self.image, self.bins, self.weights, self.geometry
-        )
-        slabs, area = self.batch * self.count, self.size[0] * self.size[1]
-        self.kernels.prroi_pooling_pack(slabs, bottom[0].data, self.slabs, self.channels, area)
-        self.kernels.prroi_pooling_forward(
-            self.count * self.regions, self.slabs, self.image, self.bins, self.weights, top[0].data, self.geometry
+            self.regions, regions, self.image, self.bins, self.weights, self.below, self.geometry
         )
 
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        features, regions = bottom[0].data, bottom[1].data
+        self.cut(regions)
+        area, slabs, packed = self.size[0] * self.size[1], self.batch * self.count, self.packed
+        at_once = slabs if packed else min(self.device.workers, slabs)
+        room = self.scratch("slabs", (at_once, area, self.slab))
+        if packed:
+            self.kernels.prroi_pooling_pack(slabs, features, room, self.channels, area)
+        self.kernels.prroi_pooling_forward(
+            self.count * self.regions if packed else at_once, features, self.by_place(regions), self.image, self.bins,
+            self.weights, room, top[0].data, packed, self.geometry,
+        )  # fmt: skip
+        if not slabs:
+            top[0].data.fill(0)
+
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        if propagate_down[0]:
-            diff = self.scratch("diff", self.slabs.shape)
-            self.kernels.prroi_pooling_backward(
-                self.batch * self.count,
-                top[0].diff,
-                self.image,
-                self.bins,
-                self.weights,
-                diff,
-                bottom[0].diff,
-                self.geometry,
-            )
-        if propagate_down[1]:
-            self.kernels.prroi_pooling_slopes(
-                self.count * self.regions, self.slabs, bottom[1].data, self.image, self.bins, self.weights, top[0].diff,
-                self.slopes, self.geometry,
-            )  # fmt: skip
+        diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
+        features, regions, slabs = bottom[0].data, bottom[1].data, self.batch * self.count
+        moves = self.kernels.constants["MOVES"]
+        slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
+        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+        band = min(BAND, self.size[0]) if self.device.kind == "cpu" else self.size[0]
+        pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
+        self.cut(regions)
+        self.kernels.prroi_pooling_backward(
+            at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights, self.below,
+            self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
+            self.kernels.struct("BandGeometry", **self.fields, band=band),
+        )  # fmt: skip
+        if slopes is not None:
             self.kernels.prroi_pooling_region_diff(
-                5 * self.regions, self.slopes, self.image, bottom[1].diff, self.regions, self.count
+                self.regions, slopes, regions, self.image, self.bins, diffs[1], self.geometry
             )
 
     def allow_force_backward(self, index: int) -> bool:

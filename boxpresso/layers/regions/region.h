@@ -2,8 +2,8 @@
 //
 // Feature maps lie in three layouts. Planes, as blobs have them, where a plane is read for few numbers and a copy
 // would cost more than it saves: PSROI*, ROIWarping, masks, ROIAlign of few regions, gradients of maxima. Slabs of 16
-// channels (slab.h), where many bins share pixels: ROIAlign, ROIPooling, PrROIPooling, rotated ones. Channels last
-// (channels.h), where every bin has samples of its own, which are found once for all channels: Deform*.
+// channels (slab.h), where many bins share pixels: ROIAlign, ROIPooling, PrROIPooling, rotated ones, gradients of Deform*.
+// Channels last (channels.h), where every bin has samples of its own, which are found once for all channels: Deform*.
 #pragma once
 #include "kernel.h"
 

@@ -15,6 +15,7 @@ from ..core.layer import Layer
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
+PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
 
@@ -97,17 +98,25 @@ class RegionLayer(Layer):
             "set sampling_ratio, or look where the regions come from",
         )
 
-    def by_place(self, regions: AnyArray) -> AnyArray:
+    def by_place(self, regions: AnyArray, bands: bool = True) -> AnyArray:
         """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its
-        cache from the one before. Few regions stay in their order, and on a GPU all: their coordinates are not on the host."""
+        cache from the one before: by bands of rows, then along x, or along x alone. Few regions stay in their order, and on a
+        GPU all: their coordinates are not on the host."""
         order = np.arange(self.regions)
         if self.device.kind == "cpu" and self.regions >= FEW:
             with np.errstate(all="ignore"):
                 rows = np.asarray(regions).reshape(self.regions, len(self.columns))
                 centre = ((rows[:, 1:3] + rows[:, 3:5]) / 2 if self.columns == CORNERS else rows[:, 1:3]) * self.scale
-                order = np.lexsort((centre[:, 0], centre[:, 1] // BAND, rows[:, 0]))
+                band = centre[:, 1] // BAND if bands else np.zeros(self.regions)
+                order = np.lexsort((centre[:, 0], band, rows[:, 0]))
         table: AnyArray = self.device.table(order)
         return table
+
+    @property
+    def packed(self) -> bool:
+        """Whether the slabs of all maps are made first, so that a block is a region in a slab; else a worker makes one slab
+        after another in a room that stays in its core's cache."""
+        return PACKED[self.device.kind]
 
     def widened(self, array: AnyArray) -> AnyArray:
         """The numbers of an array in the computed type: the array itself, or of float16 a copy."""

@@ -93,6 +93,8 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     kernels = Kernels("roi_align.cu")
     largest = Kernels("roi_align_max.cu")
+    keep = False  # whether forward stores where the largest samples lie, for a backward that may come
+    has_places = False  # whether it has stored it
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.corners = not self.param.HasField("roi_align_param")
@@ -208,47 +210,66 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
                 -(-self.channels // group) * self.regions, features, *self.lists, top[0].data, group, self.geometry
             )
 
-    def places(self, shape: Sequence[int]) -> tuple[AnyArray, AnyArray]:
-        """Where the largest samples lie: y and x, of the shape of the top."""
-        return self.scratch("y", tuple(shape)), self.scratch("x", tuple(shape))
+    def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
+        """The largest samples, into `top`, and their numbers in the bins, into `places`."""
+        area, slab, packed = self.size[0] * self.size[1], self.largest.constants["SLAB"], self.packed
+        count = -(-self.channels // slab)
+        at_once = self.batch * count if packed else min(self.device.workers, self.batch * count)
+        slabs = self.scratch("slabs", (at_once, area, slab))
+        if packed:
+            self.largest.roi_align_max_pack(at_once, features, slabs, self.channels, area)
+        self.largest.roi_align_max_forward(
+            count * self.regions if packed else at_once, features, self.by_place(rows), rows, slabs, top, places, packed,
+            self.geometry,
+        )  # fmt: skip
+
+    @property
+    def places(self) -> AnyArray:
+        """The number in its bin of each largest sample: (slabs, K, bins, channels of a slab)."""
+        slab = self.largest.constants["SLAB"]
+        shape = -(-self.channels // slab), self.regions, self.pooled[0] * self.pooled[1], slab
+        return self.scratch("places", shape, np.int32)
 
     def forward_max(self, features: AnyArray, rows: AnyArray, top: list[Blob]) -> None:
-        area, slab = self.size[0] * self.size[1], self.largest.constants["SLAB"]
-        slabs = -(-self.channels // slab)
-        packed, places = self.scratch("slabs", (self.batch, slabs, area, slab)), self.places(top[0].shape)
-        self.largest.roi_align_max_pack(self.batch * slabs, features, packed, self.channels, area)
-        self.largest.roi_align_max_forward(slabs * self.regions, packed, rows, top[0].data, *places, self.geometry)
-        for place, blob in zip(places, top[1:]):
-            self.narrow(place, blob.data)
+        self.has_places = self.keep or self.phase == "TRAIN" or len(top) > 1
+        self.walk_largest(features, rows, top[0].data, self.places if self.has_places else None)
+        if len(top) > 1:
+            y, x = top[1].data, top[2].data if len(top) > 2 else self.scratch("x", top[1].shape, self.dtype)
+            self.largest.roi_align_max_places(top[1].count, self.places, rows, y, x, self.geometry)
+
+    def backward_max(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
+        if not self.has_places:
+            self.walk_largest(features, rows, None, self.places)
+        room = self.room()
+        self.largest.roi_align_max_backward(
+            room.shape[0], top_diff, self.places, self.by_place(rows), rows, room, diff, self.geometry
+        )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         rows = self.widened(bottom[1].data)
         if propagate_down[0]:
-            self.backward_features(top[0].diff, rows, bottom[0].diff)
+            if self.max and self.batch:
+                self.backward_max(top[0].diff, bottom[0].data, rows, bottom[0].diff)
+            elif self.batch:
+                self.backward_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
             self.need(not self.corners, "a grid of corners has no gradient for the regions; set propagate_down: false")
             self.need(not self.max, "a maximum has no gradient for the regions; set propagate_down: false for bottom 1")
             self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
 
     def backward_features(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
-        if self.batch == 0:
+        self.check_grids(rows, not self.aligned)
+        self.make_lists(rows)
+        by_pixel = self.turn_lists()
+        if self.in_slabs:
+            room, order = self.room(), self.by_place(rows)
+            self.kernels.roi_align_backward_slabs(
+                room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
+            )
             return
+        sums, (head, inverse, *_) = self.sums_of(diff), self.lists
         planes = self.batch * self.channels
-        if self.max:
-            sums, places = self.sums_of(diff), self.places(top_diff.shape)
-            self.largest.roi_align_max_backward(planes, top_diff, *places, rows, sums, self.geometry)
-        else:
-            self.check_grids(rows, not self.aligned)
-            self.make_lists(rows)
-            by_pixel = self.turn_lists()
-            if self.in_slabs:
-                room, order = self.room(), self.by_place(rows)
-                self.kernels.roi_align_backward_slabs(
-                    room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
-                )
-                return
-            sums, (head, inverse, *_) = self.sums_of(diff), self.lists
-            self.kernels.roi_align_backward(planes, top_diff, head, inverse, *by_pixel, sums, self.geometry)
+        self.kernels.roi_align_backward(planes, top_diff, head, inverse, *by_pixel, sums, self.geometry)
         if sums is not diff:
             self.narrow(sums, diff)
 

@@ -1,92 +1,214 @@
 // roi_align_max.cu: the largest bilinear sample in each bin of each region, and its gradient. Features in slabs.
+#include "bins.h"
 #include "grid.h"
 #include "sample.h"
 #include "slab.h"
 
-// The walker: the samples of bin (ph, pw) by rows; visit(y, x, inside, at, weight).
-template <class Visit>
-DEVICE void walk(const Grid& g, int ph, int pw, int height, int width, Visit visit) {
-  for (int row = 0; row < g.rows; ++row)
-    for (int column = 0; column < g.columns; ++column) {
-      const Real y = g.y + ph * g.bin_height + (row + Real(0.5)) * g.bin_height / g.rows;
-      const Real x = g.x + pw * g.bin_width + (column + Real(0.5)) * g.bin_width / g.columns;
-      int at[4];
-      Real weight[4];
-      const bool inside = bilinear(y, x, height, width, at, weight);
-      visit(y, x, inside, at, weight);
-    }
+constexpr int LINES = 256;       // samples of an axis of a region that are found once for all its bins
+constexpr int FEW_SAMPLES = 4;   // of a bin: so many are taken one after another, each for all channels
+
+// One axis of a sample: its coordinate, the pixels below and above (low is -1 off the map), the part of the upper one.
+struct Line {
+  Real at, part;
+  int low, high;
+};
+
+DEVICE Line line_of(const Grid& g, int axis, int p, int s, int size) {
+  const Real bin = axis ? g.bin_width : g.bin_height;
+  Line line = {(axis ? g.x : g.y) + p * bin + (s + Real(0.5)) * bin / (axis ? g.columns : g.rows), 0, -1, -1};
+  neighbours(line.at, size, &line.low, &line.high, &line.part);
+  return line;
+}
+
+// Both axes of a region: `lines` holds those of y, then those of x, as far as they fit.
+struct Axes {
+  Grid grid;
+  const Line* lines;
+  int height, width;
+  bool fits_y, fits_x;
+};
+
+DEVICE Line line_y(const Axes& a, int p, int s) {
+  return a.fits_y ? a.lines[p * a.grid.rows + s] : line_of(a.grid, 0, p, s, a.height);
+}
+DEVICE Line line_x(const Axes& a, int p, int s) {
+  return a.fits_x ? a.lines[LINES + p * a.grid.columns + s] : line_of(a.grid, 1, p, s, a.width);
+}
+
+// Fills `lines`, SHARED and of 2 LINES, by the threads of a block.
+DEVICE Axes axes_of(const Real* region, Line* lines, const GridGeometry& g) {
+  const Grid grid = grid_of(region, g);
+  const Axes axes = {grid, lines, g.height, g.width, grid.rows <= LINES / g.pooled_height,
+                     grid.columns <= LINES / g.pooled_width};
+  if (axes.fits_y) THREAD_LOOP(i, g.pooled_height * grid.rows) lines[i] = line_of(grid, 0, i / grid.rows, i % grid.rows, g.height);
+  if (axes.fits_x)
+    THREAD_LOOP(i, g.pooled_width * grid.columns)
+      lines[LINES + i] = line_of(grid, 1, i / grid.columns, i % grid.columns, g.width);
+  BARRIER();
+  return axes;
+}
+
+// The weights of the four pixels of a sample, as bilinear() has them.
+struct Weights {
+  Real of[4];
+};
+
+DEVICE Weights weights_of(const Line& y, const Line& x) {
+  return {{(1 - y.part) * (1 - x.part), (1 - y.part) * x.part, y.part * (1 - x.part), y.part * x.part}};
+}
+
+// Where the places of region k lie for a channel, which is a multiple of LANES: places (slabs, K, bins, SLAB).
+DEVICE long long place_of(int channel, int k, int regions, int bins) {
+  return ((long long)(channel / SLAB) * regions + k) * bins * SLAB + channel % SLAB;
 }
 
 KERNEL roi_align_max_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
   BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
 }
 
-// A block owns a region in a slab; top, argmax_y and argmax_x: (K, C, pooled_height, pooled_width). A sample off the map
-// takes part as 0; the first of equals wins; -1 where none did.
-KERNEL roi_align_max_forward(int n, const Real* slabs, const Real* rows, Store* top, Real* argmax_y, Real* argmax_x,
-                             GridGeometry g) {
-  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width, area = height * width;
+// The largest sample of a bin in a group of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
+// map is 0; the first of equals wins.
+struct Largest {
+  Lanes value;
+  Places place;
+};
+
+DEVICE Largest largest_of(const Real* slab, const Axes& axes, int ph, int pw, int group) {
+  Largest most = {Lanes{} - REAL_MAX, Places{} - 1};
+  Places place = {};
+  for (int row = 0; row < axes.grid.rows; ++row) {
+    const Line y = line_y(axes, ph, row);
+    const Real *above = slab + (long long)y.low * axes.width * SLAB, *below = slab + (long long)y.high * axes.width * SLAB;
+    for (int column = 0; column < axes.grid.columns; ++column, place += 1) {
+      const Line x = line_x(axes, pw, column);
+      Lanes value = {};
+      if (y.low >= 0 && x.low >= 0) {
+        const Weights w = weights_of(y, x);
+        value += w.of[0] * lanes(above, x.low, group);
+        value += w.of[1] * lanes(above, x.high, group);
+        value += w.of[2] * lanes(below, x.low, group);
+        value += w.of[3] * lanes(below, x.high, group);
+      }
+      const auto more = value > most.value;
+      most.value = more ? value : most.value;
+      most.place = more ? place : most.place;
+    }
+  }
+  return most;
+}
+
+// A block owns a region in a slab, `packed` before; or else it takes one slab after another into its room (n, area, SLAB), and
+// there all regions of that image in `order`. top (or null): (K, C, pooled_height, pooled_width); places (or null): the
+// numbers of the samples in their bins, see place_of; a region that lies in no image gives 0 and -1.
+KERNEL roi_align_max_forward(int n, const Store* features, const int* order, const Real* rows, Real* slabs, Store* top,
+                             int* places, int packed, GridGeometry g) {
+  const int regions = g.regions, channels = g.channels, area = g.height * g.width, count = slabs_of(channels);
   const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    const int s = b / regions, k = b - s * regions;
-    const Real* region = rows + 5 * (long long)k;
-    const int image = image_of(region, 5, g.batch);
-    const Grid grid = grid_of(region, g);
-    const Real* slab = slabs + ((long long)max(image, 0) * slabs_of(channels) + s) * area * SLAB;
-    const long long out = (long long)k * channels * bins;
-    TILE_LOOP(bin, group, bins, GROUPS) {
-      Lanes most = {}, best_y = {}, best_x = {};
-      best_y -= 1;
-      best_x -= 1;
-      if (image >= 0) {
-        most -= REAL_MAX;
-        walk(grid, bin / pooled_width, bin % pooled_width, height, width,
-             [&](Real y, Real x, bool inside, const int* at, const Real* weight) {
-               Lanes value = {};
-               if (inside)
-                 for (int i = 0; i < 4; ++i) value += weight[i] * lanes(slab, at[i], group);
-               const auto more = value > most;
-               most = more ? value : most;
-               best_y = more ? Lanes{} + y : best_y;
-               best_x = more ? Lanes{} + x : best_x;
-             });
+    SHARED Line lines[2 * LINES];
+    for (int i = packed ? b / regions : b; i < (packed ? count : g.batch * count); i += n) {
+      const int s = i % count;
+      if (!packed) {
+        fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
+        BARRIER();
       }
-      scatter(top + out, s * SLAB, channels, bins, bin, group, most);
-      scatter(argmax_y + out, s * SLAB, channels, bins, bin, group, best_y);
-      scatter(argmax_x + out, s * SLAB, channels, bins, bin, group, best_x);
+      for (int j = packed ? b % regions : 0; j < regions; j += packed ? regions : 1) {
+        const int k = packed ? j : order[j];
+        const Real* region = rows + 5 * (long long)k;
+        const int image = image_of(region, 5, g.batch);
+        if (!packed && max(image, 0) != i / count) continue;
+        const Real* slab = slabs + (packed ? (long long)max(image, 0) * count + s : (long long)b) * area * SLAB;
+        const Axes axes = axes_of(region, lines, g);
+        TILE_LOOP(bin, group, bins, GROUPS) {
+          Largest most = {Lanes{}, Places{} - 1};
+          if (image >= 0) most = largest_of(slab, axes, bin / pooled_width, bin % pooled_width, group);
+          if (top) scatter(top + (long long)k * channels * bins, s * SLAB, channels, bins, bin, group, most.value);
+          if (places) {
+            int* to = places + place_of(s * SLAB + group * LANES, k, regions, bins) + bin * SLAB;
+            for (int l = 0; l < LANES; ++l) to[l] = lane(most.place, l);
+          }
+        }
+        BARRIER();
+      }
     }
   }
 }
 
-// A block owns a plane of sums (B, C, height, width) and takes the regions of its image in order, of each together the bins
-// that share no pixel. The mark for "none" is a y of -1, as in mmcv: a sample exactly there has no gradient.
-KERNEL roi_align_max_backward(int n, const Store* top_diff, const Real* argmax_y, const Real* argmax_x, const Real* rows,
-                              Real* sums, GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
-  BLOCK_LOOP(plane, n) {
-    const int image = plane / channels, channel = plane - image * channels;
-    Real* map = sums + (long long)plane * height * width;
-    THREAD_LOOP(i, height * width) map[i] = 0;
-    BARRIER();
-    for (int k = 0; k < g.regions; ++k) {
-      const Real* region = rows + 5 * (long long)k;
-      if (image_of(region, 5, g.batch) != image) continue;
-      const Grid grid = grid_of(region, g);
-      const int step_y = apart(grid.y, grid.bin_height, grid.rows, pooled_height, 4);
-      const int step_x = apart(grid.x, grid.bin_width, grid.columns, pooled_width, 4);
-      const long long first = ((long long)k * channels + channel) * pooled_height * pooled_width;
-      for (int set = 0; set < step_y * step_x; ++set) {
-        const int first_y = set / step_x, first_x = set - first_y * step_x;
-        TILE_LOOP(v, u, (pooled_height - first_y + step_y - 1) / step_y, (pooled_width - first_x + step_x - 1) / step_x) {
-          const long long i = first + (first_y + v * step_y) * pooled_width + first_x + u * step_x;
-          int at[4];
-          Real weight[4];
-          if (argmax_y[i] == -1 || !bilinear(argmax_y[i], argmax_x[i], height, width, at, weight)) continue;
-          for (int corner = 0; corner < 4; ++corner) map[at[corner]] += weight[corner] * Real(top_diff[i]);
-        }
+// Where the largest samples lie on the map: y and x (K, C, pooled_height, pooled_width); -1 where there is none.
+KERNEL roi_align_max_places(int n, const int* places, const Real* rows, Store* y, Store* x, GridGeometry g) {
+  const int bins = g.pooled_height * g.pooled_width;
+  GRID_LOOP(i, n) {
+    const int k = i / (g.channels * bins), channel = i / bins % g.channels, bin = i % bins;
+    const int place = places[place_of(channel, k, g.regions, bins) + bin * SLAB];
+    const Grid grid = grid_of(rows + 5 * (long long)k, g);
+    const int columns = max(grid.columns, 1);
+    y[i] = place < 0 ? Real(-1) : line_of(grid, 0, bin / g.pooled_width, place / columns, g.height).at;
+    x[i] = place < 0 ? Real(-1) : line_of(grid, 1, bin % g.pooled_width, place % columns, g.width).at;
+  }
+}
+
+// give(pixel, weight) for the four pixels of a sample. One at y = -1 has no gradient: that is mmcv's mark of "none".
+template <class Give>
+DEVICE void give_back(const Line& y, const Line& x, int width, Give give) {
+  if (y.low < 0 || x.low < 0 || y.at == -1) return;
+  const Weights w = weights_of(y, x);
+  give(y.low * width + x.low, w.of[0]);
+  give(y.low * width + x.high, w.of[1]);
+  give(y.high * width + x.low, w.of[2]);
+  give(y.high * width + x.high, w.of[3]);
+}
+
+// A block takes one slab of an image after another into its room (n, area + bins, SLAB), and there the regions of that image in
+// `order`, of each together the bins that share no pixel: each number has one owner and one order.
+KERNEL roi_align_max_backward(int n, const Store* top_diff, const int* places, const int* order, const Real* rows, Real* room,
+                              Store* diff, GridGeometry g) {
+  const int regions = g.regions, channels = g.channels, height = g.height, width = g.width, area = height * width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, bins = pooled_height * pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Line lines[2 * LINES];
+    Real *map = room + (long long)b * (area + bins) * SLAB, *given = map + (long long)area * SLAB;
+    const int count = slabs_of(channels);
+    for (int i = b; i < g.batch * count; i += n) {
+      const int image = i / count, channel = (i - image * count) * SLAB;
+      TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
+      BARRIER();
+      for (int j = 0; j < regions; ++j) {
+        const int k = order[j];
+        const Real* region = rows + 5 * (long long)k;
+        if (image_of(region, 5, g.batch) != image) continue;
+        turn(top_diff + ((long long)k * channels + channel) * bins, bins, given, SLAB, min(SLAB, channels - channel), bins);
+        const Axes axes = axes_of(region, lines, g);
+        const Grid grid = axes.grid;
+        const int* place = places + place_of(channel, k, regions, bins);
+        const Real across = Real(1) / max(grid.columns, 1);  // times s + 1/2 < 2^20: exact enough for the row
+        const int step_y = apart(grid.y, grid.bin_height, grid.rows, pooled_height, 4);
+        const int step_x = apart(grid.x, grid.bin_width, grid.columns, pooled_width, 4);
+        visit_apart({pooled_height, pooled_width}, step_y, step_x, GROUPS, [&](int ph, int pw, int group) {
+          const int bin = ph * pooled_width + pw, first = group * LANES;
+          if (LANES > 1 && grid.rows * grid.columns <= FEW_SAMPLES) {
+            const Lanes all = lanes(given, bin, group);
+            const Places best = places_from(place + bin * SLAB + first);
+            for (int s = 0; s < grid.rows * grid.columns; ++s) {
+              const auto mine = best == Places{} + s;
+              const Lanes gradient = mine ? all : Lanes{};
+              give_back(line_y(axes, ph, s / grid.columns), line_x(axes, pw, s % grid.columns), width,
+                        [&](int at, Real weight) { lanes(map, at, group) += weight * gradient; });
+            }
+            return;
+          }
+          for (int c = first; c < min(first + LANES, channels - channel); ++c) {
+            const int s = place[bin * SLAB + c];
+            if (s < 0) continue;
+            const int row = int((s + Real(0.5)) * across), column = s - row * grid.columns;
+            const Real gradient = given[bin * SLAB + c];
+            give_back(line_y(axes, ph, row), line_x(axes, pw, column), width,
+                      [&](int at, Real weight) { map[(long long)at * SLAB + c] += weight * gradient; });
+          }
+        });
         BARRIER();
       }
+      empty_slab(i, map, diff, channels, area);
+      BARRIER();
     }
   }
 }

@@ -14,6 +14,7 @@ typedef int Places;
 DEVICE Real lane(Lanes value, int) { return value; }
 DEVICE int lane(Places value, int) { return value; }
 DEVICE Lanes lanes_from(const Real* values) { return values[0]; }
+DEVICE Places places_from(const int* values) { return values[0]; }
 #else
 #define LANES SLAB
 typedef Real Lanes __attribute__((vector_size(SLAB * sizeof(Real)), aligned(64)));
@@ -22,6 +23,11 @@ DEVICE Real lane(const Lanes& value, int i) { return value[i]; }
 DEVICE int lane(const Places& value, int i) { return int(value[i]); }
 DEVICE Lanes lanes_from(const Real* values) {
   Lanes result;
+  for (int i = 0; i < LANES; ++i) result[i] = values[i];
+  return result;
+}
+DEVICE Places places_from(const int* values) {
+  Places result;
   for (int i = 0; i < LANES; ++i) result[i] = values[i];
   return result;
 }
@@ -34,6 +40,15 @@ DEVICE int slabs_of(int channels) { return (channels + SLAB - 1) / SLAB; }
 DEVICE Lanes& lanes(Real* slab, int pixel, int group) { return *(Lanes*)(slab + (long long)pixel * SLAB + group * LANES); }
 DEVICE const Lanes& lanes(const Real* slab, int pixel, int group) {
   return *(const Lanes*)(slab + (long long)pixel * SLAB + group * LANES);
+}
+
+// The sum of the channels of a pixel, in one order.
+DEVICE Real sum_of(const Real* slab, int pixel) {
+  Real sum[SLAB / 2];
+  for (int i = 0; i < SLAB / 2; ++i) sum[i] = slab[(long long)pixel * SLAB + i] + slab[(long long)pixel * SLAB + SLAB / 2 + i];
+  for (int half = SLAB / 4; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
+  return sum[0];
 }
 
 // The lanes of a group of maps (C, area) at a pixel, and there from lanes; `channel`: the slab's first.

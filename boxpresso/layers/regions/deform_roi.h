@@ -1,0 +1,30 @@
+// deform_roi.h: where the bins of deformable pooling lie.
+#pragma once
+#include "grid.h"
+
+// A region: the grid of samples of its first bin, and its size in pixels of the map.
+struct Whole {
+  Grid grid;
+  Real height, width;
+};
+
+DEVICE Whole region_of(const Store* regions, int k, const GridGeometry& g) {
+  const Store* region = regions + 5 * k;
+  const Real x = Real(region[1]) * g.scale - Real(0.5), y = Real(region[2]) * g.scale - Real(0.5);
+  const Real width = Real(region[3]) * g.scale - Real(0.5) - x, height = Real(region[4]) * g.scale - Real(0.5) - y;
+  return {grid_of(y, x, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio), height, width};
+}
+
+// The grid of samples of bin `bin` of region k, which starts at the bin. offset (K, 2, bins) or null: x then y, in units of
+// gamma times the size of the region.
+DEVICE Grid bin_of(const Whole& whole, const Store* offset, int k, int bin, const GridGeometry& g, Real gamma) {
+  const int ph = bin / g.pooled_width, pw = bin - ph * g.pooled_width, bins = g.pooled_height * g.pooled_width;
+  Grid grid = whole.grid;
+  if (offset) {
+    grid.x += gamma * whole.width * Real(offset[2 * k * bins + bin]);
+    grid.y += gamma * whole.height * Real(offset[(2 * k + 1) * bins + bin]);
+  }
+  grid.y += ph * grid.bin_height;
+  grid.x += pw * grid.bin_width;
+  return grid;
+}
