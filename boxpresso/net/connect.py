@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 from ..device import Blob
 from ..layers.core import Layer, check_arity
+from ..layers.core.boundary import Named
 from ..proto import LayerParameter
-from ..proto.errors import LayerError, ModelError, nearest
+from ..proto.errors import ModelError, nearest
 
+named = Named  # names the layer in errors
 Signature = tuple[tuple[tuple[int, ...], int], ...]
 
 
@@ -72,14 +73,3 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
 def signature(blobs: Sequence[Blob]) -> Signature:
     """What a layer's reshape depends on: the shapes of its bottoms, and the buffers that they use."""
     return tuple((blob.shape, id(blob._data)) for blob in blobs)
-
-
-@contextmanager
-def named(layer: Layer) -> Iterator[None]:
-    """Puts the layer's name before the message of an error that does not begin with it."""
-    try:
-        yield
-    except LayerError as error:
-        if str(error).startswith(str(layer)):
-            raise
-        raise LayerError(f"{layer}: {error}") from error

@@ -14,6 +14,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+NOTE = "boxpresso_layer"  # the attribute of an error of a user's own layer that has the layer's name
+
 
 class BoxpressoError(Exception):
     """The root of the tree: `except BoxpressoError` catches all that this package raises on purpose."""

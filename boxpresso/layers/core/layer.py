@@ -21,6 +21,7 @@ from ...device import Blob, Device, Kernels
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
+from .numbers import too_large
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
@@ -153,6 +154,8 @@ class Layer:
                 if isinstance(value, Kernels) and name not in vars(self):
                     setattr(self, name, value.on(device))
         self.name: str = param.name
+        wrong = too_large(param)
+        self.need(not wrong, wrong)
         self.rng = np.random.default_rng(seed)
         self.blobs: list[Blob] = []
         self.param_propagate_down: list[bool] = []
