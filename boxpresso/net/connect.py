@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from ..device import Blob
 from ..layers.core import Layer, check_arity
 from ..layers.core.boundary import Named
 from ..proto import LayerParameter
+from ..proto.binary import Source
 from ..proto.errors import ModelError, nearest
 
 named = Named  # names the layer in errors
@@ -36,7 +38,16 @@ def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[st
             raise ModelError(f"{layer}: its top {name!r} is the top of an earlier layer already; rename one of them")
         else:
             result[name] = Blob((), layer.dtype, layer.device)
+            result[name].given = layer.type == "Input"
+    layer.net_blobs = blobs
     return bottoms, result
+
+
+def folders(given: Source | Sequence[Source] | None) -> tuple[str, ...] | None:
+    """A folder, or several, as texts; None, which stands for all, stays."""
+    if given is None:
+        return None
+    return tuple(os.fspath(folder) for folder in ([given] if isinstance(given, (str, os.PathLike)) else given))
 
 
 def loss_weights(layer: Layer, tops: int) -> list[float]:

@@ -19,7 +19,7 @@ from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .batches import assign, batches
-from .connect import Signature, connect, loss_weights, named, share_parameters, signature
+from .connect import Signature, connect, folders, loss_weights, named, share_parameters, signature
 from .gradients import Gradients
 from .prepare import select, split
 from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
@@ -49,6 +49,8 @@ class Net:
     python_layers
         The modules, or their names, from which layers of type "Python" may take their classes; no other module is imported
         for a prototxt.
+    write_below
+        The folder, or several, below which layers may write the files that the prototxt names; None is everywhere.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class Net:
         dtype: Any = np.float32,
         seed: int | None = None,
         python_layers: Sequence[str | ModuleType] = (),
+        write_below: Source | Sequence[Source] | None = (),
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
@@ -103,7 +106,7 @@ class Net:
         self.device = open_device(device, deterministic=deterministic).with_stream()
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        self.python_layers = tuple(python_layers)
+        self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
 
         self.blobs: OrderedDict[str, Blob] = OrderedDict()
         self.params: OrderedDict[str, list[Blob]] = OrderedDict()
@@ -139,7 +142,7 @@ class Net:
         phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
         seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
         layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-        layer.python_layers = self.python_layers
+        layer.python_layers, layer.write_below = self.python_layers, self.write_below
         bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
             unused.pop(name, None)

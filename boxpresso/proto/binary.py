@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from typing import Union
 
 import numpy as np
 
 from .errors import ModelError
+from .reading import read_file
 from .signatures import what_is
 from .upgrade import layer_type_of_v0, layer_type_of_v1
 
@@ -28,6 +28,7 @@ Source = Union[str, "os.PathLike[str]"]
 Part = Union[bytes, memoryview]
 
 LIMIT = 2**31 - 1  # elements of a blob, and bytes of a protobuf message
+AXES = 32  # of a blob: Caffe's kMaxBlobAxes
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 WIDTH = {FIXED64: 8, FIXED32: 4}
 
@@ -212,7 +213,7 @@ def parse_blob(data: bytes, begin: int = 0, end: int | None = None) -> np.ndarra
         else:
             chunks.setdefault(number, []).append((at, stop))
     shape = tuple(numbers.get(n, 0) for n in LEGACY) if any(n in numbers for n in LEGACY) else tuple(dims)
-    if len(shape) > 32 or prod(max(size, 1) for size in shape) > LIMIT:
+    if len(shape) > AXES or prod(max(size, 1) for size in shape) > LIMIT:
         raise Broken(f"the shape {shape} cannot be: Caffe's limits are 32 axes and 2^31 - 1 elements")
     values = _values(data, chunks, numbers)
     if values.size != prod(shape):
@@ -315,13 +316,37 @@ def read_blob(path: Source) -> np.ndarray:
     data = read_bytes(path)
     try:
         if data.startswith(b"\x93NUMPY"):
-            return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+            return _parse_npy(data)
         kind = what_is(data)
         if kind and not kind.startswith("a mean image"):
             raise Broken(f"this is {kind}")
         return parse_blob(data)
     except (Broken, ValueError, EOFError, OSError) as error:
         raise ModelError(f"{os.fspath(path)} is not a .binaryproto or .npy that can be read: {error}") from None
+
+
+def _parse_npy(data: bytes) -> np.ndarray:
+    """The array of a .npy file. Raises Broken: its header may ask for anything, so it is held against what follows it."""
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+        if read is None:
+            raise Broken(f"version {version} of .npy is not known")
+        shape, by_columns, dtype = read(stream)
+    except Broken:
+        raise
+    except Exception as error:  # the header is Python text, and fails in as many ways
+        raise Broken(f"its header cannot be read ({str(error) or type(error).__name__})") from None
+    if dtype.hasobject or not dtype.itemsize:
+        raise Broken(f"it holds {dtype}; pickled objects are not read (allow_pickle is False)")
+    if len(shape) > AXES or any(size < 0 for size in shape):
+        raise Broken(f"its header says the shape {str(shape)[:100]}")
+    wanted, there = prod(shape) * dtype.itemsize, len(data) - stream.tell()
+    if wanted != there:
+        raise Broken(f"its header asks for {wanted} bytes, {there} are there")
+    values = np.frombuffer(data, dtype, prod(shape), stream.tell())
+    return values.reshape(shape, order="F" if by_columns else "C")
 
 
 def read_mean(path: Source) -> np.ndarray:
@@ -356,11 +381,8 @@ def read_mean(path: Source) -> np.ndarray:
 
 
 def read_bytes(path: Source) -> bytes:
-    """All of a file. Raises ModelError for one that cannot be read or is empty."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    """All of a file. Raises ModelError for one that cannot be read, is no regular file, or is empty."""
+    data = read_file(path)
     if not data:
         raise ModelError(f"{os.fspath(path)} is empty; fetch or save it again")
     return data

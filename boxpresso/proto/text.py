@@ -35,6 +35,8 @@ _PLAIN = dict(zip(b"nrtabfv", b"\n\r\t\a\b\f\v", strict=True))
 _CLOSE = {"{": "}", "<": ">"}
 _NON_FINITE = {"inf", "infinity", "nan", "inff", "nanf"}
 _DEEPEST = 100  # nested messages, as in protobuf's own parsers
+_SHOWN = 100  # characters of what was seen that an error shows
+_DIGITS = 400  # of a number; the largest double has 309
 _MOST_LISTED = 12  # oddities that one warning spells out
 
 _BOOLS = {"true": True, "True": True, "t": True, "1": True, "false": False, "False": False, "f": False, "0": False}
@@ -174,7 +176,7 @@ class _Parser:
             return "a string without its closing quote"
         if self.token == "/":
             return "'/' (a comment starts with '#')"
-        return repr(self.token)
+        return repr(self.token if len(self.token) <= _SHOWN else f"{self.token[:_SHOWN]} ..")
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -272,6 +274,8 @@ class _Parser:
             value = self.enum_number(descriptor, negative)
         elif kind == descriptor.CPPTYPE_BOOL:
             value = None if negative or token_kind == "string" else _BOOLS.get(token)
+        elif token_kind == "number" and len(token) > _DIGITS:
+            self.fail(f"{field.name!r} takes a number of at most {_DIGITS} digits, saw {len(token)}", start)
         elif token_kind == "number" or (token_kind == "name" and token.lower() in _NON_FINITE):
             value = _integer(token) if kind in _INTEGERS else _float(token)
             if negative and value is not None:
@@ -295,7 +299,7 @@ class _Parser:
                 known = f"; it takes {', '.join(names)}" if len(names) <= 16 else ""
                 self.fail(f"{descriptor.name!r} has no value {self.token!r}{nearest(self.token, names) or known}")
             return int(names[self.token].number)
-        number = _integer(self.token) if self.kind == "number" else None
+        number = _integer(self.token) if self.kind == "number" and len(self.token) <= _DIGITS else None
         if number is None:
             if self.kind == "string" and descriptor.containing_type.full_name == "boxpresso.V1LayerParameter":
                 self.fail(
@@ -304,7 +308,7 @@ class _Parser:
                 )
             return None
         if negative or number not in descriptor.enum_type.values_by_number:
-            self.fail(f"{descriptor.name!r} has no value {'-' * negative}{number}")
+            self.fail(f"{descriptor.name!r} has no value {'-' * negative}{self.token[:_SHOWN]}")
         return number
 
     def string(self, field: _Field) -> str | bytes:
@@ -425,7 +429,7 @@ def _integer(token: str) -> int | None:
 def _float(token: str) -> float:
     """A floating-point number: 1., .5, 1e-3f, 0x10, inf, infinity, nan."""
     if token[:2] in ("0x", "0X"):
-        return float(int(token, 16))
+        return float.fromhex(token) if len(token) < 200 else float("inf")
     return float(token[:3] if token[0].isalpha() else token.rstrip("fF"))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, Union, cast
 
@@ -161,6 +161,9 @@ class Layer:
         self.param_propagate_down: list[bool] = []
         self.no_gradient = False
         self.python_layers: Sequence[str | ModuleType] = ()
+        self.write_below: Sequence[str] | None = None  # folders that it may write to; None: everywhere
+        self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
+        self.warned = False  # whether it has said that there is NaN
 
     # What a layer's author writes
 
