@@ -366,6 +366,7 @@ def write_whole(path: str, write: Callable[[str], None]) -> None:
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(part, target)
+        files.folder_to_disk(os.path.dirname(target))
     except OSError as error:
         raise ModelError(
             f"cannot write {path}: {error.strerror or error}; what was there before is untouched"

@@ -85,6 +85,16 @@ def sweep(paths: Iterable[Path]) -> list[Path]:
     return removed
 
 
+def folder_to_disk(folder: str) -> None:
+    """Waits until the names in a folder are on disk, where the system can."""
+    with suppress(OSError):
+        fd = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
 def to_disk(path: Path) -> None:
     """Waits until a file's content is on disk. Raises OSError."""
     with open(path, "rb+") as file:
