@@ -213,7 +213,11 @@ class Cpu:
     def empty(self, shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
         """An array of zeros, aligned to a cache line."""
         dtype = np.dtype(dtype)
-        array: np.ndarray[Any, Any] = zeros(math.prod(shape) * dtype.itemsize).view(dtype).reshape(tuple(shape))
+        size = math.prod(shape) * dtype.itemsize
+        try:
+            array: np.ndarray[Any, Any] = zeros(size).view(dtype).reshape(tuple(shape))
+        except (MemoryError, OSError, OverflowError) as error:
+            raise MemoryError(f"{size} bytes were asked for, an array of {dtype} of shape {tuple(shape)}") from error
         return array
 
     def table(self, values: Any, dtype: Any = np.int32) -> np.ndarray[Any, Any]:

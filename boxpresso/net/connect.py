@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 
-from ..device import Blob
+import numpy as np
+
+from ..device import AnyArray, Blob
 from ..layers.core import Layer, check_arity
 from ..layers.core.boundary import Named
 from ..proto import LayerParameter
@@ -79,6 +82,12 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
             f"{owned.shape}" + ("" if loose else "; share_mode: PERMISSIVE allows another shape of the same count"),
         )
         blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
+
+
+def show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
+    """A line of debug_info: the mean of the absolute values of a blob."""
+    mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
+    print(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}", file=sys.stderr)
 
 
 def signature(blobs: Sequence[Blob]) -> Signature:

@@ -17,6 +17,7 @@ from ..proto.binary import (
     Broken,
     LayerWeights,
     Source,
+    TooMany,
     encode_layer,
     encode_net,
     parse_weights,
@@ -93,6 +94,8 @@ def read_weights(path: Source) -> Weights:
         raise ModelError(f"{shown} is not a .caffemodel but {kind}")
     try:
         name, layers = parse_weights(data)
+    except TooMany as many:
+        raise ModelError(f"{shown} cannot be read: {many}") from None
     except Broken as broken:
         raise ModelError(f"{shown} is an incomplete .caffemodel: {broken}; fetch or save it again") from None
     if not layers:

@@ -49,6 +49,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("Premute", ["Permute", "Pooling"])
     "; did you mean 'Permute'?"
     """
+    if len(word) > 200:
+        return ""
     folded = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[close[0]]!r}?" if close else ""

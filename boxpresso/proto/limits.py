@@ -11,9 +11,10 @@ A user may do so for any program with BOXPRESSO_LIMITS="picture_pixels=400000000
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, fields
 
-from .errors import BoxpressoError, nearest
+from .errors import BoxpressoError, BoxpressoWarning, nearest
 
 MEGABYTE = 2**20
 
@@ -23,11 +24,12 @@ class Limits:
     """Each with its default. All are whole numbers from 1."""
 
     text_bytes: int = 16 * MEGABYTE  # of a prototxt, a label map or a list of files
+    text_tokens: int = 2_000_000  # names, numbers, strings and signs in one text
     text_depth: int = 100  # messages in messages
     text_messages: int = 500_000  # in one text
     layers: int = 10_000  # of a net, without the Splits that are added
     file_bytes: int = 2**34  # of a file of weights, an image or a mean
-    weight_fields: int = 2_000_000  # in a .caffemodel or .binaryproto
+    weight_fields: int = 1_000_000  # in a .caffemodel or .binaryproto
     expansion_bytes: int = 64 * MEGABYTE  # that a file may become whatever its size
     expansion_factor: int = 20  # and how many times its size more
     picture_pixels: int = 89_478_485  # of a picture, from which Pillow warns
@@ -75,4 +77,7 @@ class Limits:
 
 
 LIMITS = Limits()
-LIMITS.read(os.environ.get("BOXPRESSO_LIMITS", ""))
+try:
+    LIMITS.read(os.environ.get("BOXPRESSO_LIMITS", ""))
+except BoxpressoError as wrong:
+    warnings.warn(f"{wrong}; the defaults are used", BoxpressoWarning, stacklevel=2)

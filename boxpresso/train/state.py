@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from ..net.weights import write_whole
 from ..proto import SolverState, hdf5
-from ..proto.binary import AXES, Source, read_bytes
+from ..proto.binary import AXES, Broken, Source, TooMany, check_count, read_bytes
 from ..proto.errors import ModelError
 from ..proto.signatures import HDF5, what_is
 
@@ -71,8 +71,11 @@ def read_state(path: Source) -> State:
     if data.startswith(HDF5):
         return _read_hdf5(str(path))
     try:
+        check_count(data, SolverState.HISTORY_FIELD_NUMBER)
         state = SolverState.FromString(data)
-    except DecodeError:
+    except TooMany as many:
+        raise ModelError(f"{path} cannot be read: {many}") from None
+    except (DecodeError, Broken):
         state = None
     if state is None or not (state.HasField("iter") and (state.history or state.learned_net)):
         content = what_is(data) or "a truncated file, or weights without a solver's state"

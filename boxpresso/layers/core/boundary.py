@@ -43,7 +43,10 @@ class Named:
             if not text.startswith(name):
                 raise type(error)(f"{name}: {text}") from error
         elif isinstance(error, MemoryError):
-            raise DeviceError(f"{name}: there is no memory left{f' ({text})' if text else ''}") from error
+            order = sorted(self.layer.net_blobs.items(), key=lambda item: -item[1].count)[:3]
+            blobs = ", ".join(f"{top!r} {blob.shape}" for top, blob in order)
+            said = f"{name}: there is no memory left{f' ({text})' if text else ''}"
+            raise DeviceError(f"{said}; the largest blobs: {blobs}" if blobs else said) from error
         elif runs_user_code(self.layer):
             error.__dict__.setdefault(NOTE, name)
         elif not isinstance(error, BoxpressoError):

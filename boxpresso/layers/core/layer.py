@@ -13,7 +13,7 @@ import pkgutil
 import threading
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar, Union, cast
+from typing import Any, ClassVar, Protocol, Union, cast
 
 import numpy as np
 
@@ -26,6 +26,13 @@ from .numbers import too_large
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
 _discovered = threading.Event()
+
+
+class Room(Protocol):
+    """What counts the memory of a net."""
+
+    def take_parameter(self, layer: Layer, index: int, size: int) -> None:
+        """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
 
 
 class Layer:
@@ -162,6 +169,7 @@ class Layer:
         self.no_gradient = False
         self.python_layers: Sequence[str | ModuleType] = ()
         self.write_below: Sequence[str] | None = None  # folders that it may write to; None: everywhere
+        self.memory: Room | None = None  # that of the net that it is in
         self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
         self.warned = False  # whether it has said that there is NaN
 
@@ -261,6 +269,8 @@ class Layer:
         """
         if index == len(self.blobs):
             blob = Blob(shape, self.dtype, self.device)
+            if self.memory is not None:
+                self.memory.take_parameter(self, index, blob.count * self.dtype.itemsize)
             if value is not None:
                 blob.data[...] = value
             elif filler is not None:
