@@ -438,3 +438,23 @@ def test_limits_by_name(limits):
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "77 99 100\n"
     with pytest.raises(BoxpressoError, match="BOXPRESSO_LIMITS must be like"):
         limits.read("layers")
+
+
+def test_the_page_of_limits_is_complete():
+    """docs/limits.md has each limit with its default."""
+    page = (Path(__file__).resolve().parents[1] / "docs" / "limits.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1]: line.split("|")[2] for line in page.splitlines() if line.startswith("| `")}
+    for name, value in vars(Limits()).items():
+        (default,) = [cell for names, cell in rows.items() if f"`{name}`" in names]
+        assert f"{value:,}" in default or f" {value}" in default, name
+
+
+def test_a_text_of_variable_length_is_not_read(tmp_path):
+    """HDF5 looks for it in a heap, in a damaged one for ever; the weights lie beside the state then."""
+    with h5py.File(tmp_path / "s_iter_3.solverstate.h5", "w") as file:
+        file["iter"], file["learned_net"], file["history/0"] = np.int32(3), "/elsewhere/w.caffemodel.h5", VALUES
+    assert read_state(tmp_path / "s_iter_3.solverstate.h5").learned_net == str(tmp_path / "s_iter_3.caffemodel.h5")
+    with h5py.File(tmp_path / "s_iter_3.solverstate.h5", "a") as file:
+        del file["learned_net"]
+        file["learned_net"] = np.bytes_(b"/elsewhere/w.caffemodel.h5")
+    assert read_state(tmp_path / "s_iter_3.solverstate.h5").learned_net == "/elsewhere/w.caffemodel.h5"

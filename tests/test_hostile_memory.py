@@ -152,7 +152,10 @@ MEASURE = """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a process is measured as on Linux")
-@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize(
+    "kind",
+    [k if k in ("comments", "a long string", "layers") else pytest.param(k, marks=pytest.mark.slow) for k in TEXTS],
+)
 def test_a_text_takes_memory_in_proportion(kind):
     size = 1_200_000
     code = textwrap.dedent(MEASURE).format(size=size, text=TEXTS[kind])

@@ -370,10 +370,9 @@ def write_whole(path: str, write: Callable[[str], None]) -> None:
             os.fsync(file.fileno())
         os.replace(part, target)
         files.folder_to_disk(os.path.dirname(target))
-    except OSError as error:
-        raise ModelError(
-            f"cannot write {path}: {error.strerror or error}; what was there before is untouched"
-        ) from error
+    except (OSError, RuntimeError) as error:  # HDF5 has the second for a full disk, when it closes the file
+        what = getattr(error, "strerror", None) or str(error).partition(" (")[0]
+        raise ModelError(f"cannot write {path}: {what}; what was there before is untouched") from error
     finally:
         with suppress(OSError):
             os.unlink(part)

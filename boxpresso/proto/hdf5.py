@@ -99,8 +99,11 @@ class Reader:
         values = np.asarray(dataset[()])
         return values if dtype is None else values.astype(dtype, copy=False)
 
-    def text(self, dataset: Any, what: str) -> str:
-        """The text in a data set of one string."""
+    def text(self, dataset: Any, what: str) -> str | None:
+        """The text in a data set of one string of fixed length, as Caffe writes it.
+
+        None for one of variable length: the library looks for those in a heap, and in a damaged one for ever.
+        """
         if (
             not isinstance(dataset, self.h5py.Dataset)
             or dataset.external
@@ -108,6 +111,8 @@ class Reader:
             or dataset.shape not in ((), (1,))
         ):
             raise ModelError(f"{self.path}: {what} is not a text")
+        if dataset.dtype.kind != "S":
+            return None
         value = np.ravel(np.asarray(dataset[()]))[0]
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 

@@ -42,12 +42,14 @@ def read_file(path: Source, limit: str = "file_bytes") -> bytes:
         if seen.st_size > most:
             raise ModelError(f"cannot read {shown}: it has {seen.st_size} bytes; {LIMITS.advice(limit)}")
         with open(fd, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            data = file.read(min(seen.st_size, most) + 1)  # Python makes room for all of them
+            while more := file.read(2**20 if len(data) <= most else 0):  # it has grown, or is one of /proc
+                data += more
     except OSError as error:
         raise ModelError(f"cannot read {shown}: {error.strerror or error}") from error
     finally:
         os.close(fd)
-    if len(data) > most:  # it has grown, or is one of /proc
+    if len(data) > most:
         raise ModelError(f"cannot read {shown}: it has more than {most} bytes; {LIMITS.advice(limit)}")
     return data
 

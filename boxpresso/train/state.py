@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,8 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
 
 def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
     with hdf5.import_h5py(part).File(part, "w") as file:
-        file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
+        file["iter"], file["current_step"] = np.int32(iteration), np.int32(step)
+        file["learned_net"] = np.bytes_(learned_net.encode())
         group = file.create_group("history")
         for i, array in enumerate(history):
             group[str(i)] = array
@@ -108,6 +110,8 @@ def _read_hdf5(path: str) -> State:
         history = [reader.read(members[str(i)], f"history blob {i}") for i in range(len(members))]
         name, step = reader.get(reader.file, "learned_net"), reader.get(reader.file, "current_step")
         text = reader.text(name, "learned_net") if name is not None else ""
+        if text is None:  # as earlier versions wrote it
+            text = str(Path(path).with_name(Path(path).name.replace(".solverstate", ".caffemodel")))
         numbers = [
             int(np.ravel(reader.read(item, what))[0]) if item is not None else 0
             for what, item in (("iter", first), ("current_step", step))

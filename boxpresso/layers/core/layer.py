@@ -34,6 +34,9 @@ class Room(Protocol):
     def take_parameter(self, layer: Layer, index: int, size: int) -> None:
         """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
 
+    def check(self, layer: Layer, what: str, more: int) -> None:
+        """Raises DeviceError where that many bytes more are too much."""
+
 
 class Layer:
     """One step of a net. Bottoms are the Blobs that it reads, tops those that it writes.
