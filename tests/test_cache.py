@@ -325,6 +325,7 @@ def test_a_fork_after_a_forward_works(before, method, workers, tmp_path):
     assert result.stdout == f"True {[workers] * 4} 3\n", result.stderr
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12, where there are threads
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 def test_a_fork_while_a_thread_holds_the_lock(monkeypatch):
     device = host.cpu()
@@ -336,6 +337,7 @@ def test_a_fork_while_a_thread_holds_the_lock(monkeypatch):
     assert device.workers == host.threads()
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12, where there are threads
 def test_torch_loads_data_with_our_operators(tmp_path):
     """torch's DataLoader forks its workers, after this process has used OpenMP in torch and here."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
