@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageOps
 from PIL.Image import Image as PillowImage
 
-from .data.picture import bilinear
+from .data.picture import bilinear, open_picture
 from .proto.binary import read_mean
 from .proto.errors import BoxpressoError, ModelError
 
@@ -45,10 +45,10 @@ def read_image(path: Source) -> PillowImage:
     if os.path.isdir(path):
         raise BoxpressoError(f"{name} is a folder; name the pictures in it")
     try:
-        with Image.open(path) as opened:
+        with open_picture(path) as opened:
             return _eight_bits(ImageOps.exif_transpose(opened), name)
-    except BoxpressoError:
-        raise
+    except BoxpressoError as error:
+        raise error if name in str(error) else BoxpressoError(f"cannot read the picture {name}: {error}") from None
     except FileNotFoundError:
         raise BoxpressoError(f"there is no picture {name}") from None
     except Image.UnidentifiedImageError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from pathlib import Path
 
 from .proto import LabelMap, parse_text
 from .proto.errors import BoxpressoWarning, ModelError
+from .proto.reading import read_file
 
 BACKGROUND = {"background", "__background__", "none_of_the_above"}
 
@@ -48,9 +48,9 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     """
     name = os.fspath(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ModelError(f"cannot read the labels {name}: {error.strerror or error}") from error
+        text = read_file(path, "text_bytes").decode("utf-8-sig")
+    except ModelError as error:
+        raise ModelError(str(error).replace("cannot read ", "cannot read the labels ", 1)) from error
     except UnicodeDecodeError:
         raise ModelError(f"the labels {name} are not a text in UTF-8") from None
     if re.search(r"^\s*item\s*:?\s*[{<]", text, re.M):

@@ -14,9 +14,10 @@ from ..device import AnyArray, Blob
 from ..layers.core.python import SERVED, caffe_to_import
 from ..layers.data.memory_data import MemoryData
 from ..net import Net as BoxpressoNet
-from ..net.weights import Source, import_h5py
+from ..net.weights import Source
 from ..proto import NetParameter, read_net
 from ..proto.errors import ModelError, nearest
+from ..proto.hdf5 import import_h5py
 from . import settings
 
 PHASES = ("TRAIN", "TEST")

@@ -13,6 +13,7 @@ def model(parser: argparse.ArgumentParser, weights: bool) -> None:
     needed: dict[str, Any] = {} if weights else {"nargs": "?"}
     parser.add_argument("weights", metavar="WEIGHTS", help="its weights, a .caffemodel or .h5", **needed)
     python_layers(parser)
+    memory(parser)
 
 
 def preparation(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +41,19 @@ def device(parser: argparse.ArgumentParser) -> None:
     """Where the net runs."""
     text = "cpu, cuda or cuda:N (default: $BOXPRESSO_DEVICE, else a GPU if one answers)"
     parser.add_argument("--device", metavar="D", help=text)
+
+
+def memory(parser: argparse.ArgumentParser) -> None:
+    """How much memory a net may take, and where it may write."""
+    text = "refuse a net whose blobs and parameters take more than this, such as 500M or 2G (default: all there is)"
+    parser.add_argument("--memory-limit", metavar="N", type=byte_count, help=text)
+    text = "let layers write the files that MODEL names below this folder; may be repeated"
+    parser.add_argument("--write-below", metavar="FOLDER", action="append", default=[], help=text)
+
+
+def of_net(args: argparse.Namespace) -> dict[str, Any]:
+    """What `model` or `memory` and `python_layers` gave, as arguments of Net."""
+    return {name: getattr(args, name) for name in ("python_layers", "write_below", "memory_limit")}
 
 
 def python_layers(parser: argparse.ArgumentParser) -> None:
@@ -87,6 +101,18 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def byte_count(text: str) -> int:
+    """A number of bytes, with k, M or G for 2^10, 2^20 and 2^30 of them.
+
+    >>> byte_count("500M"), byte_count("7")
+    (524288000, 7)
+    """
+    number, unit = (text[:-1], text[-1].upper()) if text[-1:].isalpha() else (text, "")
+    if unit not in ("", "K", "M", "G"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, such as 500M or 2G")
+    return positive(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
 
 
 def width_height(text: str) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
     from ..image import mean_array
     from ..labels import read_labels
 
-    net = load(args.model, args.weights, device=args.device, python_layers=args.python_layers)
+    net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
     names = read_labels(args.labels, classes(net)) if args.labels else {}
     detects = recognise(net) is not None
     if not detects and any("bbox_pred" in name for name in net.outputs):

@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
         level=args.level,
         stages=args.stage,
         device="cpu",
-        python_layers=args.python_layers,
+        **arguments.of_net(args),
     )
     report = net.copy_from(args.weights) if args.weights else None
     if args.plan:
@@ -107,6 +107,7 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
     lines = table(("type", "name", "top", "parameters", "multiply-adds", "memory"), [*cells, total], "<<<>>>")
     print("\n".join([*lines[:-1], "-" * max(map(len, lines)), lines[-1]]))
     print("\nmemory: of the tops' data; layers that work in place or share a bottom's memory add none")
+    print(f"needs {size(net.memory.total)} to run: {size(net.memory.parameters)} are parameters")
     if report:
         print(f"\n{report.path}")
         print(f"  copied to {len(report.matched)} layers")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Protocol, TextIO
 
 from .. import __version__
-from ..proto.errors import BoxpressoError
+from ..proto.errors import NOTE, BoxpressoError
 from . import convert, detect, device_query, export, info, layers, mean, plot, test, time, train, upgrade
 from .output import complain, warn
 
@@ -126,10 +126,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         complain(error)
+    except MemoryError as error:
+        if debug:
+            raise
+        complain(f"there is no memory left{f': {error}' if str(error) else ''}")
     except Exception as error:
         if debug:
             raise
+        layer = getattr(error, NOTE, "")
         advice = "this is a fault of Boxpresso, please report it with what BOXPRESSO_DEBUG=1 prints"
+        if layer:
+            advice = f"an error of the user's class that runs as {layer}; BOXPRESSO_DEBUG=1 prints where"
         complain(f"{type(error).__name__}: {error}; {advice}")
     return 1
 

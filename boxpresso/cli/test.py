@@ -55,6 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             f"--{name}", f"-{name}", metavar="FILE", dest=f"{name}_option", help=f"{name}, in Caffe's words"
         )
     arguments.python_layers(parser)
+    arguments.memory(parser)
     add, share = parser.add_argument, arguments.share
     text = "how many batches (default: 50)"
     add("--iterations", "-iterations", metavar="N", type=arguments.positive, default=50, help=text)
@@ -101,7 +102,7 @@ def on_own_data(args: Namespace) -> int:
 
     net = Net(
         args.model, args.weights, phase=args.phase, level=args.level, stages=args.stage, device=args.device,
-        python_layers=args.python_layers,
+        **arguments.of_net(args),
     )  # fmt: skip
     if not net.outputs:
         raise ModelError(f"net {net.name!r} has no outputs to report")
@@ -152,7 +153,7 @@ def on_folder(args: Namespace) -> int:
     from ..evaluation import evaluate, find
     from ..labels import read_labels
 
-    net = load(args.model, args.weights, device=args.device, python_layers=args.python_layers)
+    net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
     if recognise(net) is None:
         raise ModelError(f"{no_detections(net)}; for a net that reads its own data leave out --voc and --coco")
     count = classes(net)

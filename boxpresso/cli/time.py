@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
 
     net = timing_net(
         args.model, args.weights, backward=args.backward, device=args.device, phase=args.phase, level=args.level,
-        stages=args.stage, python_layers=args.python_layers,
+        stages=args.stage, **arguments.of_net(args),
     )  # fmt: skip
     kind = "forward-backward" if args.backward else "forward"
     print(f"*** Benchmark begins *** ({net.device.describe()})")

@@ -23,8 +23,10 @@ SHORT = "train a net from a solver prototxt"
 TEXT = """\
 Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
 standard error. Ctrl-C ends training after the iteration with a snapshot; a
-hang-up signal takes one and goes on. `mpirun -n N boxpresso train ..` trains
-with N processes, each on its own share of the data and its own device.
+hang-up signal takes one and goes on; a termination signal, an error and a loss
+of nan end training with a snapshot of the last complete iteration.
+`mpirun -n N boxpresso train ..` trains with N processes, each on its own share
+of the data and its own device.
 """
 EPILOG: str | None = None
 
@@ -35,6 +37,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--solver", metavar="SOLVER", required=True, help="the solver prototxt")
     add("--weights", metavar="FILES", help="weights to start from: .caffemodel or .h5, several with commas")
     add("--snapshot", metavar="FILE", help="continue from this .solverstate")
+    text = "as --snapshot; auto: the newest whole snapshot of snapshot_prefix, if there is any"
+    add("--resume", metavar="FILE", help=text, dest="resume")
+    add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
     arguments.device(parser)
@@ -49,8 +54,11 @@ def run(args: Namespace) -> int:
     from ..train.progress import progress
     from ..train.ranks import open_ranks
 
-    if args.weights and args.snapshot:
-        raise BoxpressoError("--weights and --snapshot exclude each other: a snapshot names its own weights")
+    if args.snapshot and args.resume:
+        raise BoxpressoError("--snapshot and --resume exclude each other: both name the snapshot to continue from")
+    resume = args.snapshot or args.resume
+    if args.weights and resume and resume != "auto":
+        raise BoxpressoError("--weights and --snapshot (--resume) exclude each other: a snapshot names its own weights")
     ranks = open_ranks()
     with ranks.together():
         weights = args.weights.split(",") if args.weights else ()
@@ -59,10 +67,10 @@ def run(args: Namespace) -> int:
                 warnings.simplefilter("ignore", UserWarning)  # about files that rank 0 reads too
             solver = Solver(
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
-                python_layers=args.python_layers, ranks=ranks,
+                python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
             )  # fmt: skip
         with signals(solver), progress(solver):
-            solve(solver, args.snapshot)
+            solve(solver, resume)
     return 0
 
 
@@ -92,7 +100,13 @@ def solve(solver: Solver, snapshot: str | None) -> None:
 
 @contextmanager
 def signals(solver: Solver) -> Iterator[None]:
-    """SIGINT stops with a snapshot where there is a name for one, SIGHUP takes one, as `caffe train` does."""
+    """SIGINT stops with a snapshot where there is a name for one, SIGHUP takes one, as `caffe train` does.
+
+    SIGTERM ends training at once, or after an update in progress, with a snapshot of the last complete iteration: those who
+    send it (docker, SLURM, systemd) wait for some seconds only. Of several ranks, `Ranks.together` handles it.
+    """
+    from ..train.ranks import Terminated
+
     named = solver.param.HasField("snapshot_prefix")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -104,7 +118,16 @@ def signals(solver: Solver) -> Iterator[None]:
     def hang_up(number: int, frame: FrameType | None) -> None:
         solver.snapshot_wanted = named
 
+    def terminate(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+        if solver.ranks.updating:
+            solver.ranks.terminated = True
+        else:
+            raise Terminated(128 + signal.SIGTERM)
+
     handlers = {signal.SIGINT: signal.signal(signal.SIGINT, interrupt)}
+    if solver.ranks.size == 1:
+        handlers[signal.SIGTERM] = signal.signal(signal.SIGTERM, terminate)
     if hasattr(signal, "SIGHUP"):
         handlers[signal.SIGHUP] = signal.signal(signal.SIGHUP, hang_up)
     try:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..proto.errors import ModelError
+from ..proto.hdf5 import Reader
 from .errors import DataError, extra
 from .lines import read_lines
 
@@ -39,14 +41,15 @@ class Rows:
         if path == self.loaded and not self.shuffle:
             return
         try:
-            with self.h5py.File(path, "r") as opened:
-                missing = [name for name in self.names if name not in opened]
+            with Reader(path) as reader:
+                sets = {name: reader.get(reader.file, name) for name in self.names}
+                missing = [name for name in self.names if sets[name] is None]
                 if missing:
                     raise DataError(
-                        f"{path!r} has no data set {missing[0]!r}; it has {', '.join(sorted(opened)) or 'none'}"
+                        f"{path!r} has no data set {missing[0]!r}; it has {', '.join(sorted(reader.file)) or 'none'}"
                     )
-                arrays = [np.asarray(opened[name], self.dtype) for name in self.names]
-        except OSError as error:
+                arrays = [reader.read(sets[name], f"the data set {name!r}", self.dtype) for name in self.names]
+        except ModelError as error:
             raise DataError(f"cannot read the HDF5 file {path!r}: {error}") from error
         counts = {name: array.shape[:1] for name, array in zip(self.names, arrays)}
         if len(set(counts.values())) != 1 or () in counts.values() or (0,) in counts.values():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from ..proto.errors import ModelError
+from ..proto.reading import read_file
 from .errors import DataError
 
 
@@ -19,8 +19,9 @@ def read_lines(source: str, what: str, form: str) -> list[str]:
     DataError: the file cannot be read, or is not a text in UTF-8.
     """
     try:
-        return Path(source).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise DataError(f"cannot read {what} {source!r}: {error.strerror or error}") from error
+        return read_file(source).decode("utf-8").splitlines()
+    except ModelError as error:
+        why = str(error).removeprefix(f"cannot read {source}: ")
+        raise DataError(f"cannot read {what} {source!r}: {why}") from error
     except UnicodeDecodeError:
         raise DataError(f"{source!r} is not a text; it must {form}") from None

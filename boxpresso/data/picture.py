@@ -5,14 +5,61 @@ from __future__ import annotations
 import io
 import math
 import os
+from collections.abc import Sequence
 from typing import Any, Union
 
 import numpy as np
 from PIL import Image
 
+from ..proto.limits import LIMITS
+from ..proto.reading import kind_of
 from .errors import BrokenRecord, DataError
 
 Source = Union[bytes, str, "os.PathLike[str]"]
+
+
+# What is read: not all that Pillow knows, which runs another program for some. The first five come with it at once.
+FORMATS = ("JPEG", "PNG", "BMP", "GIF", "PPM")
+OTHERS = ("TIFF", "WEBP", "JPEG2000", "AVIF", "TGA", "MPO", "DIB", "ICO", "PCX", "SGI", "SUN", "XBM", "QOI")
+
+
+def open_picture(source: Source) -> Image.Image:
+    """A picture as Pillow opens it, before its pixels are decoded.
+
+    Raises
+    ------
+    DataError for one whose header asks for more pixels than its size or the limits allow, and for what is no regular file;
+    otherwise what Pillow raises.
+    """
+    if isinstance(source, bytes):
+        size = len(source)
+    else:
+        seen = os.stat(source)
+        if kind := kind_of(seen.st_mode):
+            raise DataError(f"it is {kind}, not a regular file")
+        size = seen.st_size
+    default = Image.MAX_IMAGE_PIXELS
+    if default is not None and default < LIMITS.picture_pixels:
+        Image.MAX_IMAGE_PIXELS = LIMITS.picture_pixels  # Pillow has a limit of its own
+
+    def attempt(formats: Sequence[str]) -> Image.Image:
+        return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats)
+
+    try:
+        opened = attempt(FORMATS)
+    except Image.UnidentifiedImageError:
+        Image.init()
+        opened = attempt([name for name in OTHERS if name in Image.OPEN])
+    pixels = opened.size[0] * opened.size[1]
+    wanted = pixels * max(len(opened.getbands()), 3)
+    if pixels > LIMITS.picture_pixels or wanted > LIMITS.expanded(size):
+        name = "picture_pixels" if pixels > LIMITS.picture_pixels else "expansion_factor"
+        opened.close()
+        raise DataError(
+            f"its header says {opened.size[0]}x{opened.size[1]} pixels, {wanted} bytes of a file of {size}; "
+            f"{LIMITS.advice(name)}"
+        )
+    return opened
 
 
 def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndarray:
@@ -42,7 +89,7 @@ def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndar
     """
     name = name or ("the picture" if isinstance(source, bytes) else os.fspath(source))
     try:
-        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as opened:
+        with open_picture(source) as opened:
             if color is None:
                 color = opened.mode not in ("1", "L", "LA", "La", "I", "I;16", "F")
             return from_pillow(opened.convert("RGB" if color else "L"))
@@ -64,7 +111,7 @@ def size_of(source: Source, name: str = "") -> tuple[int, int]:
     (3, 2)
     """
     try:
-        with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as opened:
+        with open_picture(source) as opened:
             width, height = opened.size
             return int(width), int(height)
     except Exception as error:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import glob
+import math
 import os
+import shutil
+import struct
 import threading
 import time
 import weakref
@@ -13,11 +17,13 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from ..proto import AnnotatedDatum, Datum
+from ..proto import AnnotatedDatum, Datum, files
 from .errors import BrokenRecord, DataError, extra
 from .picture import decode
 
 BOX = ("label", "instance", "xmin", "ymin", "xmax", "ymax", "difficult")  # the columns of boxes, float32 (N, 7)
+MAGIC = 0xBEEFC0DE  # of LMDB's two meta pages
+PAGES = tuple(2**i for i in range(8, 17))  # sizes of a page
 _open: weakref.WeakValueDictionary[str, Records] = weakref.WeakValueDictionary()
 _opening = threading.Lock()
 
@@ -35,6 +41,7 @@ class Records:
         if os.path.isdir(path) and not os.path.exists(os.path.join(path, "data.mdb")):
             kind = "LevelDB, which is not read here" if (Path(path) / "CURRENT").exists() else "folder without data.mdb"
             raise DataError(f"{path!r} is a {kind}; write an LMDB with `boxpresso convert`")
+        check_whole(path)
         try:
             self.env = open_env(lmdb, path)
             with self.env.begin() as view:
@@ -60,6 +67,32 @@ class Records:
     def name(self, index: int) -> str:
         """What to call a record in a message."""
         return f"record {index} ({self.keys[index].decode('utf-8', 'replace')}) of {self.path}"
+
+
+def check_whole(path: str) -> None:
+    """Raises DataError for an LMDB that ends before its last page: to read that would end the process."""
+    file = os.path.join(path, "data.mdb") if os.path.isdir(path) else path
+    try:
+        if not os.path.isfile(file):
+            raise DataError(f"{file!r} is not a regular file")
+        size = os.path.getsize(file)
+        with open(file, "rb") as opened:
+            head = opened.read(2 * PAGES[-1])
+    except OSError as error:
+        raise DataError(f"cannot read the LMDB {path!r}: {error.strerror or error}") from error
+    page = (
+        struct.unpack_from("=I", head, 40)[0] if len(head) >= 44 else 0
+    )  # where the free list keeps the size of a page
+    metas = [  # (transaction, last page) of each of the two
+        struct.unpack_from("=QQ", head, start + 136)[::-1]
+        for start in (0, page)
+        if page in PAGES and len(head) >= start + 152 and struct.unpack_from("=I", head, start + 16)[0] == MAGIC
+    ]
+    if not metas:
+        raise DataError(f"{path!r} is not an LMDB of this kind of machine, or is damaged; write it again")
+    wanted = (max(metas)[1] + 1) * page
+    if size < wanted:
+        raise DataError(f"the LMDB {path!r} is truncated: it has {size} bytes of {wanted}; write or fetch it again")
 
 
 def open_env(lmdb: Any, path: str) -> Any:
@@ -108,10 +141,12 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
     to = Path(path)
     if to.exists():
         raise DataError(f"{to} exists already; remove it, or name another")
-    partial = to.with_name(f"{to.name}.partial{os.getpid()}")
-    partial.mkdir(parents=True)
+    to.parent.mkdir(parents=True, exist_ok=True)
+    files.sweep(to.parent.glob(f"{glob.escape(to.name)}.*.partial"))
+    partial = files.beside(to, ".partial")
+    partial.mkdir()
     size, count = 1 << 26, 0
-    env = lmdb.open(str(partial), map_size=size, sync=False)
+    env: Any = None
     waiting: list[tuple[bytes, bytes]] = []
 
     def flush() -> None:
@@ -128,6 +163,7 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
         waiting.clear()
 
     try:
+        env = lmdb.open(str(partial), map_size=size, sync=False)
         for key, value in records:
             waiting.append((key.encode(), value))
             count += 1
@@ -137,11 +173,12 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
         env.sync(True)
         env.close()
         partial.rename(to)
-    except BaseException:
-        import shutil
-
-        env.close()
+    except BaseException as error:
+        if env is not None:
+            env.close()
         shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, (lmdb.Error, OSError)):
+            raise DataError(f"cannot write the LMDB {to}: {error}") from error
         raise
     return count
 
@@ -186,8 +223,8 @@ def picture_of(datum: Datum, color: bool | None, name: str) -> np.ndarray:
         raise DataError(f"{name} is not encoded; force_color and force_gray work on encoded pictures only")
     shape = (datum.channels, datum.height, datum.width)
     values = np.frombuffer(datum.data, np.uint8) if datum.data else np.array(datum.float_data, np.float32)
-    if values.size != np.prod(shape) or not values.size:
-        raise BrokenRecord(f"{name} holds {values.size} values, its shape {shape} needs {int(np.prod(shape))}")
+    if values.size != math.prod(shape) or min(shape) < 1:
+        raise BrokenRecord(f"{name} holds {values.size} values, its shape {shape} needs {math.prod(shape)}")
     return np.asarray(values.reshape(shape).transpose(1, 2, 0))
 
 

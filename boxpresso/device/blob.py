@@ -14,6 +14,7 @@ from .device import Device
 from .open import open_device
 
 LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
+AXES = 32  # Caffe's kMaxBlobAxes
 
 
 class Blob:
@@ -24,7 +25,7 @@ class Blob:
     Parameters
     ----------
     shape
-        Of both arrays; axes from 0 on, 2^31 - 1 elements at most.
+        Of both arrays; at most 32 axes from 0 on, and 2^31 - 1 elements.
     dtype
         float32 (the default), float64, or float16 to store in.
     device
@@ -43,6 +44,8 @@ class Blob:
     >>> float(blob.data.sum()), float(blob.diff.sum()), blob.count
     (6.0, 0.0, 6)
     """
+
+    given = False  # whether it is an input of a net, whose values the caller gives
 
     def __init__(
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
@@ -63,6 +66,8 @@ class Blob:
         if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
             shape = tuple(shape[0])
         shape = tuple(int(s) for s in shape)
+        if len(shape) > AXES:
+            raise LayerError(f"a blob cannot have {len(shape)} axes: it has {AXES} at most, as in Caffe")
         if any(s < 0 for s in shape) or prod(shape) > LIMIT:
             raise LayerError(f"a blob cannot have the shape {shape}: axes are from 0, elements at most 2^31 - 1")
         self.shape = shape

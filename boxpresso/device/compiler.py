@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ..proto.errors import DeviceError, KernelError
@@ -26,8 +27,11 @@ def compiler() -> tuple[str, ...]:
     """The command of the C++ compiler: $CXX, else c++, g++ or clang++ from PATH, else the `ziglang` wheel."""
     wanted = os.environ.get("CXX")
     if wanted:
-        command = shlex.split(wanted)
-        if shutil.which(command[0]) is None:
+        try:
+            command = shlex.split(wanted)
+        except ValueError as error:
+            raise DeviceError(f"CXX is {wanted!r}, which is no command ({error}); correct or unset it") from None
+        if not command or shutil.which(command[0]) is None:
             raise DeviceError(f"the C++ compiler that CXX names, {wanted!r}, was not found; correct or unset CXX")
         return tuple(command)
     for name in ("c++", "g++", "clang++"):
@@ -103,19 +107,67 @@ def library_path(kernels: KernelFile, real: str) -> Path:
 
 
 def compile_shared(kernels: KernelFile, real: str) -> Path:
-    """The shared library of a file of kernels for `real`, from the cache where it is there."""
+    """The shared library of a file of kernels for `real`, from the cache where it is there and whole.
+
+    Raises KernelError for a text that does not compile, DeviceError where compiler or disk fail.
+    """
     path = library_path(kernels, real)
-    if path.exists():
+    if cache.fetch(path) is not None:
         return path
-    text, output = launchers(kernels), cache.temporary(path)
-    command = [*compiler(), *flags_of(kernels, real), "-x", "c++", "-", "-o", str(output)]
-    result = subprocess.run([*command, "-fopenmp"], input=text, text=True, capture_output=True)
-    if result.returncode and ("omp" in result.stderr or "openmp" in result.stderr):  # a compiler without OpenMP
-        result = subprocess.run(command, input=text, text=True, capture_output=True)
-    if result.returncode:
-        output.unlink(missing_ok=True)
-        raise KernelError(
-            f"{kernels.path} does not compile for the CPU with {' '.join(compiler())}:\n{result.stderr.strip()}"
-        )
-    os.replace(output, path)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may have been deleted since
+        cache.tidy(path.parent)
+        with cache.alone(path):
+            if cache.fetch(path) is None:  # no other process has made it meanwhile
+                make_shared(kernels, real, path)
+    except OSError as error:
+        raise DeviceError(
+            f"the kernel cache {path.parent} cannot be written: {error.strerror or error}; make room there, or set "
+            "BOXPRESSO_CACHE to another folder that only you can write to"
+        ) from error
     return path
+
+
+def make_shared(kernels: KernelFile, real: str, path: Path) -> None:
+    """Compiles a file of kernels, and puts the library into the cache. Raises OSError where it cannot be written."""
+    for attempt in (1, 2):
+        part = cache.temporary(path)
+        try:
+            run_compiler(kernels, real, part)
+            cache.store(path, part)
+            return
+        except FileNotFoundError:  # another process took it for a leftover, as the clock was changed
+            if attempt == 2:
+                raise
+        finally:
+            with suppress(OSError):
+                part.unlink()
+
+
+def run_compiler(kernels: KernelFile, real: str, output: Path) -> None:
+    """Compiles a file of kernels into the file `output`. Raises KernelError, or DeviceError where the compiler fails to run."""
+    command = [*compiler(), *flags_of(kernels, real), "-x", "c++", "-", "-o", str(output)]
+    shown = " ".join(compiler())
+
+    def run(*more: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [*command, *more], input=launchers(kernels), capture_output=True, encoding="utf-8", errors="replace"
+            )
+        except OSError as error:
+            raise DeviceError(
+                f"the C++ compiler {shown} cannot be run: {error.strerror or error}; name another in CXX"
+            ) from error
+
+    result = run("-fopenmp")
+    if result.returncode and ("omp" in result.stderr or "openmp" in result.stderr):  # a compiler without OpenMP
+        result = run()
+    if result.returncode < 0:
+        raise DeviceError(
+            f"the C++ compiler {shown} was ended by signal {-result.returncode} at {kernels.path.name}, perhaps for want of "
+            "memory"
+        )
+    if result.returncode:
+        raise KernelError(f"{kernels.path} does not compile for the CPU with {shown}:\n{result.stderr.strip()}")
+    if not output.exists() or not output.stat().st_size:
+        raise DeviceError(f"the C++ compiler {shown} reports success at {kernels.path.name}, but has written nothing")

@@ -253,8 +253,8 @@ class Cuda:
         from pycuda.driver import CompileError
 
         path = self.cubin_path(kernels, real)
-        if path.exists():
-            return path.read_bytes()
+        if (cached := cache.fetch(path)) is not None:
+            return cached
         source = (
             f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
         )
@@ -266,8 +266,11 @@ class Cuda:
             said = (error.stderr or error.stdout or str(error)).strip()
             raise KernelError(f"{kernels.path} does not compile for {self.arch} with {nvcc()}:\n{said}") from error
         part = cache.temporary(path)
-        part.write_bytes(cubin)
-        os.replace(part, path)
+        try:
+            part.write_bytes(cubin)
+            cache.store(path, part)
+        except OSError as error:
+            raise DeviceError(f"the kernel cache {path.parent} cannot be written: {error.strerror or error}") from error
         return bytes(cubin)
 
     def cubin_path(self, kernels: KernelFile, real: str) -> Path:
@@ -298,7 +301,7 @@ class Cuda:
     def built(self, kernels: KernelFile, real: DType) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""
         key = kernels, REALS[np.dtype(real)]
-        return key in self.modules or self.cubin_path(*key).exists()
+        return key in self.modules or cache.there(self.cubin_path(*key))
 
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel behind the caller's back, on blocks that fill the GPU a few times over."""

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import math
 import mmap
+import multiprocessing
 import os
 import platform
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import DeviceError
+from . import cache
 from .compiler import compile_shared, compiler, library_path
 from .schedule import Schedule
 from .signature import REALS, DType, Kernel, KernelFile, Parameter
@@ -81,6 +83,48 @@ def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return raw[start : start + size]
 
 
+class Forked:
+    """Whether this process is a fork of another Python that had this module."""
+
+    here = False
+
+
+def forked() -> bool:
+    """Whether this process is a fork of another Python, in which OpenMP may have workers already.
+
+    They are not forked with it, but OpenMP waits for them. So a fork works with one worker, like a worker of torch's
+    DataLoader; a process that is started anew (multiprocessing's "spawn", "forkserver") has all of them.
+    """
+    process = multiprocessing.current_process()
+    if Forked.here or multiprocessing.parent_process() is None:
+        return Forked.here
+    method = getattr(type(process), "_start_method", None) or multiprocessing.get_start_method(allow_none=True)
+    return bool(method == "fork")
+
+
+def after_fork() -> None:
+    """In a forked process: one worker from now on, and locks that no other thread holds, as there is none."""
+    Forked.here = True
+    if cpu.cache_info().currsize:
+        device = cpu()
+        device.workers, device.lock = 1, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=after_fork)
+
+
+def load_library(path: Path) -> ctypes.CDLL:
+    """A compiled file of kernels. Raises DeviceError where the system does not take it."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise DeviceError(
+            f"the compiled kernels {path} cannot be loaded: {error}; if programs may not be run from that file system, set "
+            "BOXPRESSO_CACHE to a folder on another one"
+        ) from error
+
+
 class Cpu:
     """The CPU: an array of it is a numpy array, so nothing is ever copied."""
 
@@ -93,7 +137,7 @@ class Cpu:
         self.steps: dict[tuple[Kernel, DType], tuple[int, list[tuple[int, Parameter, DType]], list[Any]]] = {}
         self.lock = threading.Lock()
         self.memo: dict[Any, Any] = {}
-        self.workers = threads()
+        self.workers = 1 if forked() else threads()
         self.schedule = Schedule()
 
     def with_stream(self) -> Cpu:
@@ -109,13 +153,12 @@ class Cpu:
             path = compile_shared(*key)
             with self.lock, patient_workers():
                 if key not in self.libraries:
-                    self.libraries[key] = ctypes.CDLL(str(path))
+                    self.libraries[key] = load_library(path)
 
     def built(self, kernels: KernelFile, real: DType) -> bool:
         """Whether a file of kernels is compiled already, in this process or in the cache."""
-        return (kernels, REALS[np.dtype(real)]) in self.libraries or library_path(
-            kernels, REALS[np.dtype(real)]
-        ).exists()
+        key = kernels, REALS[np.dtype(real)]
+        return key in self.libraries or cache.there(library_path(*key))
 
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel: checks its arguments, and lets the schedule choose how many workers run it."""
@@ -184,7 +227,11 @@ class Cpu:
     def empty(self, shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
         """An array of zeros, aligned to a cache line."""
         dtype = np.dtype(dtype)
-        array: np.ndarray[Any, Any] = zeros(math.prod(shape) * dtype.itemsize).view(dtype).reshape(tuple(shape))
+        size = math.prod(shape) * dtype.itemsize
+        try:
+            array: np.ndarray[Any, Any] = zeros(size).view(dtype).reshape(tuple(shape))
+        except (MemoryError, OSError, OverflowError) as error:
+            raise MemoryError(f"{size} bytes were asked for, an array of {dtype} of shape {tuple(shape)}") from error
         return array
 
     def table(self, values: Any, dtype: Any = np.int32) -> np.ndarray[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,3 +41,16 @@ def assign(blob: Blob, array: AnyArray, value: ArrayLike, what: str) -> None:
         array[...] = value
     except ValueError:
         raise ModelError(f"{what} has the shape {blob.shape}, the array given {np.shape(value)}") from None
+
+
+def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[str, ArrayLike]) -> None:
+    """Puts arrays into the inputs `names` of a net. Raises ModelError for another name, and what does not fit."""
+    for name, value in inputs.items():
+        if name not in names:
+            raise ModelError(
+                f"forward: {name!r} is not an input of the net; its inputs are: {', '.join(names) or 'none'}"
+            )
+        blob = blobs[name]
+        if np.ndim(value) == len(blob.shape):
+            blob.reshape(*np.shape(value))
+        assign(blob, blob.data, value, f"input {name!r}")

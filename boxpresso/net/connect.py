@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Mapping, Sequence
 
-from ..device import Blob
+import numpy as np
+
+from ..device import AnyArray, Blob
 from ..layers.core import Layer, check_arity
+from ..layers.core.boundary import Named
 from ..proto import LayerParameter
-from ..proto.errors import LayerError, ModelError, nearest
+from ..proto.binary import Source
+from ..proto.errors import ModelError, nearest
 
+named = Named  # names the layer in errors
 Signature = tuple[tuple[tuple[int, ...], int], ...]
 
 
@@ -35,7 +41,16 @@ def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[st
             raise ModelError(f"{layer}: its top {name!r} is the top of an earlier layer already; rename one of them")
         else:
             result[name] = Blob((), layer.dtype, layer.device)
+            result[name].given = layer.type == "Input"
+    layer.net_blobs = blobs
     return bottoms, result
+
+
+def folders(given: Source | Sequence[Source] | None) -> tuple[str, ...] | None:
+    """A folder, or several, as texts; None, which stands for all, stays."""
+    if given is None:
+        return None
+    return tuple(os.fspath(folder) for folder in ([given] if isinstance(given, (str, os.PathLike)) else given))
 
 
 def loss_weights(layer: Layer, tops: int) -> list[float]:
@@ -69,17 +84,12 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
         blob.share(owned, *blob.shape) if blob.shape else blob.share(owned)
 
 
+def show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
+    """A line of debug_info: the mean of the absolute values of a blob."""
+    mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
+    print(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}", file=sys.stderr)
+
+
 def signature(blobs: Sequence[Blob]) -> Signature:
     """What a layer's reshape depends on: the shapes of its bottoms, and the buffers that they use."""
     return tuple((blob.shape, id(blob._data)) for blob in blobs)
-
-
-@contextmanager
-def named(layer: Layer) -> Iterator[None]:
-    """Puts the layer's name before the message of an error that does not begin with it."""
-    try:
-        yield
-    except LayerError as error:
-        if str(error).startswith(str(layer)):
-            raise
-        raise LayerError(f"{layer}: {error}") from error

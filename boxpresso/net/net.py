@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,15 +13,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..device import AnyArray, Blob, build_all, open_device
+from ..device import Blob, build_all, open_device
 from ..device.host import Cpu
 from ..layers.core import Layer, layer_class
 from ..layers.dense.lowerings import bf16_available
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, DeviceError, ModelError, nearest
-from .batches import assign, batches
-from .connect import Signature, connect, loss_weights, named, share_parameters, signature
+from .batches import assign, batches, set_inputs
+from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .gradients import Gradients
+from .memory import Memory
 from .plan import Source as Layers
 from .prepare import select, split
 from .runner import Runner
@@ -51,8 +51,11 @@ class Net:
     seed
         For fillers and Dropout; None takes another one every time.
     python_layers
-        The modules, or their names, from which layers of type "Python" may take their classes; no other module is imported
-        for a prototxt.
+        The modules, or their names, from which layers of type "Python" may take their classes; no other is imported.
+    write_below
+        The folder, or several, below which layers may write files that the prototxt names; None is everywhere.
+    memory_limit
+        The bytes that blobs and parameters may take; None is what the machine has. More is refused before it is taken.
     optimize
         At TEST on the CPU, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
         folded into weights, activations and sums are done where their operands are stored, and blobs that nobody asks for
@@ -110,6 +113,8 @@ class Net:
         optimize: bool = True,
         fast_math: bool = False,
         precision: str = "float32",
+        write_below: Source | Sequence[Source] | None = (),
+        memory_limit: int | None = None,
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
@@ -128,9 +133,10 @@ class Net:
                     "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; "
                     f"this is {self.device.describe()}"
                 )
+        self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        self.python_layers = tuple(python_layers)
+        self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
 
         self.blobs: OrderedDict[str, Blob] = OrderedDict()
         self.params: OrderedDict[str, list[Blob]] = OrderedDict()
@@ -183,16 +189,18 @@ class Net:
         phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
         seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
         layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-        layer.python_layers = self.python_layers
+        layer.python_layers, layer.write_below = self.python_layers, self.write_below
         bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
             unused.pop(name, None)
         unused.update(dict.fromkeys(tops))
         self.blobs.update(tops)
         bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
+        layer.memory, self.memory.blobs = self.memory, self.blobs
         with named(layer):
             layer.setup(bottom, top)
             layer.reshape(bottom, top)
+        self.memory.take_tops(layer, tops)
         self.layers.append(layer)
         self.bottoms.append(bottom)
         self.tops.append(top)
@@ -242,7 +250,7 @@ class Net:
         {'z': array([ 2.,  5., 10.], dtype=float32), 'y': array([1., 4., 9.], dtype=float32)}
         """
         with self._alone():
-            self._set_inputs(inputs)
+            set_inputs(self.blobs, self.inputs, inputs)
             more = [name for name in blobs or () if self._blob(name)]
             first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
             planned = self._runner is not None and start is None and end is None and not self.debug_info
@@ -265,6 +273,7 @@ class Net:
             now = signature(bottom)
             if now != self.seen_shapes[i]:
                 layer.reshape(bottom, top)
+                self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen_shapes[i] = now
             layer.forward(bottom, top)
         if self.debug_info:
@@ -535,16 +544,6 @@ class Net:
             raise ModelError(f"the net has no layer {name!r}{nearest(name, self.layer_dict)}")
         return self.layers.index(self.layer_dict[name])
 
-    def _set_inputs(self, inputs: Mapping[str, ArrayLike]) -> None:
-        for name, value in inputs.items():
-            if name not in self.inputs:
-                known = ", ".join(self.inputs) or "none"
-                raise ModelError(f"forward: {name!r} is not an input of the net; its inputs are: {known}")
-            blob = self.blobs[name]
-            if np.ndim(value) == len(blob.shape):
-                blob.reshape(*np.shape(value))
-            assign(blob, blob.data, value, f"input {name!r}")
-
     def _batches(
         self, arrays: Mapping[str, ArrayLike], like: Mapping[str, ArrayLike] | None = None
     ) -> Iterator[tuple[dict[str, Any], int]]:
@@ -553,10 +552,7 @@ class Net:
             raise ModelError(f"net {self.name!r} has no inputs to give arrays to")
         return batches(arrays, self.blobs[self.inputs[0]].shape[0], self.dtype, like)
 
-    @staticmethod
-    def _show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
-        mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
-        print(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}", file=sys.stderr)
+    _show = staticmethod(show)
 
     def __repr__(self) -> str:
         return f"Net({self.name!r}, {len(self.layers)} layers, {self.phase}, {self.device.name})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ..proto import files, hdf5
 from ..proto.binary import (
     LIMIT,
     Broken,
     LayerWeights,
     Source,
+    TooMany,
     encode_layer,
     encode_net,
     parse_weights,
@@ -25,6 +26,7 @@ from ..proto.binary import (
     read_mean,
 )
 from ..proto.errors import BoxpressoWarning, ModelError
+from ..proto.limits import LIMITS
 from ..proto.signatures import HDF5, what_is
 
 __all__ = [
@@ -92,6 +94,8 @@ def read_weights(path: Source) -> Weights:
         raise ModelError(f"{shown} is not a .caffemodel but {kind}")
     try:
         name, layers = parse_weights(data)
+    except TooMany as many:
+        raise ModelError(f"{shown} cannot be read: {many}") from None
     except Broken as broken:
         raise ModelError(f"{shown} is an incomplete .caffemodel: {broken}; fetch or save it again") from None
     if not layers:
@@ -101,54 +105,44 @@ def read_weights(path: Source) -> Weights:
 
 def _read_hdf5(path: str) -> list[LayerWeights]:
     """/data/<layer>/<index>. A layer name with "/" is a path of groups. Shared blobs are there for their owner only."""
-    h5py = import_h5py(path)
     layers: list[LayerWeights] = []
-
-    def visit(name: str, group: Any) -> None:
-        arrays = {int(key): item for key, item in group.items() if isinstance(item, h5py.Dataset) and key.isdecimal()}
-        inner = [(key, item) for key, item in group.items() if isinstance(item, h5py.Group)]
-        if arrays or not inner:
-            if arrays and max(arrays) > 99:
-                raise ModelError(
-                    f"{path}: layer {name!r} has a blob with the index {max(arrays)}; that is not a weight file"
-                )
-            blobs = [
-                _dataset(path, name, arrays[i]) if i in arrays else None for i in range(max(arrays, default=-1) + 1)
-            ]
-            layers.append(LayerWeights(name, None, blobs))
-        for key, item in inner:
-            visit(f"{name}/{key}", item)
-
-    try:
-        with h5py.File(path, "r") as file:
-            data = file.get("data")
-            if not isinstance(data, h5py.Group):
-                content = ", ".join(file) or "nothing"
-                raise ModelError(f"{path} is HDF5 without the group /data, where Caffe keeps weights; it has {content}")
-            for key, item in data.items():
-                if isinstance(item, h5py.Group):
-                    visit(key, item)
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:
-        raise ModelError(f"{path} is an incomplete HDF5 file: {error}; fetch or save it again") from error
+    with hdf5.Reader(path) as reader:
+        data = reader.get(reader.file, "data")
+        if not isinstance(data, reader.h5py.Group):
+            content = ", ".join(reader.file) or "nothing"
+            raise ModelError(f"{path} is HDF5 without the group /data, where Caffe keeps weights; it has {content}")
+        for name, item in reader.members(data):
+            if isinstance(item, reader.h5py.Group):
+                _visit(reader, name, item, layers, (reader.address(data),))
     if not layers:
         raise ModelError(f"{path} holds no weights: its group /data is empty (data for training, not weights?)")
     return layers
 
 
-def _dataset(path: str, layer: str, dataset: Any) -> Numpy:
-    values = dataset[()]
-    if not isinstance(values, (np.ndarray, np.number)) or values.dtype.kind not in "fiu":
-        raise ModelError(f"{path}: {dataset.name} of layer {layer!r} is {dataset.dtype}; weights are numbers")
-    return np.asarray(values)
+def _visit(reader: hdf5.Reader, name: str, group: Any, layers: list[LayerWeights], above: tuple[object, ...]) -> None:
+    """Adds the layers of a group; `above` are the groups that it is in."""
+    above = (*above, reader.address(group))
+    if above[-1] in above[:-1] or len(above) > hdf5.DEPTH or len(layers) > LIMITS.layers:
+        raise ModelError(f"{reader.path}: the groups below {name[:100]!r} have no end; that is not a weight file")
+    members = list(reader.members(group))
+    arrays = {int(key): item for key, item in members if isinstance(item, reader.h5py.Dataset) and is_index(key)}
+    inner = [(key, item) for key, item in members if isinstance(item, reader.h5py.Group)]
+    if arrays or not inner:
+        if arrays and max(arrays) > 99:
+            raise ModelError(
+                f"{reader.path}: layer {name!r} has a blob with the index {max(arrays)}; that is not a weight file"
+            )
+        blobs = [
+            reader.read(arrays[i], f"{arrays[i].name} of layer {name!r}") if i in arrays else None
+            for i in range(max(arrays, default=-1) + 1)
+        ]
+        layers.append(LayerWeights(name, None, blobs))
+    for key, item in inner:
+        _visit(reader, f"{name}/{key}", item, layers, above)
 
 
-def import_h5py(path: str) -> Any:
-    """The module h5py. Raises ModelError, which names the file, where it is not installed."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ModelError(f"{path} is HDF5, which needs h5py: pip install h5py") from error
-    return h5py
+def is_index(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < 1000
 
 
 # Copying
@@ -348,7 +342,7 @@ def _write_caffemodel(path: str, part: str, rows: Iterable[Row], net_name: str) 
 
 
 def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
-    h5py = import_h5py(path)
+    h5py = hdf5.import_h5py(path)
     with h5py.File(part, "x") as file:
         data = file.create_group("data")
         for name, _, _, _, blobs in rows:
@@ -369,16 +363,16 @@ def _write_hdf5(path: str, part: str, rows: Iterable[Row]) -> None:
 def write_whole(path: str, write: Callable[[str], None]) -> None:
     """Calls `write` with the name of a new file beside `path`, waits until it is on disk, and renames it to `path`."""
     target = os.path.realpath(path)
-    part = f"{target}.{secrets.token_hex(4)}.part"
+    part = str(files.beside(target, ".part"))
     try:
         write(part)
         with open(part, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(part, target)
-    except OSError as error:
-        raise ModelError(
-            f"cannot write {path}: {error.strerror or error}; what was there before is untouched"
-        ) from error
+        files.folder_to_disk(os.path.dirname(target))
+    except (OSError, RuntimeError) as error:  # HDF5 has the second for a full disk, when it closes the file
+        what = getattr(error, "strerror", None) or str(error).partition(" (")[0]
+        raise ModelError(f"cannot write {path}: {what}; what was there before is untouched") from error
     finally:
         with suppress(OSError):
             os.unlink(part)

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from .boxpresso_pb2 import (
     TEST,
@@ -41,6 +40,7 @@ from .errors import (
     ModelError,
     nearest,
 )
+from .reading import read_file
 from .text import parse_text, to_text
 from .upgrade import upgrade_net, upgrade_solver
 
@@ -118,13 +118,14 @@ def read_net(path: str | os.PathLike[str], *, strict: bool = False) -> NetParame
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "net.prototxt")
     ...     _ = path.write_text('name: "LeNet" layer { name: "relu" type: "ReLU" }')
     ...     read_net(path).name
     'LeNet'
     """
-    return parse_net(_read(path), strict=strict, source=os.fspath(path))
+    return parse_net(read_file(path, "text_bytes"), strict=strict, source=os.fspath(path))
 
 
 def parse_solver(text: str | bytes, *, strict: bool = False, source: str = "<string>") -> SolverParameter:
@@ -157,17 +158,11 @@ def read_solver(path: str | os.PathLike[str], *, strict: bool = False) -> Solver
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "solver.prototxt")
     ...     _ = path.write_text('net: "net.prototxt" max_iter: 10')
     ...     read_solver(path).max_iter
     10
     """
-    return parse_solver(_read(path), strict=strict, source=os.fspath(path))
-
-
-def _read(path: str | os.PathLike[str]) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    return parse_solver(read_file(path, "text_bytes"), strict=strict, source=os.fspath(path))

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from typing import Union
 
 import numpy as np
 
 from .errors import ModelError
+from .limits import LIMITS
+from .reading import read_file
 from .signatures import what_is
 from .upgrade import layer_type_of_v0, layer_type_of_v1
 
@@ -28,6 +29,7 @@ Source = Union[str, "os.PathLike[str]"]
 Part = Union[bytes, memoryview]
 
 LIMIT = 2**31 - 1  # elements of a blob, and bytes of a protobuf message
+AXES = 32  # of a blob: Caffe's kMaxBlobAxes
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 WIDTH = {FIXED64: 8, FIXED32: 4}
 
@@ -46,6 +48,10 @@ class LayerWeights:
 
 class Broken(Exception):
     """The bytes are not what they should be. The reader of the file says which file, and what to do."""
+
+
+class TooMany(Broken):
+    """There is more of something than the limits allow."""
 
 
 class Overrun(Broken):
@@ -71,9 +77,27 @@ def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     raise Broken(f"it ends inside a number, at byte {end}")
 
 
-def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+class Budget:
+    """How many more fields a file may have: the time for one is the same, however short it is."""
+
+    def __init__(self) -> None:
+        self.left, self.layers = LIMITS.weight_fields, 4 * LIMITS.layers  # Splits are layers too
+
+    def take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise TooMany(f"it has more than {LIMITS.weight_fields} fields; {LIMITS.advice('weight_fields')}")
+
+    def take_layer(self) -> None:
+        self.layers -= 1
+        if self.layers < 0:
+            raise TooMany(f"it has more than {4 * LIMITS.layers} layers; {LIMITS.advice('layers')}")
+
+
+def fields(data: bytes, at: int, end: int, budget: Budget) -> Iterator[tuple[int, int, int, int]]:
     """(number, wire type, first byte, end) of each field of the message in data[at:end]."""
     while at < end:
+        budget.take()
         tag, begin = varint(data, at, end)
         number, wire = tag >> 3, tag & 7
         if wire == VARINT:
@@ -117,26 +141,40 @@ def parse_weights(data: bytes) -> tuple[str, list[LayerWeights]]:
 
     If there are V1 layers they count and today's do not, as in Caffe.
     """
-    name = ""
+    name, budget = "", Budget()
     layers: dict[Era, list[LayerWeights]] = {TODAY: [], V1: []}
-    for number, wire, at, end in _whole_layers(data):
+    for number, wire, at, end in _whole_layers(data, budget):
         era = ERAS.get(number)
         if number == 1 and wire == BYTES:
             name = _text(data, at, end)
         elif era is not None and wire == BYTES:
+            budget.take_layer()
             try:
-                layers[era].append(_layer(data, at, end, era))
+                layers[era].append(_layer(data, at, end, era, budget))
+            except TooMany:
+                raise
             except Broken as broken:
                 where = f"layer {len(layers[era])} {_label(data, at, end, era)}"
                 raise Broken(f"{where} at byte {at}: {broken}") from None
     return name, layers[V1] or layers[TODAY]
 
 
-def _whole_layers(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+def check_count(data: bytes, number: int) -> None:
+    """Raises TooMany where the message in `data` has more fields, or more messages `number` in it, than the limits allow."""
+    budget = Budget()
+    with suppress(Overrun):
+        for found, wire, at, end in fields(data, 0, len(data), budget):
+            if found == number and wire == BYTES:
+                budget.take_layer()
+                for _ in fields(data, at, end, budget):
+                    pass
+
+
+def _whole_layers(data: bytes, budget: Budget) -> Iterator[tuple[int, int, int, int]]:
     """The fields of a net; a file that stops inside one says in which layer."""
     count = 0
     try:
-        for item in fields(data, 0, len(data)):
+        for item in fields(data, 0, len(data), budget):
             count += item[0] in ERAS
             yield item
     except Overrun as short:
@@ -148,19 +186,21 @@ def _whole_layers(data: bytes) -> Iterator[tuple[int, int, int, int]]:
         ) from None
 
 
-def _layer(data: bytes, begin: int, end: int, era: Era) -> LayerWeights:
+def _layer(data: bytes, begin: int, end: int, era: Era, budget: Budget) -> LayerWeights:
     name, kind = "", None
     blobs: list[np.ndarray | None] = []
-    for number, wire, at, stop in fields(data, begin, end):
+    for number, wire, at, stop in fields(data, begin, end, budget):
         if era is V1 and number == V0.layers and wire == BYTES:
-            return _layer(data, at, stop, V0)
+            return _layer(data, at, stop, V0, budget)
         if number == era.name and wire == BYTES:
             name = _text(data, at, stop)
         elif number == era.type and wire in (BYTES, VARINT):
             kind = _type(data, at, stop, wire, era)
         elif number == era.blobs and wire == BYTES:
             try:
-                blobs.append(parse_blob(data, at, stop))
+                blobs.append(parse_blob(data, at, stop, budget))
+            except TooMany:
+                raise
             except Broken as broken:
                 raise Broken(f"blob {len(blobs)}: {broken}") from None
     return LayerWeights(name, kind, blobs)
@@ -178,7 +218,7 @@ def _type(data: bytes, at: int, end: int, wire: int, era: Era) -> str | None:
 def _label(data: bytes, begin: int, end: int, era: Era) -> str:
     """The name of a layer that cannot be read to its end, for messages."""
     with suppress(Broken):
-        for number, wire, at, stop in fields(data, begin, end):
+        for number, wire, at, stop in fields(data, begin, end, Budget()):
             if era is V1 and number == V0.layers and wire == BYTES:
                 return _label(data, at, stop, V0)
             if number == era.name and wire == BYTES:
@@ -199,20 +239,23 @@ RAW = (12, 10, {0: "<f8", 1: "<f4", 2: "<f2"})
 PACKED = (11, 13, {0: "<f4", 1: "<f2", 2: "<f8"})
 
 
-def parse_blob(data: bytes, begin: int = 0, end: int | None = None) -> np.ndarray:
+def parse_blob(data: bytes, begin: int = 0, end: int | None = None, budget: Budget | None = None) -> np.ndarray:
     """The array of the BlobProto in data[begin:end]: float32, float64 or float16, as it is stored. Raises Broken."""
     numbers: dict[int, int] = {}
     chunks: dict[int, list[tuple[int, int]]] = {}
     dims: list[int] = []
-    for number, wire, at, stop in fields(data, begin, len(data) if end is None else end):
+    budget = budget or Budget()
+    for number, wire, at, stop in fields(data, begin, len(data) if end is None else end, budget):
         if wire == VARINT:
             numbers[number] = varint(data, at, stop)[0]
         elif number == SHAPE and wire == BYTES:
-            dims += _dims(data, at, stop)
+            dims += _dims(data, at, stop, budget)
+            if len(dims) > AXES:
+                raise Broken(f"the shape has more than {AXES} axes, Caffe's limit")
         else:
             chunks.setdefault(number, []).append((at, stop))
     shape = tuple(numbers.get(n, 0) for n in LEGACY) if any(n in numbers for n in LEGACY) else tuple(dims)
-    if len(shape) > 32 or prod(max(size, 1) for size in shape) > LIMIT:
+    if len(shape) > AXES or prod(max(size, 1) for size in shape) > LIMIT:
         raise Broken(f"the shape {shape} cannot be: Caffe's limits are 32 axes and 2^31 - 1 elements")
     values = _values(data, chunks, numbers)
     if values.size != prod(shape):
@@ -221,11 +264,11 @@ def parse_blob(data: bytes, begin: int = 0, end: int | None = None) -> np.ndarra
     return values.reshape(shape)
 
 
-def _dims(data: bytes, begin: int, end: int) -> list[int]:
+def _dims(data: bytes, begin: int, end: int, budget: Budget) -> list[int]:
     """BlobShape: dim=1, packed or one by one."""
-    dims = []
-    for number, wire, at, stop in fields(data, begin, end):
-        while number == 1 and wire in (BYTES, VARINT) and at < stop:
+    dims: list[int] = []
+    for number, wire, at, stop in fields(data, begin, end, budget):
+        while number == 1 and wire in (BYTES, VARINT) and at < stop and len(dims) <= AXES:
             dim, at = varint(data, at, stop)
             dims.append(dim)
     return dims
@@ -315,13 +358,37 @@ def read_blob(path: Source) -> np.ndarray:
     data = read_bytes(path)
     try:
         if data.startswith(b"\x93NUMPY"):
-            return np.asarray(np.load(io.BytesIO(data), allow_pickle=False))
+            return _parse_npy(data)
         kind = what_is(data)
         if kind and not kind.startswith("a mean image"):
             raise Broken(f"this is {kind}")
         return parse_blob(data)
     except (Broken, ValueError, EOFError, OSError) as error:
         raise ModelError(f"{os.fspath(path)} is not a .binaryproto or .npy that can be read: {error}") from None
+
+
+def _parse_npy(data: bytes) -> np.ndarray:
+    """The array of a .npy file. Raises Broken: its header may ask for anything, so it is held against what follows it."""
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+        if read is None:
+            raise Broken(f"version {version} of .npy is not known")
+        shape, by_columns, dtype = read(stream)
+    except Broken:
+        raise
+    except Exception as error:  # the header is Python text, and fails in as many ways
+        raise Broken(f"its header cannot be read ({str(error) or type(error).__name__})") from None
+    if dtype.hasobject or not dtype.itemsize:
+        raise Broken(f"it holds {dtype}; pickled objects are not read (allow_pickle is False)")
+    if len(shape) > AXES or any(size < 0 for size in shape):
+        raise Broken(f"its header says the shape {str(shape)[:100]}")
+    wanted, there = prod(shape) * dtype.itemsize, len(data) - stream.tell()
+    if wanted != there:
+        raise Broken(f"its header asks for {wanted} bytes, {there} are there")
+    values = np.frombuffer(data, dtype, prod(shape), stream.tell())
+    return values.reshape(shape, order="F" if by_columns else "C")
 
 
 def read_mean(path: Source) -> np.ndarray:
@@ -356,11 +423,8 @@ def read_mean(path: Source) -> np.ndarray:
 
 
 def read_bytes(path: Source) -> bytes:
-    """All of a file. Raises ModelError for one that cannot be read or is empty."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ModelError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    """All of a file. Raises ModelError for one that cannot be read, is no regular file, or is empty."""
+    data = read_file(path)
     if not data:
         raise ModelError(f"{os.fspath(path)} is empty; fetch or save it again")
     return data

@@ -14,6 +14,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+NOTE = "boxpresso_layer"  # the attribute of an error of a user's own layer that has the layer's name
+
 
 class BoxpressoError(Exception):
     """The root of the tree: `except BoxpressoError` catches all that this package raises on purpose."""
@@ -47,6 +49,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("Premute", ["Permute", "Pooling"])
     "; did you mean 'Permute'?"
     """
+    if len(word) > 200:
+        return ""
     folded = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[close[0]]!r}?" if close else ""

@@ -10,21 +10,27 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from typing import Any, NamedTuple, NoReturn
 
 from google.protobuf import text_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from .decode import decode_text
 from .errors import BoxpressoWarning, ModelError, nearest
-from .signatures import is_lfs_pointer, is_page, signature_of
+from .limits import LIMITS
 
+# White space, also what web pages make of it, and comments. What matches at once is bounded: the regular expression remembers
+# each step, and a file of comments would take a hundred times its size.
+_SPACE = r"[\s\xa0\u3000\ufeff\u200b]"
 _TOKEN = re.compile(
-    r"""(?:[\s\xa0\u3000\ufeff\u200b]+|\#[^\r\n]*)*   # white space, also what web pages make of it, and comments
-    (?:(?P<name>[A-Za-z_]\w*)
+    rf"""(?:{_SPACE}+|\#[^\r\n]*){{0,1000}}
+    (?:(?P<more>(?={_SPACE}|\#))
+      |(?P<name>[A-Za-z_]\w*)
       |(?P<number>(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?)(?![\w.]))
-      |(?P<string>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')
-      |(?P<punct>[{}<>:;,\[\]-])
+      |(?P<string>"[^"\\\r\n]*(?:\\.[^"\\\r\n]*){{0,100000}}"|'[^'\\\r\n]*(?:\\.[^'\\\r\n]*){{0,100000}}')
+      |(?P<punct>[{{}}<>:;,\[\]-])
       |(?P<end>\Z)
       |(?P<bad>.))""",
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -34,7 +40,8 @@ _WHOLE = re.compile(r"(?m)^(\s*\w+: -?\d+)\.0$")  # 1.0, which C++ prints as 1
 _PLAIN = dict(zip(b"nrtabfv", b"\n\r\t\a\b\f\v", strict=True))
 _CLOSE = {"{": "}", "<": ">"}
 _NON_FINITE = {"inf", "infinity", "nan", "inff", "nanf"}
-_DEEPEST = 100  # nested messages, as in protobuf's own parsers
+_SHOWN = 100  # characters of what was seen that an error shows
+_DIGITS = 400  # of a number; the largest double has 309
 _MOST_LISTED = 12  # oddities that one warning spells out
 
 _BOOLS = {"true": True, "True": True, "t": True, "1": True, "false": False, "False": False, "f": False, "0": False}
@@ -99,7 +106,9 @@ def parse_text(text: str | bytes, message: Message, *, strict: bool = False, sou
     >>> parse_text('name: "pool" pooling_param { kernel_size: 2.0 }', LayerParameter()).pooling_param.kernel_size
     2
     """
-    decoded, encoding = _decode(text, source)
+    if len(text) > LIMITS.text_bytes:
+        raise ModelError(f"{source} has {len(text)} bytes; {LIMITS.advice('text_bytes')}")
+    decoded, encoding = decode_text(text, source)
     parser = _Parser(decoded, encoding, source, strict)
     parser.fields(message, opened=0, end="", layer=None, path="", depth=0)
     if parser.oddities:
@@ -138,14 +147,23 @@ class _Parser:
 
     def __init__(self, text: str, encoding: str, source: str, strict: bool) -> None:
         self.text, self.encoding, self.source, self.strict = text, encoding, source, strict
-        self.oddities: list[_Oddity] = []
-        self.at = 0
+        self.oddities: list[_Oddity] = []  # the first of each verb, which are listed
+        self.odd: Counter[str] = Counter()  # how many there are of each verb
+        self.odd_names: set[str] = set()  # unknown fields of the message to fill
+        self.messages = self.layers = self.tokens = 0
+        self.most_tokens = LIMITS.text_tokens
+        self.at = self.start = 0
         self.advance()
 
     # -- tokens --------------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
+        self.tokens += 1
+        if self.tokens > self.most_tokens:
+            self.fail(f"there are more than {self.most_tokens} words and signs; {LIMITS.advice('text_tokens')}")
         match = _TOKEN.match(self.text, self.at)
+        while match is not None and match.lastgroup == "more":
+            match = _TOKEN.match(self.text, match.end())
         if match is None:  # cannot be: `bad` takes any character and `end` the end
             raise ModelError(f"{self.source}: cannot read the text past offset {self.at}")
         self.kind = match.lastgroup or "end"
@@ -174,7 +192,7 @@ class _Parser:
             return "a string without its closing quote"
         if self.token == "/":
             return "'/' (a comment starts with '#')"
-        return repr(self.token)
+        return repr(self.token if len(self.token) <= _SHOWN else f"{self.token[:_SHOWN]} ..")
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -183,8 +201,7 @@ class _Parser:
 
         `layer` is the innermost layer around them, `path` the names of the messages between it and them.
         """
-        if depth > _DEEPEST:
-            self.fail(f"messages are nested more than {_DEEPEST} deep")
+        self.count(message, depth)
         known = _fields(message.DESCRIPTOR)
         while not (self.kind == "punct" and self.token == end):
             if self.kind == "end":
@@ -207,6 +224,23 @@ class _Parser:
                 self.advance()
         if end:
             self.advance()
+
+    def count(self, message: Message, depth: int) -> None:
+        """Counts a message; more than the limits allow are an error before they take their memory."""
+        if depth > LIMITS.text_depth:
+            self.fail(f"messages are nested more than {LIMITS.text_depth} deep")
+        self.messages += 1
+        self.layers += message.DESCRIPTOR.full_name in _LAYERS
+        for name, number in (("text_messages", self.messages), ("layers", self.layers)):
+            if number > getattr(LIMITS, name):
+                what = "layers" if name == "layers" else "messages"
+                self.fail(f"there are more than {getattr(LIMITS, name)} {what}; {LIMITS.advice(name)}")
+
+    def odd_field(self, oddity: _Oddity) -> None:
+        """Remembers a field for the warning about the whole text."""
+        self.odd[oddity.verb] += 1
+        if self.odd[oddity.verb] <= _MOST_LISTED:
+            self.oddities.append(oddity)
 
     def message_field(
         self, field: _Field, start: int, parent: Message, layer: Message | None, path: str, depth: int
@@ -272,6 +306,8 @@ class _Parser:
             value = self.enum_number(descriptor, negative)
         elif kind == descriptor.CPPTYPE_BOOL:
             value = None if negative or token_kind == "string" else _BOOLS.get(token)
+        elif token_kind == "number" and len(token) > _DIGITS:
+            self.fail(f"{field.name!r} takes a number of at most {_DIGITS} digits, saw {len(token)}", start)
         elif token_kind == "number" or (token_kind == "name" and token.lower() in _NON_FINITE):
             value = _integer(token) if kind in _INTEGERS else _float(token)
             if negative and value is not None:
@@ -295,7 +331,7 @@ class _Parser:
                 known = f"; it takes {', '.join(names)}" if len(names) <= 16 else ""
                 self.fail(f"{descriptor.name!r} has no value {self.token!r}{nearest(self.token, names) or known}")
             return int(names[self.token].number)
-        number = _integer(self.token) if self.kind == "number" else None
+        number = _integer(self.token) if self.kind == "number" and len(self.token) <= _DIGITS else None
         if number is None:
             if self.kind == "string" and descriptor.containing_type.full_name == "boxpresso.V1LayerParameter":
                 self.fail(
@@ -304,7 +340,7 @@ class _Parser:
                 )
             return None
         if negative or number not in descriptor.enum_type.values_by_number:
-            self.fail(f"{descriptor.name!r} has no value {'-' * negative}{number}")
+            self.fail(f"{descriptor.name!r} has no value {'-' * negative}{self.token[:_SHOWN]}")
         return number
 
     def string(self, field: _Field) -> str | bytes:
@@ -313,11 +349,12 @@ class _Parser:
             if field.name == "type" and self.kind == "name":
                 hint = "; old types without quotes go with 'layers {'"
             self.fail(f"{field.name!r} takes a string in quotes, saw {self.seen()}{hint}")
-        raw = b""
+        parts = []
         start = self.start
         while self.kind == "string":  # adjacent strings are one, as in C
-            raw += _ESCAPE.sub(_unescape, self.token[1:-1].encode(self.encoding))
+            parts.append(_ESCAPE.sub(_unescape, self.token[1:-1].encode(self.encoding)))
             self.advance()
+        raw = b"".join(parts)
         if field.descriptor.type == field.descriptor.TYPE_BYTES:
             return raw
         try:
@@ -332,15 +369,17 @@ class _Parser:
         if self.strict:
             hint = nearest(name, _fields(parent.DESCRIPTOR))
             self.fail(f"{path}{name}: no such field in {parent.DESCRIPTOR.name}{_layer_words(layer)}{hint}", start)
-        self.oddities.append(oddity)
+        self.odd_field(oddity)
+        if depth == 0 and len(self.odd_names) < _MOST_LISTED:
+            self.odd_names.add(name)
         if not self.eat(":") and (self.kind != "punct" or self.token not in _CLOSE):
             hint = nearest(name, _fields(parent.DESCRIPTOR))
             self.fail(f"expected ':' or '{{' after {name!r}, saw {self.seen()}{hint}")
         self.skip_value(name, depth)
 
     def skip_value(self, name: str, depth: int) -> None:
-        if depth > _DEEPEST:
-            self.fail(f"messages are nested more than {_DEEPEST} deep")
+        if depth > LIMITS.text_depth:
+            self.fail(f"messages are nested more than {LIMITS.text_depth} deep")
         if self.kind == "punct" and self.token in _CLOSE:
             close, opened = _CLOSE[self.token], self.start
             self.advance()
@@ -373,11 +412,11 @@ class _Parser:
     def twice(self, name: str, start: int, parent: Message, layer: Message | None, path: str) -> None:
         if self.strict:
             self.fail(f"{path}{name} is given twice{_layer_words(layer)}, and takes one value", start)
-        self.oddities.append(_Oddity("given twice", name, path, layer, parent.DESCRIPTOR, start))
+        self.odd_field(_Oddity("given twice", name, path, layer, parent.DESCRIPTOR, start))
 
     def refuse_other_files(self, message: Message) -> None:
         """A solver read as a net would be a net without layers: say so instead."""
-        unknown = {o.name for o in self.oddities if o.verb == "unknown" and o.parent == message.DESCRIPTOR}
+        unknown = self.odd_names
         names = unknown | {field.name for field, _ in message.ListFields()}
         for other, words in _FILES.items():
             descriptor = message.DESCRIPTOR.file.message_types_by_name[other]
@@ -391,8 +430,8 @@ class _Parser:
         for verb, consequence in ("unknown", "skipped"), ("given twice", "the last one counts"):
             of_verb = [oddity for oddity in self.oddities if oddity.verb == verb]
             if of_verb:
-                listed = ", ".join(self.describe(oddity) for oddity in of_verb[:_MOST_LISTED])
-                more = f" and {len(of_verb) - _MOST_LISTED} more" if len(of_verb) > _MOST_LISTED else ""
+                listed = ", ".join(self.describe(oddity) for oddity in of_verb)
+                more = f" and {self.odd[verb] - _MOST_LISTED} more" if self.odd[verb] > _MOST_LISTED else ""
                 parts.append(f"{verb}, {consequence}: {listed}{more}")
         return f"{self.source}: {'; '.join(parts)}. strict=True refuses them."
 
@@ -425,7 +464,7 @@ def _integer(token: str) -> int | None:
 def _float(token: str) -> float:
     """A floating-point number: 1., .5, 1e-3f, 0x10, inf, infinity, nan."""
     if token[:2] in ("0x", "0X"):
-        return float(int(token, 16))
+        return float.fromhex(token) if len(token) < 200 else float("inf")
     return float(token[:3] if token[0].isalpha() else token.rstrip("fF"))
 
 
@@ -436,42 +475,3 @@ def _unescape(match: re.Match[bytes]) -> bytes:
     if code[:1] in b"xX" and len(code) > 1:
         return bytes([int(code[1:], 16)])
     return bytes([_PLAIN.get(code[0], code[0])])
-
-
-def _decode(text: str | bytes, source: str) -> tuple[str, str]:
-    """The text and the encoding that takes its strings back to bytes; a ModelError when this is plainly something else.
-
-    Comments come in any encoding. Latin-1 gives every byte a character and keeps ASCII, so it always reads on.
-    """
-    encoding = "utf-8"
-    if isinstance(text, bytes):
-        kind = _binary_kind(text)
-        if kind:
-            raise ModelError(f"{source} is {kind}, not a prototxt")
-        try:
-            decoded = text.decode("utf-16" if text[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
-        except UnicodeDecodeError:
-            decoded, encoding = text.decode("latin-1"), "latin-1"
-        text = decoded
-    head = text[:1000].lstrip("\ufeff \t\r\n")
-    lowered = head.lower()
-    if not text.strip("\ufeff \t\r\n"):
-        raise ModelError(f"{source} is empty")
-    if is_page(lowered.encode(errors="replace")):
-        raise ModelError(f"{source} is an HTML or XML page, not a prototxt; download the raw file, not its web page")
-    if is_lfs_pointer(lowered.encode(errors="replace")):
-        raise ModelError(f"{source} is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`")
-    if head.startswith(("{", "[")):
-        raise ModelError(f"{source} looks like JSON, not a prototxt (which starts with a field such as `name:`)")
-    if lowered.startswith(("404", "not found", "access denied")):
-        raise ModelError(f"{source} is a failed download ({head.splitlines()[0][:60]!r}), not a prototxt")
-    return text, encoding
-
-
-def _binary_kind(data: bytes) -> str:
-    """What a binary file is, in words; empty for a text."""
-    if known := signature_of(data):
-        return known[0]
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return ""
-    return "a binary file (a caffemodel, perhaps)" if b"\0" in data[:8192] else ""

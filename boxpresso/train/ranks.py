@@ -28,6 +28,11 @@ from ..device.cuda import cuda_devices
 from ..device.host import threads
 from ..proto.errors import BoxpressoError
 
+
+class Terminated(SystemExit):
+    """SIGTERM has come, and there is time for a snapshot."""
+
+
 if TYPE_CHECKING:
     from ..device import AnyArray
     from ..net.net import Net
@@ -315,5 +320,7 @@ class Ranks:
     def updated(self) -> None:
         """Ends an update, and the job if SIGTERM came during it."""
         self.updating = False
+        if self.terminated and self.size == 1:
+            raise Terminated(128 + signal.SIGTERM)
         if self.terminated:
             self._terminate(signal.SIGTERM, None)

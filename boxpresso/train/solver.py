@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -23,9 +24,10 @@ from ..proto.errors import ModelError
 from . import nets
 from .evaluation import check_evaluation, evaluate_net
 from .log import Log, glog, output_lines
-from .ranks import Ranks
+from .ranks import Ranks, Terminated
 from .rates import Rates
 from .reduction import Reduction
+from .safety import Statistics, candidates, check_finite, check_snapshots
 from .snapshots import read_snapshot, snapshot_paths, write_snapshot
 from .updates import Parameters, Step, kernels, method
 
@@ -42,12 +44,14 @@ class Solver:
         beside it.
     weights
         Files to start from, beside those that it names.
-    device, deterministic, dtype, python_layers
-        As for Net; without a device, solver_mode: CPU means "cpu".
+    device, deterministic, dtype, python_layers, write_below
+        As for Net, but by default a net that is trained may write everywhere; without a device, solver_mode: CPU means "cpu".
     feed
         Called with a net before each of its forward passes, for nets whose data come from Python.
     log
         Takes each log line; by default they go to standard error in Caffe's form.
+    allow_nan
+        Whether to go on when the loss, or a gradient, is no longer a number; by default training stops there.
     ranks
         Of `open_ranks`, to train together with other processes; each makes the same Solver and the same calls.
 
@@ -101,6 +105,8 @@ class Solver:
         log: Log = glog,
         python_layers: Sequence[str | ModuleType] = (),
         ranks: Ranks | None = None,
+        write_below: Source | Sequence[Source] | None = None,
+        allow_nan: bool = False,
     ) -> None:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
@@ -121,7 +127,7 @@ class Solver:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options: dict[str, Any] = {
             "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
-            "python_layers": python_layers, "seed": seed,
+            "python_layers": python_layers, "seed": seed, "write_below": write_below,
         }  # fmt: skip
         files: list[Source] = [nets.find_file(path, self.folder) for path in self.param.weights]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
@@ -143,6 +149,7 @@ class Solver:
         self.parameters = Parameters(self.param, [blob for blob, _, _ in self.net.learnable])
         self.history = self.parameters.history
         self.net.device.build(kernels, self.net.dtype)
+        self.statistics = None if allow_nan else Statistics(self.net)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
         self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
@@ -175,6 +182,14 @@ class Solver:
             How many.
         """
         p, stop = self.param, self.iter + iterations
+        if p.snapshot > 0 and self.iter // p.snapshot < stop // p.snapshot:
+            check_snapshots(p, self.ranks.rank)
+        with self._rescued():
+            self._iterate(stop)
+
+    def _iterate(self, stop: int) -> None:
+        """Runs iterations up to number `stop`."""
+        p = self.param
         self.losses, self.smoothed_loss, first = [], 0.0, self.iter
         self._shown = self.iter, time.perf_counter()
         self.stopped = self.stopping and self.reduction is None
@@ -187,7 +202,13 @@ class Solver:
                     start()
             display = p.display > 0 and self.iter % p.display == 0
             self.net.debug_info = bool(display and p.debug_info and self.ranks.rank == 0)
+            if self.statistics:
+                self.statistics.keep()
             loss, agreed = self._passes()
+            norm = None
+            if self.statistics:
+                norm = self.parameters.norm()
+                check_finite(loss, norm, self.statistics, self.iter)
             self._smooth(loss, first)
             if display:
                 self._display()
@@ -195,7 +216,7 @@ class Solver:
                 if gradients:
                     gradients()
             self.ranks.updating = True
-            self._update(display)
+            self._update(display, None if self.callbacks else norm)
             self.iter += 1
             self.ranks.updated()
             self.stopped, wanted = agreed or (self.stopping, self.snapshot_wanted)
@@ -210,12 +231,16 @@ class Solver:
         Parameters
         ----------
         resume
-            A .solverstate to continue from.
+            A .solverstate to continue from; "auto" is the newest of snapshot_prefix that is whole, if there is any.
         """
         p = self.param
         self.log(f"Solving {self.net.name}")
         self.log(f"Learning Rate Policy: {p.lr_policy}")
-        if resume is not None:
+        if p.HasField("snapshot_prefix") and (p.snapshot > 0 or p.snapshot_after_train):
+            check_snapshots(p, self.ranks.rank)
+        if resume == "auto":
+            self.restore_latest()
+        elif resume is not None:
             self.restore(resume)
         self.stopping, first = False, self.iter
         self.step(p.max_iter - self.iter)
@@ -313,15 +338,33 @@ class Solver:
             self.smoothed_loss += (loss - self.losses[place]) / window
             self.losses[place] = loss
 
-    def _update(self, display: bool) -> None:
-        """One update of every parameter: clipped before it is divided by iter_size and before weight decay, as in Caffe."""
+    @contextmanager
+    def _rescued(self) -> Iterator[None]:
+        """Saves the last complete iteration when an error, or SIGTERM, ends training; several ranks do so in `together`."""
+        try:
+            yield
+        except (Exception, Terminated) as error:
+            if self.ranks.size == 1:
+                if self.statistics and not self.ranks.updating:
+                    self.statistics.restore()
+                try:
+                    self.log(f"Training ends early ({error}): {self._rescue()}")
+                except Exception as second:
+                    self.log(f"Training ends early ({error}): no snapshot could be written ({second})")
+            raise
+
+    def _update(self, display: bool, norm: float | None = None) -> None:
+        """One update of every parameter: clipped before it is divided by iter_size and before weight decay, as in Caffe.
+
+        norm: the L2 norm of all diffs, where it is known.
+        """
         p = self.param
         self.rate = self.rates.at(self.iter, self.smoothed_loss)
         if display:
             self.log(f"Iteration {self.iter}, lr = {self.rate:.6g}")
         scale = 1 / p.iter_size / self.ranks.size  # the mean over ranks, as in Caffe
         if p.clip_gradients >= 0:
-            norm = self.parameters.norm() / self.ranks.size
+            norm = (self.parameters.norm() if norm is None else norm) / self.ranks.size
             if norm > p.clip_gradients:
                 self.log(
                     f"Gradient clipping: scaling down gradients (L2 norm {norm:.6g} > {p.clip_gradients:.6g}) "
@@ -388,6 +431,41 @@ class Solver:
         """
         if self.ranks.rank == 0:
             self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
+        self._resume()
+
+    def restore_latest(self) -> Path | None:
+        """Continues from the newest snapshot of snapshot_prefix; a damaged one is passed over with a line in the log.
+
+        Returns
+        -------
+        Path or None
+            Its .solverstate; None where there is none, and training starts from the beginning.
+
+        Raises
+        ------
+        ModelError
+            Without snapshot_prefix.
+        """
+        found: Path | None = None
+        for path in candidates(self.param) if self.ranks.rank == 0 else ():
+            try:
+                self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
+                found = path
+                break
+            except ModelError as error:
+                self.log(f"Not resumed from {path}: {error}")
+        found = self.ranks.common(found)
+        if found is None:
+            self.log(
+                f"No snapshot {self.param.snapshot_prefix}_iter_*.solverstate to resume from: training starts anew."
+            )
+            return None
+        self.log(f"Resuming from {found}")
+        self._resume()
+        return found
+
+    def _resume(self) -> None:
+        """Gives all ranks what rank 0 has read, and the layers their place in the data."""
         self.iter, self.rates.progress = self.ranks.common((self.iter, self.rates.progress))
         self.started = self.iter
         self.ranks.spread([*self._weights(), *(array for arrays in self.history for array in arrays)])
@@ -411,6 +489,8 @@ class Solver:
             return f"it ended during the update of iteration {self.iter}, of which no snapshot is written"
         if self.iter == self.started:
             return "nothing was learned that could be saved"
+        if self.saved == self.iter:
+            return f"{snapshot_paths(self.param, self.iter)[1]} resumes after iteration {self.iter}"
         if not self.param.HasField("snapshot_prefix"):
             return f"what {self.iter} iterations learned is lost: the solver has no snapshot_prefix"
         return f"{self.snapshot()[1]} resumes after iteration {self.iter}"

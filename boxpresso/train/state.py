@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from ..net.weights import import_h5py, write_whole
-from ..proto import SolverState
-from ..proto.binary import Source, read_bytes
+from ..net.weights import write_whole
+from ..proto import SolverState, hdf5
+from ..proto.binary import AXES, Broken, Source, TooMany, check_count, read_bytes
 from ..proto.errors import ModelError
 from ..proto.signatures import HDF5, what_is
 
@@ -57,8 +59,9 @@ def write_state(path: Source, iteration: int, learned_net: str, rates: Rates, hi
 
 
 def _write_hdf5(part: str, iteration: int, learned_net: str, step: int, history: Sequence[Numpy]) -> None:
-    with import_h5py(part).File(part, "w") as file:
-        file["iter"], file["learned_net"], file["current_step"] = np.int32(iteration), learned_net, np.int32(step)
+    with hdf5.import_h5py(part).File(part, "w") as file:
+        file["iter"], file["current_step"] = np.int32(iteration), np.int32(step)
+        file["learned_net"] = np.bytes_(learned_net.encode())
         group = file.create_group("history")
         for i, array in enumerate(history):
             group[str(i)] = array
@@ -70,31 +73,49 @@ def read_state(path: Source) -> State:
     if data.startswith(HDF5):
         return _read_hdf5(str(path))
     try:
+        check_count(data, SolverState.HISTORY_FIELD_NUMBER)
         state = SolverState.FromString(data)
-    except DecodeError:
+    except TooMany as many:
+        raise ModelError(f"{path} cannot be read: {many}") from None
+    except (DecodeError, Broken):
         state = None
     if state is None or not (state.HasField("iter") and (state.history or state.learned_net)):
         content = what_is(data) or "a truncated file, or weights without a solver's state"
         raise ModelError(f"{path} is not a .solverstate but {content}")
-    arrays = []
-    for blob in state.history:
-        shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
-        values = np.array(blob.double_data or blob.data, np.float64 if blob.double_data else np.float32)
-        if values.size != int(np.prod(shape)):
-            raise ModelError(f"{path}: a history blob of shape {shape} has {values.size} values; the file is damaged")
-        arrays.append(values.reshape(shape))
+    arrays = [_history_blob(path, blob) for blob in state.history]
+    if state.iter < 0 or state.current_step < 0:
+        raise ModelError(f"{path} says iteration {state.iter} and step {state.current_step}; the file is damaged")
     return State(
         state.iter, state.learned_net, state.current_step, state.minimum_loss if state.HasField("minimum_loss") else np.inf,
         state.iter_last_event, arrays,
     )  # fmt: skip
 
 
+def _history_blob(path: Source, blob: Any) -> Numpy:
+    shape = tuple(blob.shape.dim) or tuple(d for d in (blob.num, blob.channels, blob.height, blob.width))
+    values = np.array(blob.double_data or blob.data, np.float64 if blob.double_data else np.float32)
+    if len(shape) > AXES or any(size < 0 for size in shape) or values.size != prod(shape):
+        raise ModelError(f"{path}: a history blob of shape {shape} has {values.size} values; the file is damaged")
+    return values.reshape(shape)
+
+
 def _read_hdf5(path: str) -> State:
-    with import_h5py(path).File(path, "r") as file:
-        if "iter" not in file or "history" not in file:
+    with hdf5.Reader(path) as reader:
+        first, group = reader.get(reader.file, "iter"), reader.get(reader.file, "history")
+        if first is None or group is None:
             raise ModelError(f"{path} is an HDF5 file without `iter` and `history`: weights, not a solver's state?")
-        history = [np.asarray(file["history"][str(i)]) for i in range(len(file["history"]))]
-        name = file["learned_net"][()] if "learned_net" in file else ""
-        text = name.decode() if isinstance(name, bytes) else str(name)
-        step = int(np.ravel(file["current_step"][()])[0]) if "current_step" in file else 0
-        return State(int(np.ravel(file["iter"][()])[0]), text, step, np.inf, 0, history)
+        members = dict(reader.members(group))
+        if sorted(members) != sorted(map(str, range(len(members)))):
+            raise ModelError(f"{path}: its history has the blobs {', '.join(sorted(members))}; the file is damaged")
+        history = [reader.read(members[str(i)], f"history blob {i}") for i in range(len(members))]
+        name, step = reader.get(reader.file, "learned_net"), reader.get(reader.file, "current_step")
+        text = reader.text(name, "learned_net") if name is not None else ""
+        if text is None:  # as earlier versions wrote it
+            text = str(Path(path).with_name(Path(path).name.replace(".solverstate", ".caffemodel")))
+        numbers = [
+            int(np.ravel(reader.read(item, what))[0]) if item is not None else 0
+            for what, item in (("iter", first), ("current_step", step))
+        ]
+    if min(numbers) < 0:
+        raise ModelError(f"{path} says iteration {numbers[0]} and step {numbers[1]}; the file is damaged")
+    return State(numbers[0], text, numbers[1], np.inf, 0, history)

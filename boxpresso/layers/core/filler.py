@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, prod, sqrt
+from math import ceil, inf, isfinite, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,9 @@ def constant(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
 
 def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x ~ U(min, max)."""
+    _need(
+        isfinite(filler.min) and isfinite(filler.max), filler, f"needs finite numbers, got {filler.min} to {filler.max}"
+    )
     _need(filler.min <= filler.max, filler, f"needs min <= max, got min: {filler.min:g} max: {filler.max:g}")
     values: Numpy = rng.uniform(filler.min, filler.max, shape)
     return values
@@ -75,7 +78,8 @@ def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
 
     So each input feeds `sparse` of the shape[0] outputs on average.
     """
-    _need(filler.std >= 0, filler, f"needs std >= 0, got {filler.std:g}")
+    _need(isfinite(filler.mean), filler, f"needs a finite mean, got {filler.mean}")
+    _need(0 <= filler.std < inf, filler, f"needs std >= 0, got {filler.std:g}")
     values: Numpy = rng.normal(filler.mean, filler.std, shape)
     if filler.sparse == -1:
         return values

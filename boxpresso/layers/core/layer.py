@@ -11,9 +11,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar, Union, cast
+from typing import Any, ClassVar, Protocol, Union, cast
 
 import numpy as np
 
@@ -22,10 +22,21 @@ from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import fill
 from .lowering import Fusible, Lowering
+from .numbers import too_large
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
 _discovered = threading.Event()
+
+
+class Room(Protocol):
+    """What counts the memory of a net."""
+
+    def take_parameter(self, layer: Layer, index: int, size: int) -> None:
+        """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
+
+    def check(self, layer: Layer, what: str, more: int) -> None:
+        """Raises DeviceError where that many bytes more are too much."""
 
 
 class Layer:
@@ -154,11 +165,17 @@ class Layer:
                 if isinstance(value, Kernels) and name not in vars(self):
                     setattr(self, name, value.on(device))
         self.name: str = param.name
+        wrong = too_large(param)
+        self.need(not wrong, wrong)
         self.rng = np.random.default_rng(seed)
         self.blobs: list[Blob] = []
         self.param_propagate_down: list[bool] = []
         self.no_gradient = False
         self.python_layers: Sequence[str | ModuleType] = ()
+        self.write_below: Sequence[str] | None = None  # folders that it may write to; None: everywhere
+        self.memory: Room | None = None  # that of the net that it is in
+        self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
+        self.warned = False  # whether it has said that there is NaN
 
     # What a layer's author writes
 
@@ -264,6 +281,8 @@ class Layer:
         """
         if index == len(self.blobs):
             blob = Blob(shape, self.dtype, self.device)
+            if self.memory is not None:
+                self.memory.take_parameter(self, index, blob.count * self.dtype.itemsize)
             if value is not None:
                 blob.data[...] = value
             elif filler is not None:

@@ -49,7 +49,14 @@ def read_param_str(text: str) -> Any:
     >>> read_param_str("'feat_stride': 16, 'scales': [8, 16]")
     {'feat_stride': 16, 'scales': [8, 16]}
     """
-    text = text.strip()
+    try:
+        return read_any(text.strip())
+    except RecursionError:
+        raise LayerError(f"param_str is nested too deep: {text.strip()[:40]!r} ..") from None
+
+
+def read_any(text: str) -> Any:
+    """The same; a text that is nested too deep is a RecursionError."""
     if not text:
         return {}
     try:
@@ -189,7 +196,7 @@ def scalar(word: str, words: dict[str, Any] = WORDS) -> Any:
     """A number, a quoted text, one of YAML's words, or the word itself."""
     try:
         return ast.literal_eval(word)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return words.get(word.lower(), word)
 
 

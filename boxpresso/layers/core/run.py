@@ -9,6 +9,7 @@ import numpy as np
 
 from ...device import Blob, Device, open_device
 from ...proto import parse_net
+from .boundary import Named
 from .layer import check_arity, make_layer
 
 
@@ -70,10 +71,11 @@ def run_layer(
         blob.data[...] = np.asarray(values)
         bottom.append(blob)
     top = [Blob((), dtype, where) for _ in range(tops)]
-    layer.setup(bottom, top)
-    layer.reshape(bottom, top)
-    for blob, values in zip(layer.blobs, params):
-        blob.data[...] = np.asarray(values).reshape(blob.shape)
-    layer.forward(bottom, top)
+    with Named(layer):
+        layer.setup(bottom, top)
+        layer.reshape(bottom, top)
+        for blob, values in zip(layer.blobs, params):
+            blob.data[...] = np.asarray(values).reshape(blob.shape)
+        layer.forward(bottom, top)
     results = [np.array(blob.data) for blob in top]
     return results[0] if tops == 1 else results

@@ -56,6 +56,8 @@ class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, to
         for blob, shape, filler in zip(top, shapes, self.fillers, strict=True):
             self.need(all(dim >= 0 for dim in shape), f"shape {shape} has a negative length")
             blob.reshape(*shape)
+            if self.memory is not None:  # values are drawn in double
+                self.memory.check(self, f"top of shape {blob.shape}", blob.count * (blob.dtype.itemsize + 8))
             if filler is None:
                 blob.data.fill(0)
             else:

@@ -10,6 +10,7 @@ from ...data.errors import DataError
 from ...data.hdf5 import Writer
 from ...device import Blob
 from ..core import Layer
+from ..core.writing import refusal
 
 
 class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2, tops=0):
@@ -30,7 +31,8 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
     Raises
     ------
     LayerError
-        For a missing file_name or folder, bottoms with different numbers of rows, or a file that cannot be written.
+        For a missing file_name or folder, a file outside the folders that the net may write to, bottoms with different
+        numbers of rows, or a file that cannot be written.
 
     Source
     ------
@@ -48,6 +50,8 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         name = self.param.hdf5_output_param.file_name
         self.need(name, "give hdf5_output_param { file_name: .. }")
+        refused = refusal(self, name)
+        self.need(not refused, refused)
         try:
             self.writer = Writer(name, ("data", "label"))
         except DataError as error:

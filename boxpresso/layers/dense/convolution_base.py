@@ -343,6 +343,9 @@ class WindowLayer(Layer):
                 f"the kernel reaches over {list(self.extent)} pixels (kernel {list(self.kernel)}, dilation "
                 f"{list(self.dilation)}), the bottom has {list(image)} and pad {list(self.pad)}: it does not fit",
             )
+            self.need(
+                size + 2 * pad < 2**31, f"the bottom has {list(image)} and pad {list(self.pad)}: beyond 2147483647"
+            )
         return tuple((i + 2 * p - e) // s + 1 for i, p, e, s in zip(image, self.pad, self.extent, self.stride))
 
     def plan(self, bottom: list[Blob], channels: int, image: Axes, maps: int, map: Axes) -> tuple[int, ...]:

@@ -38,9 +38,9 @@ DEVICE int extent(int at, int kernel, int stride, int pad, int size, int inside)
   return inside ? min(from + kernel, size) - max(from, 0) : min(from + kernel, size + pad) - from;
 }
 
-DEVICE int area(const Pool& p, int y, int x) {
-  return extent(y, p.kernel_h, p.stride_h, p.pad_h, p.height, p.inside) *
-         extent(x, p.kernel_w, p.stride_w, p.pad_w, p.width, p.inside);
+DEVICE Real area(const Pool& p, int y, int x) {  // not an int, in which 65536 x 65536 is 0
+  return Real(extent(y, p.kernel_h, p.stride_h, p.pad_h, p.height, p.inside)) *
+         Real(extent(x, p.kernel_w, p.stride_w, p.pad_w, p.width, p.inside));
 }
 
 struct Max {  // of an empty window it is -FLT_MAX, in double too

@@ -117,6 +117,9 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         if self.whole:
             self.kernel = size[0], size[1]
             self.need(min(size) > 0, f"global_pooling of an empty image, shape {bottom[0].shape}")
+        for axis in zip(size, self.kernel, self.stride, self.pad, strict=True):
+            reach = sum(axis) + axis[-1]
+            self.need(reach < 2**31, f"image, kernel, stride and twice the pad, {axis}, are together beyond 2147483647")
         out = [self.windows(*axis) for axis in zip(size, self.kernel, self.stride, self.pad, strict=True)]
         self.need(
             min(out) > 0, f"the kernel {self.kernel} is larger than the padded image of a bottom of {bottom[0].shape}"

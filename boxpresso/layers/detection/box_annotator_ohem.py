@@ -76,7 +76,7 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", param="box_annotator_ohem
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.box_annotator_ohem_param
         regions, losses, labels, weights = (np.asarray(blob.data) for blob in bottom)
-        images = regions.reshape(len(regions), 5, -1)[:, 0].reshape(-1)
+        images = regions.reshape(*regions.shape[:2], -1 if regions.size else 0)[:, 0].reshape(-1)
         losses = np.where(np.isnan(losses), -np.inf, losses).reshape(-1)
         keep = np.zeros(len(images), bool)
         for image in np.unique(images):

@@ -9,6 +9,7 @@ import numpy as np
 from ...data.boxes import best
 from ...device import Blob
 from ..core import Layer
+from ..core.doubt import warn_of_nan
 from . import suppress
 
 
@@ -98,7 +99,8 @@ class BoxGroupOutput(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images = set()
         for group, scores, offsets in zip(self.param.box_group_output_param.box_group_param, bottom[::2], bottom[1::2]):
-            rows, _, height, width = self.axes(scores, 4, "the probabilities")
+            rows, channels, height, width = self.axes(scores, 4, "the probabilities")
+            self.need(channels > 0, f"the probabilities have no channel, their shape is {scores.shape}")
             self.need(
                 offsets.shape == (rows, 4, height, width),
                 f"offsets must be {(rows, 4, height, width)}, got {offsets.shape}",
@@ -124,6 +126,8 @@ class BoxGroupOutput(
             chosen = boxes[suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit)]
             rows.append(np.column_stack([np.full(len(chosen), image, self.dtype), chosen]))
         joined = np.concatenate(rows)
+        if not len(joined):
+            warn_of_nan(self, bottom)
         for blob, columns in zip(top, (5, 6)):
             blob.reshape(len(joined), columns, 1, 1)
             blob.data[...] = joined[:, :columns].reshape(blob.shape)
@@ -132,8 +136,8 @@ class BoxGroupOutput(
         """(N, G H W, 5): boxes and scores of one group."""
         p, real = self.param.box_group_output_param, self.dtype.type
         fields = np.array([group.field_w, group.field_h], self.dtype).T[None, :, :, None, None]
-        height, width = scores.shape[2:]
-        by = np.asarray(offsets.data).reshape(self.images, -1, 4, height, width)
+        (height, width), count = scores.shape[2:], len(group.field_w)
+        by = np.asarray(offsets.data).reshape(self.images, count, 4, height, width)
         by = by * self.std.astype(self.dtype)[:, None, None] + self.mean.astype(self.dtype)[:, None, None]
         place = (np.mgrid[:height, :width][::-1] + 0.5).astype(self.dtype) * group.stride
         far, wide = real(1 / p.field_xyr), real(np.log(p.field_whr))
@@ -141,8 +145,9 @@ class BoxGroupOutput(
         start = np.clip(by[:, :, :2], -far, far) * fields + place - size / 2
         most = np.array([width * group.stride, height * group.stride], self.dtype)[:, None, None]
         boxes = np.concatenate([np.maximum(start, 0), np.minimum(start + size - 1, most)], 2)
-        score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, -1, 1, height, width)
-        return np.asarray(np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2).reshape(self.images, -1, 5))
+        score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, count, 1, height, width)
+        rows = np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2)
+        return np.asarray(rows.reshape(self.images, count * height * width, 5))
 
     def allow_force_backward(self, index: int) -> bool:
         return False

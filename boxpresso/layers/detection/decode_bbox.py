@@ -85,11 +85,21 @@ class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg
             self.need(rows[0][1] == 8, f"bottom 0, the offsets, must be (R, 8), got {bottom[0].shape}")
             self.need(len(bottom) == 2 or self.phase == "TRAIN", "a third bottom is for TRAIN alone")
         self.need(all(row[0] == count for row in rows), f"bottoms must have the same number of rows, got {rows}")
+        self.need(all(row[1] > 0 for row in rows), f"bottoms must have columns, got {rows}")
+        for i, blob in enumerate(bottom):
+            self.need(
+                blob.shape[2:].count(1) == len(blob.shape[2:]), f"bottom {i} must be (R, C), got the shape {blob.shape}"
+            )
         top[0].reshape(*bottom[2 if self.by_score else 1].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        arrays = [np.asarray(blob.data).reshape(len(blob.data), -1) for blob in bottom]
-        offsets, regions = arrays[0].reshape(len(arrays[0]), -1, 4), arrays[2 if self.by_score else 1]
+        arrays = [
+            np.asarray(blob.data).reshape(blob.shape[0], blob.shape[1] if len(blob.shape) > 1 else 1) for blob in bottom
+        ]
+        offsets, regions = (
+            arrays[0].reshape(len(arrays[0]), arrays[0].shape[1] // 4, 4),
+            arrays[2 if self.by_score else 1],
+        )
         which = arrays[1][:, 1:].argmax(1) + 1 if self.by_score else np.ones(len(regions), int)
         by = offsets[np.arange(len(regions)), which] * self.std.astype(self.dtype) + self.mean.astype(self.dtype)
         size = regions[:, 3:] - regions[:, 1:3] + 1

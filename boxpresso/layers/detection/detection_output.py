@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -11,6 +12,8 @@ from ...data.boxes import best
 from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
+from ..core.doubt import warn_of_nan
+from ..core.writing import refusal
 from . import suppress
 from .results import Results
 
@@ -109,6 +112,9 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         if not p.save_output_param.output_directory:
             return None
         try:
+            directory = p.save_output_param.output_directory
+            refused = refusal(self, os.path.join(directory, f"{p.save_output_param.output_name_prefix}x"))
+            self.need(not refused, refused)
             return Results(p.save_output_param, self.background)
         except LayerError as error:
             message = f"{self}: detections are not saved to {p.save_output_param.output_directory!r}: {error}"
@@ -148,6 +154,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
             for i in range(self.batch):
                 self.results.add(rows[rows[:, 0] == i, 1:])
         if not len(rows):
+            warn_of_nan(self, bottom)
             rows = np.full((self.batch, 7), -1, self.dtype)
             rows[:, 0] = np.arange(self.batch)
         top[0].reshape(1, 1, len(rows), 7)

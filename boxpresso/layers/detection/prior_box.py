@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any
 
 from ...device import Blob, Kernels
@@ -71,6 +71,10 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             not p.box_width and not p.box_height,
             "box_width and box_height are another program's, which are not supported",
         )
+        for field, value in p.ListFields():
+            if field.cpp_type in (field.CPPTYPE_FLOAT, field.CPPTYPE_DOUBLE):
+                values = [value] if isinstance(value, float) else list(value)
+                self.need(all(map(isfinite, values)), f"{field.name} must be finite, got {values}")
         self.need(p.min_size, "min_size is missing: give at least one, in pixels")
         self.need(all(s > 0 for s in p.min_size), f"every min_size must be positive, got {list(p.min_size)}")
         self.need(

@@ -9,6 +9,7 @@ import numpy as np
 from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core import Layer
+from ..core.doubt import warn_of_nan
 from ..core.param_str import settings
 from . import suppress
 from .rcnn import Boxes, Rotated, Upright
@@ -160,6 +161,8 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             chosen = self.choose(moved, by_place, info[image % len(info)])
             parts.append(np.column_stack([np.full(len(chosen), image, self.dtype), chosen]))
         rows = np.concatenate(parts)
+        if not len(rows):
+            warn_of_nan(self, bottom)
         top[0].reshape(len(rows), columns + 1, *self.trailing)
         top[0].data[...] = rows[:, :-1].reshape(top[0].shape)
         if len(top) > 1:

@@ -61,8 +61,9 @@ class ProposalTarget(
     ------
     LayerError
         For `num_classes` below 2, a `batch_size` that is neither above 0 nor -1, weights, means or stds that are not
-        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box whose label is not
-        below `num_classes` (unless that is 2), or a `param_str` that cannot be read.
+        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box with NaN or infinity, or with a
+        label that is not a whole number from 0 and below `num_classes` (unless that is 2), or a `param_str` that cannot
+        be read.
 
     Source
     ------
@@ -135,21 +136,19 @@ class ProposalTarget(
         s, columns = self.settings, self.boxes.columns
         regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
         truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
-        self.need(not regions[:, 0].any(), f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+        if regions[:, 0].any():
+            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+        self.check_truth(truth)
         if s["append_gtbox"]:
             regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
         chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
         labels = np.zeros(len(chosen))
         labels[:objects] = truth[matched[:objects], -1]
-        self.need(
-            self.classes == 2 or not (labels >= self.classes).any(),
-            f"a true box has the label {labels.max(initial=0):g}, num_classes is {self.classes}",
-        )
         boxes = regions[chosen]
         targets = np.zeros((len(chosen), self.classes, columns))
         weights = np.zeros(targets.shape)
         rows = np.flatnonzero(labels > 0)
-        place = np.minimum(labels[rows].astype(int), self.classes - 1)
+        place = np.minimum(labels[rows], self.classes - 1).astype(int)
         offsets = self.boxes.encode(boxes[rows, 1:].astype(np.float64), truth[matched[rows], :-1].astype(np.float64))
         if s["bbox_normalize_targets_precomputed"]:
             offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
@@ -158,6 +157,21 @@ class ProposalTarget(
         for blob, values in zip(top, (boxes, labels, targets, weights, weights > 0)):
             blob.reshape(len(chosen), *([] if values.ndim == 1 else [int(np.prod(values.shape[1:]))]))
             blob.data[...] = values.reshape(blob.shape)
+
+    def check_truth(self, truth: np.ndarray) -> None:
+        """Raises LayerError for a true box with NaN or infinity, or with a label that is no class."""
+        wrong = np.flatnonzero(~np.isfinite(truth).all(1))
+        if len(wrong):
+            self.need(False, f"true box {wrong[0]} holds NaN or infinity: {truth[wrong[0]].tolist()}")
+        labels = truth[:, -1]
+        wrong = np.flatnonzero((labels < 0) | (labels != np.floor(labels)))
+        if len(wrong):
+            self.need(False, f"true box {wrong[0]} has the label {labels[wrong[0]]:g}; labels are whole numbers from 0")
+        most = labels.max(initial=0)
+        self.need(
+            self.classes == 2 or most < self.classes,
+            f"a true box has the label {most:g}, num_classes is {self.classes}",
+        )
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""

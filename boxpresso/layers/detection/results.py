@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...proto import LabelMap, parse_text
-from ...proto.errors import LayerError
+from ...proto.errors import LayerError, ModelError
+from ...proto.reading import read_file
 
 FORMATS = ("VOC", "COCO", "ILSVRC")
 
@@ -30,14 +31,18 @@ class Results:
         if param.output_format not in FORMATS:
             raise LayerError(f"output_format must be one of {', '.join(FORMATS)}, got {param.output_format!r}")
         try:
-            labels = parse_text(Path(param.label_map_file).read_bytes(), LabelMap(), source=param.label_map_file)
-            lines = Path(param.name_size_file).read_text(encoding="utf-8").split()
-        except OSError as error:
-            raise LayerError(f"cannot read {error.filename!r} ({error.strerror})") from error
+            text = read_file(param.label_map_file, "text_bytes")
+            labels = parse_text(text, LabelMap(), source=param.label_map_file)
+            lines = read_file(param.name_size_file).decode("utf-8").split()
+        except (ModelError, UnicodeDecodeError) as error:
+            raise LayerError(str(error)) from error
         self.labels = {item.label: item.name for item in labels.item}
         if len(lines) % 3 or not lines:
             raise LayerError(f"name_size_file {param.name_size_file!r} must hold lines `name height width`")
-        self.images = [(name, int(height), int(width)) for name, height, width in zip(*[iter(lines)] * 3, strict=True)]
+        rows = list(zip(*[iter(lines)] * 3, strict=True))
+        if not all(is_size(height) and is_size(width) for _, height, width in rows):
+            raise LayerError(f"name_size_file {param.name_size_file!r} must hold lines `name height width`")
+        self.images = [(name, int(height), int(width)) for name, height, width in rows]
         self.period = param.num_test_image if param.HasField("num_test_image") else len(self.images)
         if not 0 < self.period <= len(self.images):
             raise LayerError(f"num_test_image is {self.period}, but {param.name_size_file!r} names {len(self.images)}")
@@ -73,18 +78,29 @@ class Results:
         """Writes the files of the detections that were added."""
         folder, prefix = Path(self.param.output_directory), self.param.output_name_prefix
         folder.mkdir(parents=True, exist_ok=True)
+
+        def write(name: str, text: str) -> None:
+            if Path(name).name != name:
+                raise LayerError(f"detections are written into {folder}, but the file's name would be {name!r}")
+            (folder / name).write_text(text, encoding="utf-8")
+
         if self.param.output_format == "COCO":
             named = [{**one, "category_id": number(self.labels[one["category_id"]])} for one in self.detections]
             text = json.dumps([{**one, "image_id": number(one["image_id"])} for one in named], indent=1)
-            (folder / f"{prefix}.json").write_text(text + "\n", encoding="utf-8")
+            write(f"{prefix}.json", text + "\n")
         elif self.param.output_format == "ILSVRC":
             text = "".join(line(one, f"{one['category_id']} ") for one in self.detections)
-            (folder / f"{prefix}.txt").write_text(text, encoding="utf-8")
+            write(f"{prefix}.txt", text)
         else:
             for label, name in self.labels.items():
                 if label != self.background:
                     text = "".join(line(one, "") for one in self.detections if one["category_id"] == label)
-                    (folder / f"{prefix}{name}.txt").write_text(text, encoding="utf-8")
+                    write(f"{prefix}{name}.txt", text)
+
+
+def is_size(text: str) -> bool:
+    """Whether a text is a number of pixels, from 1."""
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0
 
 
 def in_image(box: np.ndarray, height: int, width: int, resize: Any = None) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...device import Blob
 from ..core import Layer
+from ..core.doubt import warn_of_nan
 from . import suppress
 
 
@@ -41,12 +42,16 @@ class YoloOutput(Layer):
         parts = []
         for i, blob in enumerate(bottom):
             images, _, height, width = blob.shape
-            values = np.asarray(blob.data).reshape(images, p.num_box, -1, height, width).transpose(0, 3, 4, 1, 2)
+            numbers = 5 + p.num_classes
+            values = np.asarray(blob.data).reshape(images, p.num_box, numbers, height, width).transpose(0, 3, 4, 1, 2)
             with np.errstate(over="ignore", invalid="ignore"):
                 boxes, scores = self.decode(i, values)
-            parts.append((boxes.reshape(images, -1, 4), scores.reshape(images, -1, p.num_classes)))
+            places = height * width * p.num_box
+            parts.append((boxes.reshape(images, places, 4), scores.reshape(images, places, p.num_classes)))
         boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
         rows = self.detections(boxes, scores)
+        if not len(rows) or rows[0, 1] < 0:
+            warn_of_nan(self, bottom)
         top[0].reshape(1, 1, len(rows), 7)
         top[0].data[...] = rows
 
@@ -133,6 +138,8 @@ class Yolov3DetectionOutput(
         self.need(
             len(p.anchors_scale) == count, f"{count} bottoms need as many anchors_scale, got {len(p.anchors_scale)}"
         )
+        self.need(p.num_box > 0, f"num_box must be at least 1, got {p.num_box}")
+        self.need(min(p.anchors_scale) > 0, f"every anchors_scale must be above 0, got {list(p.anchors_scale)}")
         self.need(
             len(p.mask) == count * p.num_box, f"mask must name {p.num_box} anchors for each bottom, got {list(p.mask)}"
         )
@@ -200,6 +207,7 @@ class YoloDetectionOutput(
         self.no_gradient = True
         p = self.p = self.param.yolo_detection_output_param
         self.need(p.num_classes > 0, f"num_classes must be at least 1, got {p.num_classes}")
+        self.need(p.num_box > 0, f"num_box must be at least 1, got {p.num_box}")
         self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)

@@ -1,6 +1,9 @@
 // contrastive_loss.cu: the distances of pairs, and what they cost.
 #include "loss.h"
 
+// Caffe makes an int of it: what is closer to 0 than 1 is 0, and NaN is alike.
+DEVICE bool is_alike(Real value) { return !(value > -1 && value < 1); }
+
 KERNEL distances(int n, const Real* a, const Real* b, Real* squares, int length) {
   SHARED double part[PARTS];
   BLOCK_LOOP(row, n) {
@@ -18,7 +21,7 @@ KERNEL pair_losses(int n, const Real* squares, const Real* alike, double* partia
   BLOCK_LOOP(b, n)
     piece_of_loss(part, partial, b, rows, [](int) { return COUNTS; },
                   [=](int i) {
-                    if (int(alike[i])) return squares[i];
+                    if (is_alike(alike[i])) return squares[i];
                     const Real room = margin - (legacy ? squares[i] : sqrt(squares[i]));
                     return room <= 0 ? Real(0) : legacy ? room : room * room;
                   });
@@ -28,7 +31,7 @@ KERNEL pair_diffs(int n, const Real* a, const Real* b, const Real* alike, const 
                   Real* bottom_diff, int length, Real margin, int legacy, Real sign) {
   BLOCK_LOOP(row, n) {
     Real by = sign * top_diff[0] / n;
-    if (!int(alike[row])) {
+    if (!is_alike(alike[row])) {
       const Real distance = sqrt(squares[row]), room = margin - (legacy ? squares[row] : distance);
       by *= room <= 0 ? Real(0) : legacy ? Real(-1) : -room / (distance + Real(1e-4));
     }

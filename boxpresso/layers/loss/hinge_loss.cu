@@ -25,7 +25,7 @@ KERNEL hinges_backward(int n, const Real* score, const Real* label, const Real* 
                        int channels, int squared, Real margin) {
   BLOCK_LOOP(row, n) {
     const Real by = top_diff[0] / n;
-    const int truth = int(label[row]);
+    const int truth = truth_of(label[row]);
     THREAD_LOOP(c, channels) {
       const int i = row * channels + c;
       const Real h = hinge(score[i], c == truth, margin), slope = squared ? 2 * h : h > 0 ? Real(1) : Real(0);

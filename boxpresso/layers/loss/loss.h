@@ -5,10 +5,18 @@
 constexpr int PIECE = 1024;  // items that one block sums
 enum State { WRONG = -1, IGNORED = 0, COUNTS = 1 };  // of an item's label
 
-// Whether a label is one of `channels`, or is to be ignored. Caffe compares it as an int.
+DEVICE bool is_int(Real label) { return label > Real(-2147483648.0) && label < Real(2147483648.0); }
+
+// A label as Caffe compares it; one that is no int, as NaN or 1e10, is no channel.
+DEVICE int truth_of(Real label) { return is_int(label) ? int(label) : -1; }
+
+DEVICE bool is_ignored(Real label, int has_ignored, int ignored) {
+  return has_ignored && is_int(label) && int(label) == ignored;
+}
+
+// Whether a label is one of `channels`, or is to be ignored.
 DEVICE State state_of(Real label, int channels, int has_ignored, int ignored) {
-  const bool whole = label > Real(-2147483648.0) && label < Real(2147483648.0);
-  if (has_ignored && whole && int(label) == ignored) return IGNORED;
+  if (is_ignored(label, has_ignored, ignored)) return IGNORED;
   return label > -1 && label < channels ? COUNTS : WRONG;
 }
 

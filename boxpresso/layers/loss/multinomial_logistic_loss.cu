@@ -14,7 +14,7 @@ KERNEL row_diffs(int n, const Real* probability, const Real* label, const Real* 
                  int channels) {
   BLOCK_LOOP(row, n) {
     const Real by = -top_diff[0] / n;
-    const int truth = int(label[row]);
+    const int truth = truth_of(label[row]);
     THREAD_LOOP(c, channels) {
       const int i = row * channels + c;
       bottom_diff[i] = c == truth ? by / at_least(probability[i]) : Real(0);

@@ -23,9 +23,10 @@ KERNEL label_diffs(int n, const Real* probability, const Real* label, const Real
     const Real by = top_diff[0] / result[0];
     const int outer = b / channels, c = b % channels;
     THREAD_LOOP(i, inner) {
-      const int truth = int(label[outer * inner + i]), at = b * inner + i;
+      const Real given = label[outer * inner + i];
+      const int truth = truth_of(given), at = b * inner + i;
       const Real off = probability[at] - (truth == c ? Real(1) : Real(0));
-      bottom_diff[at] = has_ignored && truth == ignored ? Real(0) : off * by;
+      bottom_diff[at] = is_ignored(given, has_ignored, ignored) ? Real(0) : off * by;
     }
   }
 }
@@ -33,8 +34,8 @@ KERNEL label_diffs(int n, const Real* probability, const Real* label, const Real
 KERNEL label_diffs_of_rows(int n, const Real* probability, const Real* label, const Real* top_diff, const Real* result,
                            Real* bottom_diff, int channels, int has_ignored, int ignored) {
   GRID_LOOP(row, n) {
-    const int truth = int(label[row]), at = row * channels;
-    const bool counts = !has_ignored || truth != ignored;
+    const int truth = truth_of(label[row]), at = row * channels;
+    const bool counts = !is_ignored(label[row], has_ignored, ignored);
     const Real by = top_diff[0] / result[0];
     for (int c = 0; c < channels; ++c) {
       const Real off = probability[at + c] - (truth == c ? Real(1) : Real(0));

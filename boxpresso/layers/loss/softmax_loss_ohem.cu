@@ -34,7 +34,7 @@ KERNEL region_total(int n, const Real* each, const Real* label, Real* top, Real*
 KERNEL region_diffs(int n, const Real* probability, const Real* label, const Real* top_diff, const Real* result,
                     Real* bottom_diff, int channels, int inner, int has_ignored, int ignored) {
   GRID_LOOP(i, n) {
-    const int outer = i / inner, first = outer * channels * inner + i - outer * inner, truth = int(label[i]);
+    const int outer = i / inner, first = outer * channels * inner + i - outer * inner, truth = truth_of(label[i]);
     const bool counts = state_of(label[i], channels, has_ignored, ignored) == COUNTS;
     const Real by = counts ? top_diff[0] / result[0] : Real(0);
     for (int c = 0, at = first; c < channels; ++c, at += inner)

@@ -65,9 +65,10 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
         if self.across:
             pieces = -(-height * width // self.kernels.constants["PIECE"])
             self.blocks = images * pieces
-            self.shape: tuple[int, ...] = (channels, height * width, pieces, self.half)
+            self.shape: tuple[int, ...] = (channels, height * width, pieces, min(self.half, channels))
         else:
-            self.blocks, self.shape = images * channels * height, (height, width, self.half)
+            half = min(self.half, max(height, width))  # beyond the image there is nothing
+            self.blocks, self.shape = images * channels * height, (height, width, half)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, scale = bottom[0].data, self.scale.data

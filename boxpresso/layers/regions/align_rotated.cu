@@ -86,14 +86,44 @@ DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height
   }
 }
 
-// visit(bin, some) for all samples of a region, as many at a time as SAMPLES and `most` bins; bin: the number of their first.
+// Whether samples `first` to first + count - 1 of bin (ph, pw) may lie on the map: the upright box around their rows and columns
+// does, widened by what rounding may move them.
+DEVICE bool may_touch(const Turned& t, int ph, int pw, int first, int count, int height, int width) {
+  const Grid& g = t.grid;
+  const int top = first / g.columns, bottom = (first + count - 1) / g.columns;
+  const int left = top == bottom ? first - top * g.columns : 0;
+  const int right = top == bottom ? first + count - 1 - top * g.columns : g.columns - 1;
+  const Real half = Real(0.5);
+  const Real y0 = g.y + ph * g.bin_height + (top + half) * g.bin_height / g.rows;
+  const Real y1 = g.y + ph * g.bin_height + (bottom + half) * g.bin_height / g.rows;
+  const Real x0 = g.x + pw * g.bin_width + (left + half) * g.bin_width / g.columns;
+  const Real x1 = g.x + pw * g.bin_width + (right + half) * g.bin_width / g.columns;
+  const Real yy = (y0 + y1) / 2, xx = (x0 + x1) / 2, tall = abs(y1 - y0) / 2, wide = abs(x1 - x0) / 2;
+  const Real y = yy * t.cosine - xx * t.sine + t.y, x = yy * t.sine + xx * t.cosine + t.x;
+  const Real sine = abs(t.sine), cosine = abs(t.cosine);
+  const Real margin = 2 + Real(1e-5) * (abs(t.y) + abs(t.x) + abs(g.y) + abs(g.x) + abs(yy) + abs(xx) + tall + wide);
+  const Real reach_y = tall * cosine + wide * sine + margin, reach_x = tall * sine + wide * cosine + margin;
+  return !(y + reach_y < 0 || y - reach_y > height || x + reach_x < 0 || x - reach_x > width);  // NaN: it may
+}
+
+// visit(bin, some) for the samples of a region, as many at a time as SAMPLES and `most` bins; bin: the number of their first.
+// Of bins with more samples those are passed over that lie outside the map, but for the first and the last of each bin: the
+// work is bounded by what the map holds.
 template <class Visit>
-DEVICE void visit_some(const Grid& g, int pooled_height, int pooled_width, int most, Visit visit) {
+DEVICE void visit_some(const Turned& t, int pooled_height, int pooled_width, int height, int width, int most, Visit visit) {
+  const Grid& g = t.grid;
   const int bins = pooled_height * pooled_width, samples = g.rows * g.columns;
   const int together = samples == 0 ? most : max(min(SAMPLES / samples, most), 1);
-  for (int bin = 0; bin < bins; bin += together)
-    for (int first = 0; first == 0 || first < samples; first += SAMPLES)
-      visit(bin, Some{bin / pooled_width, bin % pooled_width, min(together, bins - bin), first, min(SAMPLES, samples - first)});
+  for (int bin = 0; bin < bins; bin += together) {
+    const int ph = bin / pooled_width, pw = bin % pooled_width, last = samples - 1 - (samples - 1) % SAMPLES;
+    const bool all = samples <= SAMPLES, any = all || may_touch(t, ph, pw, 0, samples, height, width);
+    for (int first = 0; first == 0 || first < samples; first += SAMPLES) {
+      if (!any && first > 0) first = last;
+      const int count = min(SAMPLES, samples - first);
+      if (!all && first > 0 && first < last && !may_touch(t, ph, pw, first, count, height, width)) continue;
+      visit(bin, Some{ph, pw, min(together, bins - bin), first, count});
+    }
+  }
 }
 
 // Features in slabs (B * slabs_of(C), area + 1, SLAB); the last pixel is 0.
@@ -128,7 +158,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         if (of < 0) t.grid.rows = t.grid.columns = 0;
         const int samples = t.grid.rows * t.grid.columns;
         Store* out = top + ((long long)k * channels + channel) * bins;
-        visit_some(t.grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
+        visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
           TILE_LOOP(c, group, some.bins, GROUPS) {
@@ -182,7 +212,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
         const Store* from = top_diff + ((long long)k * channels + channel) * bins;
         const Real count = Real(grid.rows) * Real(grid.columns);
-        visit_some(grid, pooled_height, pooled_width, BINS, [&](int bin, const Some& some) {
+        visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           turn(from + bin, bins, (Real*)given, SLAB, min(SLAB, channels - channel), some.bins);
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
@@ -248,7 +278,7 @@ KERNEL align_rotated_moves(int n, const Real* slabs, const Store* top_diff, cons
     const Real* slab = slabs + first_slab * (height * width + 1) * SLAB;
     const Store* given = top_diff + (long long)k * channels * bins;
     THREAD_LOOP(i, 5) total[i] = 0;
-    visit_some(t.grid, pooled_height, pooled_width, PRODUCTS / SLAB, [&](int bin, const Some& some) {
+    visit_some(t, pooled_height, pooled_width, height, width, PRODUCTS / SLAB, [&](int bin, const Some& some) {
       find(t, some, pooled_width, height, width, chunk);
       BARRIER();
       TILE_LOOP(c, group, some.bins, GROUPS) {

@@ -1,0 +1,23 @@
+"""Where a layer may write: a prototxt alone may not name a file for a program to replace."""
+
+from __future__ import annotations
+
+import os
+
+from .layer import Layer
+
+
+def refusal(layer: Layer, path: str) -> str:
+    """Why a layer may not write to `path`; "" where it may. Links are followed first."""
+    if layer.write_below is None:
+        return ""
+    target = os.path.realpath(path)
+    for folder in layer.write_below:
+        allowed = os.path.realpath(folder)
+        if target != allowed and os.path.commonpath([target, allowed]) == allowed:
+            return ""
+    below = ", ".join(map(repr, layer.write_below)) or "no folder"
+    return (
+        f"it may not write to {path!r}: this net may write below {below}. If you trust it, allow a folder: "
+        "Net(..., write_below=FOLDER), or --write-below FOLDER of the command"
+    )

@@ -1,0 +1,101 @@
+"""Names of files that are being written, and the removal of what a process that was killed has left behind.
+
+A file is written under another name beside its own and renamed when it is complete and on disk. That name says which process
+writes it, so that another can tell a leftover from a file that is still being written.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import socket
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+DAY = 86400.0  # seconds; after it a file of a process that cannot be asked for counts as left behind
+_NAME = re.compile(r"[.-](?P<machine>[0-9a-f]{8})-(?P<pid>\d{1,10})[.-]")
+
+
+@functools.cache
+def machine() -> str:
+    """A name for the space of process numbers: this machine since its last start, or this container of it."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+    with suppress(OSError):
+        parts.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:8]
+
+
+def owner() -> str:
+    """The part of a temporary name that says which process it belongs to."""
+    return f"{machine()}-{os.getpid()}"
+
+
+def beside(path: str | os.PathLike[str], suffix: str) -> Path:
+    """A new name in the folder of `path`, ending in `suffix`, to write to before a rename.
+
+    Examples
+    --------
+    >>> name = beside("weights.caffemodel", ".part")
+    >>> name.name.startswith("weights.caffemodel."), name.suffix, left_behind(name)
+    (True, '.part', False)
+    """
+    place = Path(path)
+    return place.with_name(f"{place.name}.{owner()}.{os.urandom(4).hex()}{suffix}")
+
+
+def left_behind(path: Path) -> bool:
+    """Whether a temporary name belongs to a process that has ended; of another machine's, whether it is a day old."""
+    match = _NAME.search(path.name)
+    if match and match["machine"] == machine():
+        if int(match["pid"]) == os.getpid():
+            return False
+        try:
+            os.kill(int(match["pid"]), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except OSError:
+            pass  # it runs, as another user
+    try:
+        return time.time() - path.lstat().st_mtime > DAY
+    except OSError:
+        return False
+
+
+def sweep(paths: Iterable[Path]) -> list[Path]:
+    """Removes the files and folders of these that were left behind and are this user's; returns them."""
+    removed = []
+    for path in paths:
+        with suppress(OSError):
+            if hasattr(os, "geteuid") and path.lstat().st_uid != os.geteuid():
+                continue
+            if not left_behind(path):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+            removed.append(path)
+    return removed
+
+
+def folder_to_disk(folder: str) -> None:
+    """Waits until the names in a folder are on disk, where the system can."""
+    with suppress(OSError):
+        fd = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def to_disk(path: Path) -> None:
+    """Waits until a file's content is on disk. Raises OSError."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,96 @@
+"""What keeps a training from losing work: a folder that is checked before it is needed, and a state that stays finite."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from ..device import AnyArray
+from ..net.net import Net
+from ..proto import SolverParameter, files
+from ..proto.errors import BoxpressoError, ModelError
+
+
+class DivergedError(BoxpressoError):
+    """The loss or its gradient is no longer a number."""
+
+
+def check_snapshots(param: SolverParameter, rank: int = 0) -> None:
+    """Raises ModelError where rank 0, which writes them, could not write a snapshot.
+
+    Also removes what a training that was killed has left half written.
+    """
+    if rank:
+        return
+    if not param.HasField("snapshot_prefix"):
+        raise ModelError("solver: a snapshot needs snapshot_prefix, the start of its file names")
+    start = Path(f"{param.snapshot_prefix}_iter_0")
+    folder, trial = start.parent, files.beside(start, ".part")
+    if not folder.is_dir():
+        raise ModelError(
+            f"solver: snapshot_prefix {param.snapshot_prefix!r} asks for the folder {str(folder)!r}, which is missing; make it"
+        )
+    try:
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise ModelError(
+            f"solver: no snapshot can be written to {str(folder)!r}, the folder of snapshot_prefix: {error.strerror or error}"
+        ) from error
+    with suppress(OSError):
+        name = re.compile(re.escape(start.name[:-1]) + r"\d+\..*\.part")
+        files.sweep(path for path in folder.iterdir() if name.fullmatch(path.name))
+
+
+def candidates(param: SolverParameter) -> list[Path]:
+    """The states of snapshot_prefix that are there, newest first."""
+    if not param.HasField("snapshot_prefix"):
+        raise ModelError("solver: to find a snapshot to resume from takes snapshot_prefix, the start of its file names")
+    start = Path(f"{param.snapshot_prefix}_iter_")
+    name = re.compile(re.escape(start.name) + r"(\d{1,12})\.solverstate(?:\.h5)?")
+    found = []
+    with suppress(OSError):
+        for path in start.parent.iterdir():
+            if match := name.fullmatch(path.name):
+                found.append((int(match[1]), path.stat().st_mtime_ns, path))
+    return [path for *_, path in sorted(found, reverse=True)]
+
+
+class Statistics:
+    """The parameters that a forward pass changes, as BatchNorm's running mean, as they were before it."""
+
+    def __init__(self, net: Net) -> None:
+        self.blobs = [
+            blob
+            for layer in net.layers
+            for i, blob in enumerate(layer.blobs)
+            if i >= len(layer.param_propagate_down) or not layer.param_propagate_down[i]
+        ]
+        self.copies: list[AnyArray] = [blob.device.empty(blob.shape, blob.dtype) for blob in self.blobs]
+
+    def keep(self) -> None:
+        """Remembers them as they are now."""
+        for copy, blob in zip(self.copies, self.blobs):
+            copy[...] = blob.data
+
+    def restore(self) -> None:
+        """Makes them what they were."""
+        for copy, blob in zip(self.copies, self.blobs):
+            blob.data[...] = copy
+
+
+def check_finite(loss: float, norm: float, statistics: Statistics, iteration: int) -> None:
+    """Raises DivergedError where the loss or the norm of all gradients is not a number, with the statistics as they were.
+
+    An infinite loss may still have a gradient.
+    """
+    if math.isfinite(norm) and not math.isnan(loss):
+        return
+    statistics.restore()
+    what = "loss = nan" if math.isnan(loss) else "the gradient is not finite"
+    raise DivergedError(
+        f"{what} at iteration {iteration}: training stops, and its weights are those of the last update that was finite. "
+        "Lower base_lr, or set clip_gradients; allow_nan (--allow-nan) goes on"
+    )

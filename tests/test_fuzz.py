@@ -1,0 +1,75 @@
+"""A bounded part of tests/fuzz with a fixed seed, and inputs that once got through."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).parent / "fuzz"
+pytest.importorskip("resource", reason="limits of a process are those of a Unix system")
+pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
+
+
+def run(*arguments: str, timeout: float = 300) -> str:
+    result = subprocess.run([sys.executable, str(FUZZ), *arguments], capture_output=True, text=True, timeout=timeout)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def test_some_mutated_files(tmp_path):
+    """As many as six seconds allow, of every kind."""
+    said = run("--minutes", "0.1", "--seed", "77")
+    assert said.rstrip().endswith(" 0 findings")
+    for kind in (
+        "prototxt",
+        "caffemodel",
+        "weights.h5",
+        "solverstate",
+        "solverstate.h5",
+        "picture",
+        "record",
+        "labels",
+        "npy",
+    ):
+        assert f" {kind} refused" in said
+        assert f" {kind} ran" in said
+
+
+@pytest.mark.slow
+def test_more_mutated_files():
+    assert run("--minutes", "0.4", "--seed", "78").rstrip().endswith(" 0 findings")
+
+
+@pytest.mark.parametrize(("kind", "case", "seed"), [("solverstate.h5", 1143, 1), ("prototxt", 1584, 1)])
+def test_a_case_is_its_number(kind, case, seed):
+    """Bitwise the same input each time."""
+    sys.path.insert(0, str(FUZZ))
+    try:
+        from targets import one
+    finally:
+        sys.path.remove(str(FUZZ))
+    assert one(kind, case, seed) == one(kind, case, seed)
+    assert one(kind, case, seed) != one(kind, case + 1, seed)
+
+
+def test_the_oracle_finds_what_is_not_ours(tmp_path):
+    """A worker that is asked for a kind whose reader raises KeyError, or takes too much memory."""
+    code = """
+        import sys; sys.path[:0] = [sys.argv[1]]
+        import targets, worker, numpy as np
+        from boxpresso.proto import ModelError
+        def foreign(data, folder): raise KeyError("x")
+        def ours(data, folder): raise ModelError("x")
+        def large(data, folder): np.ones(20_000_000)
+        for run in (foreign, ours, large, lambda data, folder: None):
+            targets.TARGETS["it"] = targets.Target(lambda draw: b"", run)
+            print(worker.judge("it", b"")["verdict"])
+    """
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(code))
+    result = subprocess.run([sys.executable, str(program), str(FUZZ)], capture_output=True, text=True)
+    assert result.stdout.split() == ["foreign", "refused", "memory", "ran"], result.stderr
