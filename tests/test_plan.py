@@ -364,6 +364,25 @@ def test_a_part_of_the_net():
     same(one.forward(start="c"), other.forward(start="c"))
 
 
+def test_a_part_with_an_input_of_another_shape():
+    text = (
+        data(1, 8, 20, 20) + conv("a", "data", 8) + relu("r", "a") + data(3, 5).replace('"data"', '"rois"')
+        + layer("pool", "ROIPooling", ["a", "rois"], text="roi_pooling_param { pooled_w: 3 pooled_h: 3 }")
+        + layer("ip", "InnerProduct", "pool", text='inner_product_param { num_output: 4 weight_filler { type: "xavier" } }')
+        + relu("r2", "ip")
+    )  # fmt: skip
+    one, other = nets(text)
+    for count in (3, 5, 2, 5):
+        rois = np.abs(np.insert(RNG.uniform(0, 19, (count, 4)), 0, 0, 1))
+        image = RNG.standard_normal((1, 8, 20, 20))
+        same(one.forward(data=image, rois=rois), other.forward(data=image, rois=rois))
+        for rows in (1, 4):
+            same(
+                one.forward(start="pool", rois=rois[:1].repeat(rows, 0)),
+                other.forward(start="pool", rois=rois[:1].repeat(rows, 0)),
+            )
+
+
 def test_gradients_after_a_forward_by_plan():
     text = RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"]) + data(1, 8, 12, 13).replace("data", "label")
     text = data(1, 8, 12, 13).replace('"data"', '"label"') + RESIDUAL + layer("loss", "EuclideanLoss", ["c", "label"])

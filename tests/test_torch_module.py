@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 import tiny_ssd
@@ -9,10 +11,11 @@ from exported import caffe_case, input_text, net_of, region_case, values
 from harness import close
 from test_export_layers import MANY, OTHERWISE, WITHOUT, found
 
-from boxpresso import LayerError, ModelError, Net, to_torch
+from boxpresso import LayerError, ModelError, Net
 from boxpresso.proto import parse_net
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+to_torch = importlib.import_module("boxpresso").to_torch  # which imports torch
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.filterwarnings("ignore:ROIAlign layer")]
 
 

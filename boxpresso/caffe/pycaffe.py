@@ -134,7 +134,7 @@ class Net(BoxpressoNet):
             super().forward()
             return self.loss()
         with self._alone():
-            self._materialise(first)
+            self._materialise(first > 0 or last + 1 < len(self.layers))
             for i in range(first, last + 1):
                 for callback in self.before_forward:
                     callback(i)

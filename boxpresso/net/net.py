@@ -8,26 +8,25 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import Blob, build_all, open_device
-from ..device.host import Cpu
 from ..layers.core import Layer, layer_class
-from ..layers.dense.lowerings import bf16_available
 from ..proto import LayerParameter, NetParameter, read_net
-from ..proto.errors import BoxpressoError, DeviceError, ModelError, nearest
+from ..proto.errors import BoxpressoError, ModelError, nearest
 from .batches import assign, batches, set_inputs
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .gradients import Gradients
 from .memory import Memory
 from .plan import Source as Layers
 from .prepare import select, split
-from .runner import Runner
+from .runner import Runner, wants_bf16
 from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
+QUIET = nullcontext()
 Numpy = np.ndarray[Any, Any]
 
 
@@ -120,19 +119,10 @@ class Net:
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
-        if precision not in ("float32", "bf16"):
-            raise ModelError(f"precision must be 'float32' or 'bf16', got {precision!r}")
         given = model if isinstance(model, NetParameter) else read_net(model)
         self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
         self.device = open_device(device, deterministic=deterministic).with_stream()
-        if precision == "bf16":
-            possible = self.device.kind == "cpu" and self.dtype == np.float32 and optimize and phase == "TEST"
-            if not possible or not bf16_available(self.device):
-                raise DeviceError(
-                    "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; "
-                    f"this is {self.device.describe()}"
-                )
         self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -156,6 +146,7 @@ class Net:
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward
+        bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         if not planned:  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
@@ -166,18 +157,9 @@ class Net:
         self.outputs = sorted(unused)  # Caffe's order
         self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
         if planned:
-            source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs)
-            self._runner = Runner(
-                source,
-                self.inputs,
-                self.outputs,
-                cast(Cpu, self.device),
-                self.dtype,
-                self.forward_layer,
-                self.reshape_layer,
-                fast_math,
-                precision == "bf16",
-            )
+            source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
+            run = self.forward_layer, self.reshape_layer
+            self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             build_all(self.device, self._runner.files(), self.dtype)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
@@ -250,21 +232,24 @@ class Net:
         {'z': array([ 2.,  5., 10.], dtype=float32), 'y': array([1., 4., 9.], dtype=float32)}
         """
         with self._alone():
-            set_inputs(self.blobs, self.inputs, inputs)
             more = [name for name in blobs or () if self._blob(name)]
             first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
-            planned = self._runner is not None and start is None and end is None and not self.debug_info
-            if not (planned and cast(Runner, self._runner).run(more)):
-                self._materialise(first)
+            runner = self._runner if start is None and end is None and not self.debug_info else None
+            if runner is None:
+                self._materialise(first > 0 or last + 1 < len(self.layers))
+            with runner.quietly() if runner and inputs else QUIET:
+                set_inputs(self.blobs, self.inputs, inputs)
+            if runner is None or not runner.run(more):
+                self._materialise(False)
                 for i in range(first, last + 1):
                     self.forward_layer(i)
             names = list(self.outputs) if end is None else self.names[last][1]
             return {name: np.array(self._blob(name).data) for name in [*names, *more]}
 
-    def _materialise(self, first: int = 1) -> None:
-        """Gives every blob its data of the last forward, which a plan may have left out."""
+    def _materialise(self, needed: bool = True) -> None:
+        """Gives every blob its data of the last forward, which a plan may have left out, unless all are to be computed anew."""
         if self._runner is not None:
-            self._runner.materialise() if first else self._runner.forget()
+            self._runner.materialise() if needed else self._runner.forget()
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""
@@ -408,6 +393,7 @@ class Net:
         layer = self.layers[i]
         with named(layer):
             layer.reshape(self.bottoms[i], self.tops[i])
+            self.memory.take_tops(layer, dict(zip(self.names[i][1], self.tops[i])))
             self.seen_shapes[i] = signature(self.bottoms[i])
 
     def clear_param_diffs(self) -> None:

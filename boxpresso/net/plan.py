@@ -6,7 +6,7 @@ for a layer in place writes its bottom's blob again: ("conv1", 1) is conv1 after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 
 from ..device import Blob
@@ -23,6 +23,7 @@ from ..layers.core.lowering import (
     Same,
     View,
 )
+from .connect import Signature
 
 Value = tuple[str, int]  # a blob's name, and how often the blob was written before
 PLAIN, LAST = "plain", "last"  # layouts: as Caffe's blobs, channels last
@@ -105,8 +106,10 @@ class Source:
         bottoms: Sequence[list[Blob]],
         tops: Sequence[list[Blob]],
         blobs: Mapping[str, Blob],
+        seen: MutableSequence[Signature] | None = None,
     ) -> None:
         self.layers, self.names, self.bottoms, self.tops, self.blobs = layers, names, bottoms, tops, blobs
+        self.seen = seen  # what each layer's bottoms were at its last reshape
 
     def axes(self, value: Value) -> int:
         """How many axes a value has."""

@@ -13,6 +13,8 @@ from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
 from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Planes, Pointwise, layout
+from ..proto.errors import DeviceError
+from .connect import named
 from .places import Action, Home, Key, Placement, shared_memory
 from .plan import LAST, PLAIN, Plan, Source, Step
 
@@ -35,7 +37,10 @@ class Memory:
     def grow(self, count: int) -> None:
         """At least `count` elements."""
         if count > self.array.size:
-            self.array = self.device.empty((count,), self.dtype)
+            try:
+                self.array = self.device.empty((count,), self.dtype)
+            except MemoryError as error:
+                raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
             self.version += 1
 
 
@@ -43,7 +48,8 @@ def prepare(plan: Plan, source: Source) -> None:
     """Gives every step the parameters as they are now, with what is folded into them."""
     for step in plan.steps:
         if step.lowering is not None and step.reads:
-            step.lowering.prepare(after(step, source))
+            with named(source.layers[step.layer]):
+                step.lowering.prepare(after(step, source))
 
 
 def after(step: Step, source: Source) -> After:
@@ -145,7 +151,7 @@ class Program:
                 self.chains.append(chain)
             for image in range(images) if images > 1 else [None]:
                 for action in actions:
-                    self.launch(chain, action, image)
+                    self.launch_named(chain, action, image)
         self.bound = list({id(blob): (blob, buffer, version) for blob, buffer, version in self.bound}.values())
 
     def group(self, actions: Sequence[Action]) -> list[tuple[int, int, int]]:
@@ -171,6 +177,14 @@ class Program:
         )
         large = max(home.places * home.channels for home in homes) >= LARGE
         return homes[0].images if large and not together and len({home.images for home in homes}) == 1 else 1
+
+    def launch_named(self, chain: Chain, action: Action, image: int | None) -> None:
+        """`launch`, whose errors name the layer."""
+        if action.step is None:
+            self.launch(chain, action, image)
+            return
+        with named(self.source.layers[action.step.layer]):
+            self.launch(chain, action, image)
 
     def launch(self, chain: Chain, action: Action, image: int | None) -> None:
         """Appends what an action does to a chain; for one image alone if it is given."""
@@ -219,6 +233,9 @@ class Program:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
         for blob, shape in self.shapes:
             blob.shape = shape
+        if self.source.seen is not None:
+            for i in self.layers:  # these shapes are not those of the layers' last reshape
+                self.source.seen[i] = ()
         if not self.ready():
             for i in self.layers:  # what they launch may depend on what they remember of the last shape
                 reshape(i)

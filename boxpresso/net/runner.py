@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from math import prod
+from typing import Any, cast
 
 import numpy as np
 
-from ..device import AnyArray, Blob, Kernels
+from ..device import AnyArray, Blob, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
 from ..layers.core.lowering import POINTWISE
+from ..layers.dense.lowerings import bf16_available
+from ..proto.errors import DeviceError, ModelError
 from .plan import Plan, Source, optimise
 from .program import TURN, Memory, OddNumbers, Program, prepare
 
@@ -57,10 +60,9 @@ class Runner:
         Names of blobs.
     device, dtype
         The CPU and what the net computes in.
-    forward
-        Runs layer number i, reshaping it first where a bottom's shape changed.
-    reshape
-        Gives the tops of layer number i the shapes that follow from those of its bottoms.
+    run
+        Two functions of a layer's number: one runs it, reshaping it first where a bottom's shape changed, the other gives its
+        tops the shapes that follow from those of its bottoms.
     fast_math
         Whether sums may be less exact than float32's.
     bf16
@@ -72,17 +74,16 @@ class Runner:
         source: Source,
         inputs: Sequence[str],
         outputs: Sequence[str],
-        device: Cpu,
+        device: Device,
         dtype: Any,
-        forward: Callable[[int], None],
-        reshape: Callable[[int], None],
+        run: tuple[Callable[[int], None], Callable[[int], None]],
         fast_math: bool = False,
         bf16: bool = False,
     ) -> None:
-        self.source, self.inputs, self.forward, self.reshape = source, list(inputs), forward, reshape
+        self.source, self.inputs, (self.forward, self.reshape) = source, list(inputs), run
         self.fast_math, self.bf16 = fast_math, bf16
         self.wanted = dict.fromkeys(outputs)
-        self.memory = Memory(device, dtype)
+        self.memory = Memory(cast(Cpu, device), dtype)
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
@@ -90,9 +91,10 @@ class Runner:
         self.left_out: list[Blob] = []  # blobs that the plans do not compute
         self.stale: list[Blob] = []  # blobs that the last forward left out
         self.names = {id(blob): name for name, blob in source.blobs.items()}
+        self.shapes: dict[str, tuple[int, ...]] = {}  # of the inputs at the last forward
         self.snapshots: dict[str, Numbers] = {}  # inputs of the last forward, where a script may have changed them
         self.exposed: dict[int, tuple[Blob, Numbers]] = {}  # parameters that a script may change, and what was packed
-        self.inside = False
+        self.inside = self.armed = False
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
 
     # Planning
@@ -115,6 +117,7 @@ class Runner:
         self.exposed = {key: (blob, np.array(blob._view(False))) for key, (blob, _) in self.exposed.items()}
         covered = {name for part in self.parts for name in part.covered}
         self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
+        self.armed = False
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
@@ -188,8 +191,9 @@ class Runner:
         if unknown:
             self.wanted.update(dict.fromkeys(unknown))
             self.planned, self.plans = False, None
-        self.forget()
-        with self.quietly():
+        self.snapshots.clear()
+        self.inside = True
+        try:
             if not self.planned or self.changed():
                 self.make_plan()
             for part in self.parts:
@@ -210,8 +214,12 @@ class Runner:
                     self.run_layers(changed + 1)
                     for i in range(changed + 1, len(self.source.layers)):
                         self.forward(i)
+                    self.forget()
                     return True
-        if self.parts:
+        finally:
+            self.inside = False
+        self.shapes = {name: self.source.blobs[name].shape for name in self.inputs}
+        if self.parts and not self.armed:
             self.arm()
         return bool(self.parts)
 
@@ -223,19 +231,24 @@ class Runner:
 
     def arm(self) -> None:
         """Watches the blobs that the forward left out, and the inputs that they depend on."""
-        self.snapshots.clear()
+        for blob in self.stale:
+            blob._watch = None
         self.stale = self.left_out
         for blob in self.stale:
             blob._watch = self.ask
         if self.stale:
             for name in self.inputs:
                 self.source.blobs[name]._watch = self.keep
+        self.armed = True
 
     def keep(self, blob: Blob) -> None:
         """Copies an input before a script changes it, for `ask` needs it as it was."""
         if not self.inside:
-            blob._watch = None
-            self.snapshots[self.names[id(blob)]] = np.array(blob._view(False))
+            blob._watch, self.armed = None, False
+            name, host = self.names[id(blob)], blob._data.host
+            shape = self.shapes[name]  # of the last forward; the blob may have another by now
+            if host is not None and host.size >= prod(shape):
+                self.snapshots[name] = np.array(host[: prod(shape)].reshape(shape))
 
     def ask(self, blob: Blob) -> None:
         """Computes what the forward left out, for a script asks for one of these blobs."""
@@ -250,28 +263,30 @@ class Runner:
         """Runs the layers themselves with the inputs of the last forward, so that every blob holds its data."""
         if not self.stale:
             return
-        for blob in self.stale:
-            blob._watch = None
-        self.stale = []
+        self.disarm()
         before, self.snapshots = self.snapshots, {}
-        if any(self.source.blobs[name].shape != values.shape for name, values in before.items()):
-            return  # reshaped since: what the blobs held is gone, as in Caffe
         left_out = {id(blob) for blob in self.left_out}
         with self.quietly():
             # What is there may have been changed since, by a script that wants it as it is now.
             now = [(b, np.array(b._view(False))) for b in self.source.blobs.values() if id(b) not in left_out]
             for name, values in before.items():
+                self.source.blobs[name].reshape(*values.shape)
                 self.source.blobs[name]._view(False)[...] = values
             self.run_layers(len(self.source.layers))
             for blob, values in now:
+                blob.reshape(*values.shape)
                 blob._view(False)[...] = values
 
     def forget(self) -> None:
         """All layers are about to run: nothing of the last forward is asked for any more."""
+        self.disarm()
+        self.snapshots.clear()
+
+    def disarm(self) -> None:
+        """Watches nothing."""
         for blob in self.stale:
             blob._watch = None
-        self.stale = []
-        self.snapshots.clear()
+        self.stale, self.armed = [], False
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
@@ -297,3 +312,15 @@ def same_bits(a: AnyArray, b: Numbers) -> bool:
         return False
     words = f"u{b.itemsize}"
     return bool(np.array_equal(np.asarray(a).reshape(-1).view(words), b.reshape(-1).view(words)))
+
+
+def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> bool:
+    """Whether `precision` asks for bfloat16. Raises ModelError for another word, DeviceError where that cannot be."""
+    if precision not in ("float32", "bf16"):
+        raise ModelError(f"precision must be 'float32' or 'bf16', got {precision!r}")
+    if precision == "bf16" and not (planned and dtype == np.float32 and bf16_available(device)):
+        raise DeviceError(
+            "precision='bf16' needs a CPU with AVX512-BF16, float32, phase TEST and optimize; this is "
+            f"{device.describe()}"
+        )
+    return precision == "bf16"
