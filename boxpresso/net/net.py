@@ -473,6 +473,15 @@ class Net:
             if net._runner is not None:
                 net._runner.share()
 
+    def weights_changed(self) -> None:
+        """Tells that parameters were changed by other means than this net's own: its plan packs them anew at the next forward.
+
+        A net that shares parameters compares them at each forward unless it is a solver's, which tells.
+        """
+        if self._runner is not None:
+            self._runner.weights_changed()
+            self._runner.exposed.clear()
+
     # Helpers
 
     @property
