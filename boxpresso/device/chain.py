@@ -51,7 +51,7 @@ class Chain:
         self.addresses: list[int] = []  # each step's function
         self.most = 0  # items of the largest launch
         self.size = 0  # bytes of all arrays
-        self.schedule = Schedule()
+        self.schedule = Schedule(waits=True)
         self.passed: list[Any] = []
         self.function: Any = None
 

@@ -9,6 +9,8 @@ WAKE = 50_000  # nanoseconds until a sleeping worker is at work, about
 BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for a launch of a size not seen yet
 # At each launch by one worker the time that all took is remembered as this much less: the machine may have been busy then.
 FADE = 0.95
+# At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
+SLOW_FADE = 0.998
 
 
 class Schedule:
@@ -17,7 +19,9 @@ class Schedule:
     To wake sleeping workers takes longer than small work does. Results do not depend on the number of workers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, waits: bool = False) -> None:
+        """waits: whether workers wait for each other while a launch runs."""
+        self.waits = waits
         self.always_all = False  # whether all work at anything, however small
         self.took: dict[Hashable, tuple[float, float]] = {}  # nanoseconds of one worker, of all
 
@@ -40,4 +44,7 @@ class Schedule:
         call(workers, *args)
         lapse = time.perf_counter_ns() - start
         alone = (time.thread_time_ns() - busy) * workers
+        if self.waits:
+            self.took[key] = SLOW_FADE * (known[0] if known else 2 * lapse), lapse
+            return
         self.took[key] = alone, lapse if known else WAKE + alone / workers  # the first launch may find its memory cold
