@@ -274,6 +274,18 @@ def test_other_shapes_and_back(name):
         assert {n: b.shape for n, b in one.blobs.items()} == {n: b.shape for n, b in other.blobs.items()}
 
 
+def test_memory_that_was_outgrown_is_freed():
+    net = Net(parse_net(RESIDUAL), device="cpu")
+    for size in (12, 24, 48):
+        net.forward(data=np.zeros((1, 16, size, size)))
+    programs = list(net._runner.parts[0].programs.values())
+    assert [bool(program.chains) for program in programs] == [False, False, True]
+    one, other = nets(RESIDUAL)
+    for size in (12, 40, 12, 20):
+        image = RNG.standard_normal((1, 16, size, size))
+        same(one.forward(data=image), other.forward(data=image))
+
+
 @pytest.mark.parametrize("name", ["residual", "heads", "fire", "winograd", "depthwise", "dense"])
 def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch):
     device = open_device("cpu")

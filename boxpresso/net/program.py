@@ -123,6 +123,10 @@ class Program:
         part = flat[start + home.offset : start + home.end]
         return Last(part, home.images, home.channels, home.height, home.width, home.pitch, home.step)
 
+    def release(self) -> None:
+        """Lets go of the launches, and of the memory that they point to."""
+        self.version, self.bound, self.items, self.chains = -1, [], [], []
+
     def ready(self) -> bool:
         """Whether all memory is still where the launches find it."""
         return self.version == self.memory.version and all(

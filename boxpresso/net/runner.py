@@ -180,6 +180,8 @@ class Runner:
         if program is not part.now or not program.ready():
             program.begin(self.reshape)
             part.now = program
+            for other in (p for each in self.parts for p in each.programs.values() if p.version != self.memory.version):
+                other.release()  # its memory is not that of now: it would only keep the old from being freed
         part.programs.move_to_end(shapes)
         return program
 
