@@ -417,7 +417,7 @@ def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     status, said = run(2, *words, folder=job, FAULTY=str(rank), HOW=how)
     assert status != 0
     if how in ("raise", "memory"):
-        why = "bad luck" if how == "raise" else "MemoryError"
+        why = "bad luck" if how == "raise" else "there is no memory left"
         (line,) = [x for x in said.splitlines() if x.startswith("boxpresso: error")]
         assert re.search(
             rf"rank {rank} \(process \d+ on .+\) failed: .*{why}.*; snap_iter_17.solverstate resumes", line

@@ -49,7 +49,7 @@ KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins,
     THREAD_LOOP(t, edges) {
       const int axis = t > g.pooled_height, e = axis ? t - g.pooled_height - 1 : t;
       const double at = side_of(region, g.scale, axis, e, axis ? g.pooled_width : g.pooled_height).low;
-      below[k * edges + t] = int(min(max(floor(at), -2.0), double(axis ? g.width : g.height)));
+      below[k * edges + t] = int(min(max(-2.0, floor(at)), double(axis ? g.width : g.height)));  // NaN is -2
       weight[g.pooled_height * g.height + g.pooled_width * g.width + t] = Real(at - floor(at));
     }
     cut_bins(bins, pooled_of(g), k, valid, [&](int axis, int p, int* begin, int* end) {
