@@ -22,6 +22,12 @@ def call(capsys: pytest.CaptureFixture, *words: object) -> tuple[int, str, str]:
     return status, out, err
 
 
+@pytest.fixture(autouse=True)
+def without_debugging(monkeypatch):
+    """As a user's: with BOXPRESSO_DEBUG, which the stand-in sets, errors go through."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+
+
 @pytest.fixture
 def files(tmp_path):
     return tiny_ssd.write_tiny(tmp_path)

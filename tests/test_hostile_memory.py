@@ -107,7 +107,8 @@ def test_memory_that_is_not_there_is_named(monkeypatch):
         np.empty(2**60, np.uint8)
 
 
-def test_the_command_tells_the_need_and_refuses(tmp_path, capsys):
+def test_the_command_tells_the_need_and_refuses(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)  # which the stand-in sets: errors would go through
     (tmp_path / "net.prototxt").write_text(NET)
     assert main(["info", str(tmp_path / "net.prototxt")]) == 0
     assert "needs 25.3 MiB to run: 25.0 MiB are parameters" in capsys.readouterr().out

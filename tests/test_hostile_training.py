@@ -283,7 +283,8 @@ def test_sigterm_ends_training_with_a_snapshot(files):
     assert f"Resuming from {state}" in said
 
 
-def test_the_command_stops_at_nan(files, capsys):
+def test_the_command_stops_at_nan(files, capsys, monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)  # which the stand-in sets: errors would go through
     text = (files / "solver.prototxt").read_text()
     (files / "solver.prototxt").write_text(text.replace("0.001", "1e30").replace("100000000", "30"))
     assert main(["train", "--solver", str(files / "solver.prototxt")]) == 1

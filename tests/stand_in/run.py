@@ -31,6 +31,11 @@ HOST = (
     "conversion", "corpus_parse", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
     "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
+# Tests that say nothing of a GPU; they run without the stand-in.
+OF_THE_CPU = (
+    "test_plan", "test_fuzz", "test_faults", "test_cache", "test_compilers", "test_benchmarks", "test_structure", "test_export_*",
+    "test_torch_*", "test_hostile_files", "test_hostile_training", "test_corpus*", "test_caffe_scripts", "test_text",
+)  # fmt: skip
 WORDS = ["-q", "-n", "2", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
 
 
@@ -165,7 +170,8 @@ def main(words: list[str]) -> int:
         except CannotRun as error:
             return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/test_nvcc.py"  # of the real nvcc
-        command = [sys.executable, "-m", "pytest", real, *(words or WORDS)]
+        others = [] if words else [f"--ignore-glob=tests/{name}.py" for name in OF_THE_CPU]
+        command = [sys.executable, "-m", "pytest", real, *others, *(words or WORDS)]
         code = subprocess.run(command, env=variables, cwd=HERE.parents[1]).returncode
         total, kernels = counted(report)
         print(
