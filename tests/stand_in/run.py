@@ -28,15 +28,11 @@ CUDA = "13.0"  # whose headers are fetched, 8 MB
 HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "profiler-api"))
 # Tests where no GPU has a part; `python tests` has run them already.
 HOST = (
-    "conversion", "corpus_parse", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
+    "benchmarks", "cache", "caffe_scripts", "compilers", "conversion", "corpus*", "export_*", "faults", "fuzz", "hostile_files",
+    "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
     "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
-# Tests that say nothing of a GPU; they run without the stand-in.
-OF_THE_CPU = (
-    "test_plan", "test_fuzz", "test_faults", "test_cache", "test_compilers", "test_benchmarks", "test_structure", "test_export_*",
-    "test_torch_*", "test_hostile_files", "test_hostile_training", "test_corpus*", "test_caffe_scripts", "test_text",
-)  # fmt: skip
-WORDS = ["-q", "-n", "2", *(f"--ignore=tests/test_{name}.py" for name in HOST)]
+WORDS = ["-q", "-n", "2", *(f"--ignore-glob=tests/test_{name}.py" for name in HOST)]
 
 
 class CannotRun(Exception):
@@ -170,8 +166,7 @@ def main(words: list[str]) -> int:
         except CannotRun as error:
             return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/test_nvcc.py"  # of the real nvcc
-        others = [] if words else [f"--ignore-glob=tests/{name}.py" for name in OF_THE_CPU]
-        command = [sys.executable, "-m", "pytest", real, *others, *(words or WORDS)]
+        command = [sys.executable, "-m", "pytest", real, *(words or WORDS)]
         code = subprocess.run(command, env=variables, cwd=HERE.parents[1]).returncode
         total, kernels = counted(report)
         print(
