@@ -28,7 +28,7 @@ CUDA = "13.0"  # whose headers are fetched, 8 MB
 HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "profiler-api"))
 # Tests where no GPU has a part; `python tests` has run them already.
 HOST = (
-    "benchmarks", "cache", "caffe_scripts", "compilers", "conversion", "corpus*", "export_*", "faults", "fuzz", "hostile_files",
+    "benchmarks", "cache", "caffe_scripts", "compilers", "conversion", "corpus_parse", "export_*", "faults", "fuzz", "hostile_files",
     "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
     "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
