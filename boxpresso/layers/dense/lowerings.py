@@ -10,7 +10,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels
 from ...device.chain import Chain
-from ..core.lowering import ALL, POINTWISE, After, Last, Lowering, layout
+from ..core.lowering import ALL, POINTWISE, VECTOR, After, Last, Lowering, layout
 
 PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
     Kernels(Path(__file__).with_name(f"{name}.cpp"))
@@ -201,6 +201,7 @@ class DepthwiseLowering(Lowering):
     """A convolution with one filter for each channel."""
 
     absorbs = ALL
+    kernel, from_image = "depthwise_last", True
 
     def __init__(
         self, device: Device, dtype: Any, weights: Blob, bias: Blob | None, window: dict[str, tuple[int, int]]
@@ -218,48 +219,47 @@ class DepthwiseLowering(Lowering):
         weights = np.asarray(self.weights.data).reshape(after.channels, taps)
         if scale is not None:
             weights = weights * scale[: after.channels, None]
-        self.packed = self.device.empty((taps, -(-after.channels // 16) * 16), self.dtype)
+        self.packed = self.device.empty((taps, -(-after.channels // VECTOR) * VECTOR), self.dtype)
         self.packed[:, : after.channels] = weights.T
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
+        image, map = (bottom, top) if self.from_image else (top, bottom)
+        (kernels,) = self.files()
         axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
-        sizes = POINTWISE.struct(
-            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=bottom.height,
-            width=bottom.width, out_height=top.height, out_width=top.width, **axes,
+        sizes = kernels.struct(
+            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=image.height,
+            width=image.width, out_height=map.height, out_width=map.width, **axes,
         )  # fmt: skip
         chain.add(
-            POINTWISE.depthwise_last, top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
+            kernels.kernel(self.kernel), top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, sizes,
-            layout(POINTWISE, bottom, top, addend, self.after.activation),
+            layout(kernels, bottom, top, addend, self.after.activation),
         )  # fmt: skip
 
 
 class DeconvolutionLowering(DepthwiseLowering):
     """A deconvolution with one filter for each channel."""
 
+    kernel, from_image = "deconvolve_last", False
+
     def files(self) -> Sequence[Kernels]:
         return [SPREAD]
 
-    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
-        bottom = bottoms[0]
-        axes = {f"{name}_{axis}": size for name in AXES for axis, size in zip("hw", self.window[name])}
-        sizes = SPREAD.struct(
-            "Geometry", channels=top.channels, maps=top.channels, group=top.channels, height=top.height,
-            width=top.width, out_height=bottom.height, out_width=bottom.width, **axes,
-        )  # fmt: skip
-        chain.add(
-            SPREAD.deconvolve_last, top.images * top.height, bottom.memory, self.packed, self.sums, self.slopes,
-            addend.memory if addend else None, top.memory, sizes,
-            layout(SPREAD, bottom, top, addend, self.after.activation),
-        )  # fmt: skip
-
 
 class PoolingLowering(Lowering):
-    """Maximum or mean of windows; sizes: the numbers of LastPool that do not depend on the image."""
+    """Maximum or mean of windows.
+
+    Parameters
+    ----------
+    window
+        Called for kernel, stride and pad as they are now: with global_pooling they depend on the image.
+    mean, inside
+        Whether it is the mean, and whether that is over the pixels inside the image alone.
+    """
 
     def __init__(self, window: Any, mean: bool, inside: bool) -> None:
-        self.window, self.mean, self.inside = window, mean, inside  # window(): kernel, stride and pad as they are now
+        self.window, self.mean, self.inside = window, mean, inside
 
     def files(self) -> Sequence[Kernels]:
         return [POOLING]
