@@ -26,10 +26,11 @@ Write a net with its weights as a file of another program:
   OUT.pt2          torch.export's file
   OUT.safetensors  the weights alone
 
-BatchNorm and Scale go into the weights before them, priors become constants, the
-layers of detection become TopK and NonMaxSuppression. The file is run, where
-onnxruntime is installed, and compared with the net; it is written when no output
-differs by more than 1e-4. What stands at OUT is replaced by a whole file alone.
+BatchNorm and Scale go into the weights before them, priors become constants,
+the layers of detection become TopK and NonMaxSuppression. The file is run,
+where onnxruntime is installed, and compared with the net; it is written when no
+output differs by more than 1e-4. What stands at OUT is replaced by a whole file
+alone.
 """
 EPILOG: str | None = None
 STEPS = ("mean", "scale", "swap")
