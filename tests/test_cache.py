@@ -203,7 +203,9 @@ def ended_process() -> int:
     return process.pid
 
 
-def test_leftovers_are_swept_when_something_is_compiled(place):
+def test_leftovers_are_swept_when_something_is_compiled(place, tmp_path):
+    temporary = tmp_path / "tmp"  # one of its own: any other run on the machine sweeps the machine's
+    temporary.mkdir()
     (file,) = place.glob("*.so")
     file.unlink()
     dead, old, new, running = (
@@ -213,14 +215,14 @@ def test_leftovers_are_swept_when_something_is_compiled(place):
     for left in (dead, old, new, running):
         left.write_bytes(b"x")
     os.utime(old, (time.time() - 2 * files.DAY,) * 2)
-    elsewhere = Path(tempfile.mkdtemp(prefix=f"boxpresso-{files.machine()}-{ended_process()}-"))
+    elsewhere = Path(tempfile.mkdtemp(prefix=f"boxpresso-{files.machine()}-{ended_process()}-", dir=temporary))
     (elsewhere / "a.so").write_bytes(b"x")
-    run(BOXPRESSO_CACHE=str(place))
+    run(BOXPRESSO_CACHE=str(place), TMPDIR=str(temporary))
     assert file.exists()
     assert sorted(place.glob("*.tmp")) == sorted([new, running])
     assert elsewhere.exists()  # only a run that makes such a folder looks for them
     place.chmod(0o777)
-    run(BOXPRESSO_CACHE=str(place))
+    run(BOXPRESSO_CACHE=str(place), TMPDIR=str(temporary))
     assert not elsewhere.exists()
 
 
