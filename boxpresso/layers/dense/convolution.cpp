@@ -190,15 +190,15 @@ KERNEL depthwise_correlate(int n, const Real* image, const Real* weights, const 
                            int relu) {
   const Window g(geometry);
   const int each = g.maps / g.channels, taps = g.taps();
-  Phases phases(g);
-  const long* offset = offsets(phases);
+  const Phases phases(g);
   BLOCK_LOOP(plane, n) {
     phases.take(image + long(plane) * g.pixels());
     for (int p = plane * each; p < (plane + 1) * each; ++p) {
       const int filter = p % g.maps;
-      const Real *w = weights + filter * taps, b = bias ? bias[filter] : Real(0);
-      if (taps == 9) depthwise_plane<9>(phases, w, offset, b, relu, map + long(p) * g.places());
-      else depthwise_plane<0>(phases, w, offset, b, relu, map + long(p) * g.places());
+      Real* to = map + long(p) * g.places();
+      for (int y = 0; y < g.out_height; ++y, to += g.out_width)
+        row_under(phases.at + long(y) * phases.pitch, phases.offset, weights + filter * taps, taps,
+                  bias ? bias[filter] : Real(0), relu, to, g.out_width);
     }
   }
 }
@@ -206,28 +206,27 @@ KERNEL depthwise_correlate(int n, const Real* image, const Real* weights, const 
 KERNEL depthwise_spread(int n, const Real* map, const Real* weights, const Real* bias, Real* image, Geometry geometry) {
   const Window g(geometry);
   const int each = g.maps / g.channels, taps = g.taps();
-  Phases phases(g);
-  const long* offset = offsets(phases);
+  const Gather gather(g, each);
   BLOCK_LOOP(plane, n) {
-    phases.clear();
-    for (int p = plane * each; p < (plane + 1) * each; ++p) {
-      const Real *w = weights + p % g.maps * taps, *from = map + long(p) * g.places();
-      for (int y = 0; y < g.out_height; ++y, from += g.out_width)
-        for (int t = 0; t < taps; ++t) {
-          Real* to = phases.at + offset[t] + long(y) * phases.pitch;
-          for (int x = 0; x < g.out_width; ++x) to[x] += w[t] * from[x];
-        }
+    const int channel = plane % g.channels;
+    const Real *from = map + long(plane) * each * g.places(), *filters = weights + long(channel) * each * taps;
+    const Real plus = bias ? bias[channel] : Real(0);
+    Real *to = image + long(plane) * g.pixels(), wild = 0;
+    for (int t = 0; t < each * taps; ++t) wild += 0 * filters[t];
+    if (wild == 0) {
+      gather.take(from);
+      gather.give(filters, plus, to);
+    } else {
+      gather.give_singly(from, filters, plus, to);
     }
-    phases.give(image + long(plane) * g.pixels(), bias ? bias[plane % g.channels] : Real(0));
   }
 }
 
 // n: channels. A block owns its channel's filters and goes through the images in order.
 KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weights_diff, Geometry geometry, int images) {
   const Window g(geometry);
-  const int each = g.maps / g.channels, taps = g.taps(), whole = g.out_width / LANES * LANES;
-  Phases phases(g);
-  const long* offset = offsets(phases);
+  const int each = g.maps / g.channels, taps = g.taps();
+  const Phases phases(g);
   Vector* sums = reinterpret_cast<Vector*>(scratch(4, size_t(each) * taps * LANES));
   BLOCK_LOOP(channel, n) {
     std::memset(sums, 0, size_t(each) * taps * sizeof(Vector));
@@ -235,14 +234,8 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
       phases.take(image + (long(number) * n + channel) * g.pixels());
       for (int e = 0; e < each; ++e) {
         const Real* from = map + ((long(number) * n + channel) * each + e) * g.places();
-        for (int y = 0; y < g.out_height; ++y, from += g.out_width)
-          for (int t = 0; t < taps; ++t) {
-            const Real* at = phases.at + offset[t] + long(y) * phases.pitch;
-            Vector sum = sums[e * taps + t];
-            for (int x = 0; x < whole; x += LANES) sum += load(at + x) * load(from + x);
-            for (int x = whole; x < g.out_width; ++x) sum[x - whole] += at[x] * from[x];
-            sums[e * taps + t] = sum;
-          }
+        if (taps == 9) sum_under_taps<9>(phases, from, taps, sums + e * taps);
+        else sum_under_taps<0>(phases, from, taps, sums + e * taps);
       }
     }
     for (int i = 0; i < each * taps; ++i)

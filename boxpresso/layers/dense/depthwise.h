@@ -1,84 +1,191 @@
-// depthwise.h: a filter for each plane, on the host: whole rows of places at once under each tap.
+// depthwise.h: a filter for each plane, on the host. A plane is laid out with its padding, so that neighbouring places read
+// neighbouring numbers under every tap, and rows of places are summed as vectors.
 #pragma once
 #include "window.h"
 
-// A padded plane cut by the phase of its rows and columns in the stride, so that neighbouring places read neighbouring
-// elements under every tap: place (y, x) finds tap t at [offset(t) + y * pitch + x].
+// to[x] = bias + the sum over taps of weights[t] * from[offset[t] + x]. T: the number of taps where it is known.
+template <int T>
+DEVICE void row_under_taps(const Real* from, const long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
+                           int count) {
+  for (int x = 0; x < count; x += LANES) {
+    const int left = count - x;
+    if (left < LANES && x > 0) x -= LANES - left;  // the last vector of a row begins earlier
+    Vector sum = all(bias);
+    for (int t = 0; t < (T ? T : taps); ++t) sum = fused(all(weights[t]), load(from + offset[t] + x), sum);
+    if (relu) sum = sum < 0 ? Vector{} : sum;
+    if (left < LANES && x == 0) store_part(to, sum, left);
+    else store(to + x, sum);
+  }
+}
+
+// The numbers of taps that 3 x 3 windows have, with strides 1 and 2, unrolled.
+DEVICE void row_under(const Real* from, const long* offset, const Real* weights, int taps, Real bias, bool relu, Real* to,
+                      int count) {
+  if (taps == 9) row_under_taps<9>(from, offset, weights, taps, bias, relu, to, count);
+  else if (taps == 4) row_under_taps<4>(from, offset, weights, taps, bias, relu, to, count);
+  else if (taps == 2) row_under_taps<2>(from, offset, weights, taps, bias, relu, to, count);
+  else if (taps == 1) row_under_taps<1>(from, offset, weights, taps, bias, relu, to, count);
+  else row_under_taps<0>(from, offset, weights, taps, bias, relu, to, count);
+}
+
+// A padded plane of the image cut by the phase of its rows and columns in the stride: place (y, x) finds tap t at
+// [offset[t] + y * pitch + x].
 struct Phases {
+  struct Line {  // the pixels of one row in one phase
+    long pixel, to;
+    int count;
+  };
   const Window& g;
-  int rows, pitch;
+  int rows, pitch, count = 0;
   Real* at;
+  Line* lines;
+  long* offset;
 
   explicit Phases(const Window& g) : g(g) {
     rows = g.out_height + (g.kernel_h - 1) * g.dilation_h / g.stride_h + 1;
     pitch = g.out_width + (g.kernel_w - 1) * g.dilation_w / g.stride_w + 1;
-    at = scratch(3, size());
-    clear();
-  }
-  size_t size() const { return size_t(rows) * pitch * g.stride_h * g.stride_w + LANES; }
-  long offset(int tap) const {
-    const int y = tap / g.kernel_w * g.dilation_h, x = tap % g.kernel_w * g.dilation_w;
-    return line(y) + long(x % g.stride_w) * rows * pitch + x / g.stride_w;
+    const size_t size = size_t(rows) * pitch * g.stride_h * g.stride_w + LANES;
+    at = scratch(3, size);
+    std::memset(at, 0, size * sizeof(Real));  // the padding stays so
+    const size_t bytes = sizeof(Line) * g.height * g.stride_w + sizeof(long) * g.taps();
+    lines = reinterpret_cast<Line*>(scratch(2, bytes / sizeof(Real) + 1));
+    offset = reinterpret_cast<long*>(lines + size_t(g.height) * g.stride_w);
+    for (int t = 0; t < g.taps(); ++t) {
+      const int y = t / g.kernel_w * g.dilation_h, x = t % g.kernel_w * g.dilation_w;
+      offset[t] = line(y) + long(x % g.stride_w) * rows * pitch + x / g.stride_w;
+    }
+    for (int phase = 0; phase < g.stride_w; ++phase) {
+      const int first = ((phase - g.pad_w) % g.stride_w + g.stride_w) % g.stride_w;  // the first pixel of this phase
+      const int start = (first + g.pad_w) / g.stride_w;
+      const int wide = min((g.width - first + g.stride_w - 1) / g.stride_w, pitch - start);
+      for (int y = 0; y < g.height && wide > 0 && (y + g.pad_h) / g.stride_h < rows; ++y)
+        lines[count++] = {long(y) * g.width + first, line(y + g.pad_h) + long(phase) * rows * pitch + start, wide};
+    }
   }
   long line(int y) const {  // of the padded plane's row y, phase 0
     return (long(y % g.stride_h) * g.stride_w * rows + y / g.stride_h) * pitch;
   }
-  void clear() { std::memset(at, 0, size() * sizeof(Real)); }
-
-  // Calls use(row of the plane, its pixels, where the first of them lies in `at`, how far apart) for each row and phase.
-  template <class Use>
-  void each_row(Use use) const {
-    for (int y = 0; y < g.height; ++y) {
-      const int padded = y + g.pad_h;
-      if (padded / g.stride_h >= rows) break;
-      for (int phase = 0; phase < g.stride_w; ++phase) {
-        const int first = ((phase - g.pad_w) % g.stride_w + g.stride_w) % g.stride_w;  // the first pixel of this phase
-        const int start = (first + g.pad_w) / g.stride_w;
-        const int count = min((g.width - first + g.stride_w - 1) / g.stride_w, pitch - start);
-        if (count > 0) use(long(y) * g.width + first, count, line(padded) + long(phase) * rows * pitch + start);
-      }
-    }
-  }
-  void take(const Real* plane) {  // the padding stays as it was cleared
-    each_row([&](long pixel, int count, long to) {
-      if (g.stride_w == 1) copy(plane + pixel, at + to, count);
+  void take(const Real* plane) const {
+    for (int i = 0; i < count; ++i) {
+      const Line& l = lines[i];
+      const Real* __restrict__ from = plane + l.pixel;
+      Real* __restrict__ to = at + l.to;
+      if (g.stride_w == 1) copy(from, to, l.count);
+      else if (g.stride_w == 2)
+        for (int x = 0; x < l.count; ++x) to[x] = from[2 * x];
       else
-        for (int i = 0; i < count; ++i) at[to + i] = plane[pixel + i * g.stride_w];
-    });
-  }
-  void give(Real* plane, Real bias) const {
-    std::fill(plane, plane + g.pixels(), bias);
-    each_row([&](long pixel, int count, long from) {
-      for (int i = 0; i < count; ++i) plane[pixel + i * g.stride_w] += at[from + i];
-    });
+        for (int x = 0; x < l.count; ++x) to[x] = from[x * g.stride_w];
+    }
   }
 };
 
-// LANES places at once under all taps. T: the number of taps where it is known, so that the loop unrolls.
-template <int T>
-DEVICE Vector under_taps(const Real* at, const long* offset, const Real* weights, int taps, Real bias) {
-  Vector sum = all(bias);
-  for (int t = 0; t < (T ? T : taps); ++t) sum += weights[t] * load(at + offset[t]);
-  return sum;
-}
+// What the pixels of an image receive from the planes of a map, the adjoint of Phases: each pixel gathers the places that
+// have it under a tap. Pixels of one phase in the stride share their taps.
+struct Gather {
+  struct Phase {
+    int first, count;  // taps, in the lists below
+    int start, from;   // the first pixel of a row, and where the places of its first tap lie
+    int pixels;        // of a row
+  };
+  const Window& g;
+  const int each;  // planes of the map for one of the image
+  int top, left, rows, pitch, taps = 0;
+  long plane;  // elements of a padded plane of the map
+  Real *at, *lines, *weights;
+  long* offset;
+  int* tap;
+  Phase* phases;
 
-template <int T>
-DEVICE void depthwise_plane(const Phases& phases, const Real* weights, const long* offset, Real bias, bool relu, Real* map) {
-  const Window& g = phases.g;
-  const int taps = g.taps();
-  for (int y = 0; y < g.out_height; ++y, map += g.out_width)
-    for (int x = 0; x < g.out_width; x += LANES) {
-      const int left = g.out_width - x;
-      if (left < LANES && x > 0) x -= LANES - left;  // the last vector of a row begins earlier
-      Vector sum = under_taps<T>(phases.at + long(y) * phases.pitch + x, offset, weights, taps, bias);
-      if (relu) sum = sum < 0 ? Vector{} : sum;
-      if (left < LANES && x == 0) std::memcpy(map, &sum, left * sizeof(Real));
-      else store(map + x, sum);
+  Gather(const Window& g, int each) : g(g), each(each) {
+    top = (g.kernel_h - 1) * g.dilation_h / g.stride_h, left = (g.kernel_w - 1) * g.dilation_w / g.stride_w;
+    rows = top + (g.height - 1 + g.pad_h) / g.stride_h + 1;
+    pitch = left + (g.width - 1 + g.pad_w) / g.stride_w + 1;
+    plane = long(rows) * pitch;
+    const size_t all = size_t(plane) * each + LANES, wide = g.width / g.stride_w + 1 + LANES, most = size_t(g.taps()) * each;
+    at = scratch(3, all);
+    std::memset(at, 0, all * sizeof(Real));
+    lines = scratch(4, wide * g.stride_w + most);
+    weights = lines + wide * g.stride_w;
+    const size_t bytes = (sizeof(long) + sizeof(int)) * most + sizeof(Phase) * g.stride_h * g.stride_w;
+    offset = reinterpret_cast<long*>(scratch(2, bytes / sizeof(Real) + 1));
+    phases = reinterpret_cast<Phase*>(offset + most);
+    tap = reinterpret_cast<int*>(phases + size_t(g.stride_h) * g.stride_w);
+    for (int a = 0; a < g.stride_h; ++a)
+      for (int b = 0; b < g.stride_w; ++b) find(a, b, phases[a * g.stride_w + b]);
+  }
+  void find(int a, int b, Phase& p) {  // the taps of rows of phase a and columns of phase b
+    p.first = taps;
+    for (int e = 0; e < each; ++e)
+      for (int t = 0; t < g.taps(); ++t) {
+        const int y = t / g.kernel_w * g.dilation_h - a, x = t % g.kernel_w * g.dilation_w - b;
+        if (y % g.stride_h || x % g.stride_w) continue;
+        offset[taps] = e * plane + long(top - y / g.stride_h) * pitch + left - x / g.stride_w;
+        tap[taps++] = e * g.taps() + t;
+      }
+    p.count = taps - p.first;
+    p.start = ((b - g.pad_w) % g.stride_w + g.stride_w) % g.stride_w;
+    p.from = (p.start + g.pad_w) / g.stride_w;
+    p.pixels = max(0, (g.width - p.start + g.stride_w - 1) / g.stride_w);
+  }
+  void take(const Real* map) const {  // the planes of the map
+    const int high = min(g.out_height, rows - top), wide = min(g.out_width, pitch - left);
+    for (int e = 0; e < each; ++e)
+      for (int y = 0; y < high; ++y)
+        copy(map + long(e) * g.places() + long(y) * g.out_width, at + e * plane + long(top + y) * pitch + left, wide);
+  }
+  void give(const Real* filters, Real bias, Real* image) const {
+    for (int t = 0; t < taps; ++t) weights[t] = filters[tap[t]];
+    const size_t wide = g.width / g.stride_w + 1 + LANES;
+    for (int y = 0; y < g.height; ++y, image += g.width) {
+      const Phase* p = phases + (y + g.pad_h) % g.stride_h * g.stride_w;
+      const Real* from = at + long((y + g.pad_h) / g.stride_h) * pitch;
+      for (int b = 0; b < g.stride_w; ++b, ++p)
+        row_under(from + p->from, offset + p->first, weights + p->first, p->count, bias, false,
+                  g.stride_w == 1 ? image : lines + p->start * wide, p->pixels);
+      if (g.stride_w == 2) {
+        const Real *__restrict__ even = lines, *__restrict__ odd = lines + wide;
+        for (int x = 0; x < g.width / 2; ++x) image[2 * x] = even[x], image[2 * x + 1] = odd[x];
+        if (g.width % 2) image[g.width - 1] = even[g.width / 2];
+      } else if (g.stride_w > 2) {
+        for (int b = 0; b < g.stride_w; ++b)
+          for (int x = 0; b + x * g.stride_w < g.width; ++x) image[b + x * g.stride_w] = lines[b * wide + x];
+      }
     }
-}
+  }
+  // The same place by place, for weights that zeros of the padding must not meet: infinite ones.
+  void give_singly(const Real* map, const Real* filters, Real bias, Real* image) const {
+    std::fill(image, image + g.pixels(), bias);
+    for (int e = 0; e < each; ++e)
+      for (int place = 0; place < g.places(); ++place, ++map)
+        for (int t = 0; t < g.taps(); ++t) {
+          const int y = place / g.out_width * g.stride_h - g.pad_h + t / g.kernel_w * g.dilation_h;
+          const int x = place % g.out_width * g.stride_w - g.pad_w + t % g.kernel_w * g.dilation_w;
+          if (y >= 0 && y < g.height && x >= 0 && x < g.width) image[y * g.width + x] += filters[e * g.taps() + t] * *map;
+        }
+  }
+};
 
-DEVICE const long* offsets(const Phases& phases) {
-  long* offset = reinterpret_cast<long*>(scratch(5, phases.g.taps() * sizeof(long) / sizeof(Real)));
-  for (int t = 0; t < phases.g.taps(); ++t) offset[t] = phases.offset(t);
-  return offset;
+// sums[t] += the sum over a plane's places of map * the pixel under tap t, in the lanes of a vector. T: as above.
+template <int T>
+DEVICE void sum_under_taps(const Phases& phases, const Real* map, int taps, Vector* sums) {
+  const Window& g = phases.g;
+  constexpr int ONCE = T ? T : 1;  // taps whose sums are in registers together
+  for (int first = 0; first < taps; first += ONCE) {
+    Vector sum[ONCE];
+    for (int t = 0; t < ONCE; ++t) sum[t] = sums[first + t];
+    const Real* row = map;
+    for (int y = 0; y < g.out_height; ++y, row += g.out_width) {
+      const Real* at = phases.at + long(y) * phases.pitch;
+      int x = 0;
+      for (; x + LANES <= g.out_width; x += LANES) {
+        const Vector value = load(row + x);
+        for (int t = 0; t < ONCE; ++t) sum[t] = fused(value, load(at + phases.offset[first + t] + x), sum[t]);
+      }
+      if (const int rest = g.out_width - x) {
+        const Vector value = load_part(row + x, rest);
+        for (int t = 0; t < ONCE; ++t) sum[t] = fused(value, load_part(at + phases.offset[first + t] + x, rest), sum[t]);
+      }
+    }
+    for (int t = 0; t < ONCE; ++t) sums[first + t] = sum[t];
+  }
 }
