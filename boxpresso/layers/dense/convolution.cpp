@@ -62,6 +62,18 @@ KERNEL winograd_weights(int n, const Real* weights, Real* points, int channels) 
     }
 }
 
+// The weights of the adjoint: turned[channel][filter] has the taps of [filter][channel] in reverse. n: channels of the image.
+KERNEL turn_weights(int n, const Real* weights, Real* turned, Geometry geometry) {
+  const Window g(geometry);
+  const int channels = g.group_channels(), filters = g.group_maps(), taps = g.taps();
+  BLOCK_LOOP(channel, n)
+    for (int f = 0; f < filters; ++f) {
+      const Real* from = weights + ((long(channel) / channels * filters + f) * channels + channel % channels) * taps;
+      Real* to = turned + (long(channel) * filters + f) * taps;
+      for (int t = 0; t < taps; ++t) to[t] = from[taps - 1 - t];
+    }
+}
+
 // As correlate, for 3 x 3 windows with stride and dilation 1. points: from winograd_weights. Where anything is
 // not finite, a block is done again plainly.
 // n: images x groups x blocks of `rows` rows of tiles.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,14 @@ class Sizes:
         once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)
         return once and self.images * self.places >= 1000 and min(self.inner, self.filters) >= 32
 
+    @property
+    def adjoint(self) -> Sizes | None:
+        """The convolution from map to image, with turned weights, that is the adjoint; None where it is no plain one."""
+        if set(self.stride + self.dilation) != {1} or any(p >= k for p, k in zip(self.pad, self.kernel)):
+            return None
+        pad = tuple(k - 1 - p for p, k in zip(self.pad, self.kernel))
+        return replace(self, channels=self.maps, maps=self.channels, image=self.map, map=self.image, pad=pad)
+
     def padded(self, axes: int) -> list[int]:
         """Image, map, kernel, stride, pad and dilation of at least `axes` axes: leading ones of one pixel are added."""
         missing = axes - len(self.image)
@@ -118,11 +126,16 @@ class HostConvolution:
     def __init__(self, sizes: Sizes, device: Device) -> None:
         self.sizes, self.device, self.kernels = sizes, device, HOST.on(device)
         s = sizes
-        axes = dict(zip(GEOMETRY, s.padded(2), strict=True))
-        self.geometry = self.kernels.struct("Geometry", channels=s.channels, maps=s.maps, group=s.group, **axes)
+        self.geometry, self.back = self.struct(s), s.adjoint
+        if self.back is not None:
+            self.geometry_back = self.struct(self.back)
         # Channels of a block where columns are written out: enough rows for the tiles, enough blocks for the workers.
         fair = s.images * s.channels // (4 * device.workers)
         self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
+
+    def struct(self, s: Sizes) -> Any:
+        axes = dict(zip(GEOMETRY, s.padded(2), strict=True))
+        return self.kernels.struct("Geometry", channels=s.channels, maps=s.maps, group=s.group, **axes)
 
     def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
         """map = weights * image + bias (None: no bias), and its ReLU where asked."""
@@ -132,20 +145,33 @@ class HostConvolution:
             return
         if s.winograd and image.dtype == np.float32:
             points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
-            self.kernels.winograd_weights(s.maps, weights, points, s.inner)
-            across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
-            rows = max(1, round(96 / across))  # enough tiles for two panels
-            blocks = s.images * s.group * -(-down // rows)
-            self.kernels.winograd(blocks, image, weights, points, bias, map, self.geometry, relu, rows)
+            self.winograd(s, self.geometry, image, weights, points, bias, map, relu)
             return
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
         self.kernels.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
 
+    def winograd(
+        self, s: Sizes, geometry: Any, image: AnyArray, weights: AnyArray, points: AnyArray, bias: AnyArray | None,
+        map: AnyArray, relu: bool,
+    ) -> None:  # fmt: skip
+        """`correlate` of sizes `s` by products of points, for which there is room in `points`."""
+        self.kernels.winograd_weights(s.maps, weights, points, s.inner)
+        across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
+        rows = max(1, round(96 / across))  # enough tiles for two panels
+        blocks = s.images * s.group * -(-down // rows)
+        self.kernels.winograd(blocks, image, weights, points, bias, map, geometry, relu, rows)
+
     def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image: image = weights^T * map + bias of the channel."""
-        s = self.sizes
+        s, back = self.sizes, self.back
         if s.depthwise:
             self.kernels.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
+        elif back is not None and back.winograd and map.dtype == np.float32:
+            room = scratch(self.device, 25 * s.maps * s.inner, map.dtype)
+            points = self.device.part(room, 0, (16 * s.maps * s.inner,))
+            turned = self.device.part(room, 16 * s.maps * s.inner, (9 * s.maps * s.inner,))
+            self.kernels.turn_weights(s.channels, weights, turned, self.geometry)
+            self.winograd(back, self.geometry_back, map, turned, points, bias, image, False)
         else:
             blocks = s.images * s.group * -(-s.inner // self.each)
             self.kernels.spread(blocks, map, weights, bias, image, self.geometry, self.each)
