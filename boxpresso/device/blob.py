@@ -52,6 +52,7 @@ class Blob:
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
         self._watch: Callable[[Blob], None] | None = None  # called before a script gets `data`
+        self._watch_diff: Callable[[Blob], None] | None = None  # and `diff`
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
@@ -109,6 +110,8 @@ class Blob:
     @property
     def diff(self) -> AnyArray:
         """The gradient of the loss with respect to `data`."""
+        if self._watch_diff is not None:
+            self._watch_diff(self)
         return self._view(True)
 
     def _view(self, diff: bool) -> AnyArray:

@@ -18,6 +18,7 @@ from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .batches import assign, batches, set_inputs
+from .chains import Chain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .gradients import Gradients
 from .memory import Memory
@@ -140,6 +141,7 @@ class Net:
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[Signature] = []
         self._runner: Runner | None = None
+        self._chains: dict[int, Chain] = {}
         self.copied: list[CopyReport] = []  # what copy_from reported, file by file
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy = threading.RLock()
@@ -161,6 +163,10 @@ class Net:
             run = self.forward_layer, self.reshape_layer
             self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             build_all(self.device, self._runner.files(), self.dtype)
+        elif optimize:
+            parts = self.layers, self.names, self.bottoms, self.tops
+            self._chains = find_chains(*parts, self.outputs, self.loss_weights)
+            build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
 
@@ -260,7 +266,8 @@ class Net:
                 layer.reshape(bottom, top)
                 self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen_shapes[i] = now
-            layer.forward(bottom, top)
+            if i not in self._chains or not self._chains[i].forward(i):
+                layer.forward(bottom, top)
         if self.debug_info:
             for name, blob in zip(self.names[i][1], top):
                 self._show("Forward", layer, f"top blob {name}", "data", blob.data)
@@ -324,8 +331,10 @@ class Net:
         layer = self.layers[i]
         if not self._gradients.layer_needs[i]:
             return
+        needs = self._gradients.bottom_needs[i]
         with named(layer):
-            layer.backward(self.tops[i], self._gradients.bottom_needs[i], self.bottoms[i])
+            if i not in self._chains or not self._chains[i].backward(i, needs):
+                layer.backward(self.tops[i], needs, self.bottoms[i])
         if self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):
                 if needed:

@@ -13,16 +13,14 @@ KERNEL running_stats(int n, const Real* mean_sum, const Real* variance_sum, cons
 
 // partial[plane] = sums of d and d^2, d = x - (the channel's first x): so small a d that its squares do not cancel.
 KERNEL batch_sums(int n, const Real* x, double* partial, int channels, int size) {
-  SHARED double part[PARTS];
+  SHARED Real part[2 * PARTS];
+  SHARED double whole[2 * PARTS];
   BLOCK_LOOP(plane, n) {
-    const Real* from = x + plane * size;
-    const double origin = x[plane % channels * size];
-    const double sum = block_sum(part, size, [=](int i) { return from[i] - origin; });
-    const double squares = block_sum(part, size, [=](int i) { return (from[i] - origin) * (from[i] - origin); });
-    THREAD_LOOP(t, 1) {
-      partial[2 * plane] = sum;
-      partial[2 * plane + 1] = squares;
-    }
+    const Real *from = x + plane * size, origin = x[plane % channels * size];
+    block_sums(part, whole, size, partial + 2 * plane, [=](int i, Real* value) {
+      value[0] = from[i] - origin;
+      value[1] = value[0] * value[0];
+    });
   }
 }
 
@@ -101,17 +99,16 @@ KERNEL normalise(int n, const Real* x, const Real* mean, const Real* inverse, co
 // partial[plane] = sums of diff and of diff * normalised x, the latter from `normal` or, without it, from x.
 KERNEL diff_sums(int n, const Real* diff, const Real* x, const Real* normal, const Real* mean, const Real* inverse,
                  double* partial, int channels, int size) {
-  SHARED double part[PARTS];
+  SHARED Real part[2 * PARTS];
+  SHARED double whole[2 * PARTS];
   BLOCK_LOOP(plane, n) {
-    const int at = plane * size, c = plane % channels;
-    const Real* from = (normal ? normal : x) + at;
-    const double off = normal ? 0 : double(mean[c]), by = normal ? 1 : double(inverse[c]);
-    const double sum = block_sum(part, size, [=](int i) { return diff[at + i]; });
-    const double dot = block_sum(part, size, [=](int i) { return diff[at + i] * ((from[i] - off) * by); });
-    THREAD_LOOP(t, 1) {
-      partial[2 * plane] = sum;
-      partial[2 * plane + 1] = dot;
-    }
+    const int c = plane % channels;
+    const Real *g = diff + plane * size, *from = (normal ? normal : x) + plane * size;
+    const Real off = normal ? Real(0) : mean[c], by = normal ? Real(1) : inverse[c];
+    block_sums(part, whole, size, partial + 2 * plane, [=](int i, Real* value) {
+      value[0] = g[i];
+      value[1] = g[i] * ((from[i] - off) * by);
+    });
   }
 }
 

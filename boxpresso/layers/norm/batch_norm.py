@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ...device import Blob
+from ...device import AnyArray, Blob
 from ..core import Layer
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
@@ -109,9 +109,13 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
         self.batch = self.kernels.struct("Batch", images=self.images, size=self.size, eps=self.eps, fraction=fraction)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.planes:
-            return
-        x, (mean, inverse, *_), kernels = bottom[0].data, self.stats, self.kernels
+        if self.planes:
+            self.statistics(bottom[0].data)
+            self.normalise(bottom[0], top[0])
+
+    def statistics(self, x: AnyArray) -> None:
+        """The mean of each channel and 1 / its deviation, of the batch or of the running averages."""
+        (mean, inverse, *_), kernels = self.stats, self.kernels
         sums, squares, factor = (blob.data for blob in self.blobs[:3])
         channels = len(sums)
         if self.running:
@@ -121,12 +125,16 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
             kernels.batch_sums(self.planes, x, self.partial, channels, self.size)
             kernels.batch_stats(channels, x, self.partial, self.batch, average, factor, mean, inverse, sums, squares)
             kernels.count_batch(1, factor, fraction, average)
+
+    def normalise(self, bottom: Blob, top: Blob) -> None:
+        """The top, by the statistics."""
+        x, (mean, inverse, *_) = bottom.data, self.stats
         normal = None
-        if bottom[0] is top[0] and (self.five or not self.running):
-            self.normal.reshape(*bottom[0].shape)
+        if bottom is top and (self.five or not self.running):
+            self.normal.reshape(*bottom.shape)
             normal = self.normal.data
         scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
-        kernels.normalise(self.planes, x, mean, inverse, scale, bias, top[0].data, normal, channels, self.size)
+        self.kernels.normalise(self.planes, x, mean, inverse, scale, bias, top.data, normal, len(mean), self.size)
 
     def fuse(self) -> Fusible | None:
         if not self.running:

@@ -1,0 +1,198 @@
+"""Chains of BatchNorm, Scale and ReLU: they train as one, and nobody can tell but by the time."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from boxpresso import Net
+from boxpresso.proto import parse_net
+
+RAW = np.random.default_rng(5).standard_normal((3, 4, 5, 6)) * 2 + 1
+SAME, OTHER, NONE = "in place", "of its own", "missing"
+
+
+def text(norm: str, scale: str, relu: str, *, more: str = "", slope: float = 0, field: str = "") -> str:
+    """A convolution, the chain, and a convolution, under a squared loss."""
+    names = ["c"]
+    lines = []
+    for kind, where, given in (
+        ("BatchNorm", norm, f"batch_norm_param {{ eps: 1e-4 {field} }}"),
+        (
+            "Scale",
+            scale,
+            "scale_param { bias_term: true filler { type: 'gaussian' std: 1 } bias_filler { value: 0.3 } }",
+        ),
+        ("ReLU", relu, f"relu_param {{ negative_slope: {slope} }}"),
+    ):
+        if where == NONE:
+            continue
+        top = names[-1] if where == SAME else kind[0].lower()
+        lines.append(
+            f'layer {{ name: "{kind}" type: "{kind}" bottom: "{names[-1]}" top: "{top}" {given} {more if kind == "Scale" else ""} }}'
+        )
+        names.append(top)
+    convolution = "convolution_param { num_output: 4 kernel_size: 1 weight_filler { type: 'msra' } }"
+    return f"""
+        force_backward: true
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 3 dim: 4 dim: 5 dim: 6 }} }} }}
+        layer {{ name: "conv" type: "Convolution" bottom: "x" top: "c" {convolution} }}
+        {" ".join(lines)}
+        layer {{ name: "end" type: "Convolution" bottom: "{names[-1]}" top: "e" {convolution} }}
+        layer {{ name: "loss" type: "Reduction" bottom: "e" top: "loss" loss_weight: 1 reduction_param {{ operation: SUMSQ }} }}
+    """
+
+
+def pair(prototxt: str, dtype: type = np.float64) -> tuple[Net, Net]:
+    """The net with chains and without, of the same weights."""
+    nets = [
+        Net(parse_net(prototxt), phase="TRAIN", device=None, dtype=dtype, seed=3, optimize=o) for o in (True, False)
+    ]
+    return nets[0], nets[1]
+
+
+def run(net: Net, scale: float = 1) -> None:
+    net.clear_param_diffs()
+    net.forward(x=RAW * scale)
+    net.backward()
+
+
+def close(ours: object, expected: object, dtype: type = np.float64, what: str = "") -> None:
+    bound = 1e-10 if dtype is np.float64 else 2e-5
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(
+        np.asarray(ours), expected, rtol=0, atol=bound * max(1, abs(expected).max(initial=0)), err_msg=what
+    )
+
+
+def compare(net: Net, plain: Net, dtype: type = np.float64, blobs: bool = True) -> None:
+    for name, params in net.params.items():
+        for i, (a, b) in enumerate(zip(params, plain.params[name])):
+            close(a.data, b.data, dtype, f"{name} {i}")
+            close(a.diff, b.diff, dtype, f"diff of {name} {i}")
+    for name in plain.blobs if blobs else ["x", "e", "loss"]:
+        close(net.blobs[name].data, plain.blobs[name].data, dtype, name)
+        close(net.blobs[name].diff, plain.blobs[name].diff, dtype, f"diff of {name}")
+
+
+SHAPES = [
+    shape
+    for shape in product((SAME, OTHER), (SAME, OTHER, NONE), (SAME, OTHER, NONE))
+    if shape[1:] != (NONE, NONE) and (shape[0] == OTHER or OTHER not in shape)
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+@pytest.mark.parametrize("field", ["", "use_global_stats: true"])
+def test_a_chain_equals_its_layers(shape, field):
+    net, plain = pair(text(*shape, field=field, slope=0.25))
+    for i in range(3):  # the sums of BatchNorm run on
+        run(net, 1 + i)
+        run(plain, 1 + i)
+        compare(net, plain, blobs=False)
+    assert len(net._chains) == 1 + 2 - shape.count(NONE)
+    assert not any(chain.open for chain in net._chains.values())
+    final = net.tops[len(net.layers) - 3][0]
+    close(final.data, plain.tops[len(net.layers) - 3][0].data)
+    close(final.diff, plain.tops[len(net.layers) - 3][0].diff, what="the diff that the layers in place leave")
+    compare(net, plain)  # looks at everything, which opens the chain
+    run(net)
+    run(plain)
+    compare(net, plain)
+
+
+@pytest.mark.parametrize("shape", [(OTHER, OTHER, SAME), (SAME, SAME, SAME), (OTHER, SAME, OTHER)], ids=" ".join)
+@pytest.mark.parametrize("last", range(2, 5))
+def test_a_look_in_the_middle_of_a_forward(shape, last):
+    net, plain = pair(text(*shape))
+    run(net), run(plain)
+    for one in (net, plain):
+        one.blobs["x"].data[...] = 2 * RAW
+        for i in range(last):
+            one.forward_layer(i)
+    for name in [name for _, tops in net.names[1:last] for name in tops]:
+        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+    for one in (net, plain):
+        one.clear_param_diffs()
+        for i in range(last, len(one.layers)):
+            one.forward_layer(i)
+        one.backward()
+    compare(net, plain)
+
+
+@pytest.mark.parametrize(
+    "shape", [(OTHER, OTHER, OTHER), (OTHER, SAME, OTHER), (OTHER, SAME, SAME), (SAME, SAME, SAME)], ids=" ".join
+)
+def test_a_look_between_forward_and_backward(shape):
+    net, plain = pair(text(*shape))
+    for one in (net, plain):
+        one.forward(x=RAW)
+    for name in plain.blobs:
+        close(net.blobs[name].data, plain.blobs[name].data, what=name)
+    for one in (net, plain):
+        one.clear_param_diffs()
+        one.backward()
+    compare(net, plain)
+
+
+def test_blobs_and_parts_of_a_pass_that_are_asked_for():
+    shape = (OTHER, OTHER, SAME)
+    for ask in (
+        lambda net: net.forward(x=RAW, blobs=["b", "s"]),
+        lambda net: net.forward(x=RAW, end="Scale"),
+        lambda net: {**net.forward(x=RAW), **net.forward(start="Scale", blobs=["b"])},
+        lambda net: {**net.forward(x=RAW), **net.backward(diffs=["b", "s"])},
+        lambda net: {**net.forward(x=RAW), **net.backward(end="Scale")},
+        lambda net: {**net.forward(x=RAW), **net.backward(), **net.backward(diffs=["b", "x"])},
+    ):
+        net, plain = pair(text(*shape))
+        ours, expected = ask(net), ask(plain)
+        assert ours.keys() == expected.keys()
+        for name in expected:
+            close(ours[name], expected[name], what=name)
+        run(net), run(plain)
+        compare(net, plain)
+
+
+def test_an_array_taken_before_is_written_in_every_pass():
+    net, plain = pair(text(OTHER, OTHER, OTHER))
+    arrays = [(one.blobs["s"].data, one.blobs["b"].diff) for one in (net, plain)]
+    for i in range(2):
+        run(net, 1 + i), run(plain, 1 + i)
+        for ours, expected in zip(*arrays):
+            close(ours, expected)
+
+
+def test_frozen_layers_and_single_precision():
+    for more, field in (("param { lr_mult: 0 } param { lr_mult: 0 }", ""), ("", "use_global_stats: true"), ("", "")):
+        prototxt = text(OTHER, OTHER, SAME, more=more, field=field).replace("force_backward: true", "")
+        net, plain = pair(prototxt, np.float32)
+        for _ in range(2):
+            run(net), run(plain)
+        compare(net, plain, np.float32, blobs=False)
+        assert not net._chains[2].open
+
+
+def test_what_is_no_chain():
+    leaky = text(OTHER, NONE, OTHER, slope=-0.5)
+    other = text(OTHER, OTHER, SAME).replace('type: "ReLU"', 'type: "TanH"')
+    axis = text(OTHER, OTHER, SAME).replace("scale_param {", "scale_param { axis: 0 num_axes: 2 ")
+    loss = text(OTHER, NONE, OTHER).replace('top: "b"', 'top: "b" loss_weight: 1')
+    for prototxt, length in ((leaky, 0), (other, 2), (axis, 0), (loss, 0), (text(SAME, OTHER, SAME), 0)):
+        net, plain = pair(prototxt)
+        assert len(net._chains) == length
+        run(net), run(plain)
+        compare(net, plain)
+
+
+def test_an_empty_batch_and_another_shape():
+    net, plain = pair(text(OTHER, OTHER, SAME))
+    for shape in ((0, 4, 5, 6), (2, 4, 3, 3), (3, 4, 5, 6)):
+        for one in (net, plain):
+            one.clear_param_diffs()
+            one.forward(x=np.resize(RAW, shape))
+            one.backward()
+        compare(net, plain, blobs=False)
+    assert not net._chains[2].open
