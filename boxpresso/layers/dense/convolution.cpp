@@ -28,6 +28,13 @@ DEVICE void correlate_block(const Window& g, const Product& p, int i0, int rows,
            finish);
 }
 
+// `high` rows of up to LANES, `wide` numbers of each, as a square, turned; zero where there are none.
+DEVICE void take_square(const Real* from, long stride, int high, int wide, Vector* square) {
+  for (int i = 0; i < LANES; ++i)
+    square[i] = i >= high ? Vector{} : wide == LANES ? load(from + i * stride) : load_part(from + i * stride, wide);
+  transpose(square);
+}
+
 // map = relu(weights * image + bias). n: images x groups x blocks of `high` filters and `wide` places.
 KERNEL correlate(int n, const Real* image, const Real* weights, const Real* bias, Real* map, Geometry geometry, int relu,
                  int high, int wide) {
@@ -72,6 +79,23 @@ KERNEL turn_weights(int n, const Real* weights, Real* turned, Geometry geometry)
       Real* to = turned + (long(channel) * filters + f) * taps;
       for (int t = 0; t < taps; ++t) to[t] = from[taps - 1 - t];
     }
+}
+
+// The same for windows of one tap. n: groups x blocks of CUT channels.
+KERNEL turn_points(int n, const Real* weights, Real* turned, Geometry geometry) {
+  const Window g(geometry);
+  const int channels = g.group_channels(), filters = g.group_maps(), parts = (channels + CUT - 1) / CUT;
+  BLOCK_LOOP(block, n) {
+    const long part = block / parts;
+    const int first = block % parts * CUT, last = min(channels, first + CUT);
+    for (int f = 0; f < filters; f += LANES)
+      for (int c = first; c < last; c += LANES) {
+        const int high = min(LANES, filters - f), wide = min(LANES, last - c);
+        Vector square[LANES];
+        take_square(weights + (part * filters + f) * channels + c, channels, high, wide, square);
+        for (int i = 0; i < wide; ++i) store_part(turned + (part * channels + c + i) * filters + f, square[i], high);
+      }
+  }
 }
 
 // As correlate, for 3 x 3 windows with stride and dilation 1. points: from winograd_weights. Where anything is
@@ -141,23 +165,67 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
 }
 
 // The map with its places before its filters, in panels of WIDTH filters: element (place, filter) of a group at
-// [filter / WIDTH][place][filter % WIDTH]. n: images x groups x cuts of CUT filters. room: elements for an image's group.
+// [filter / WIDTH][place][filter % WIDTH]. `count` places of the group that begins at `from`, and filters from `first` up to
+// `last`, a multiple of WIDTH; what is past the group's filters is zero.
+DEVICE void pack_places(const Window& g, const Real* from, int count, int first, int last, Real* to) {
+  const int places = g.places(), filters = g.group_maps();
+  for (int f = first; f < last; f += LANES) {
+    Real* panel = to + long(f / WIDTH * WIDTH) * count + f % WIDTH;
+    for (int p = 0; p < count; p += LANES) {
+      const int wide = min(LANES, count - p);
+      Vector square[LANES];
+      take_square(from + long(f) * places + p, places, max(0, filters - f), wide, square);
+      for (int q = 0; q < wide; ++q) store(panel + long(p + q) * WIDTH, square[q]);
+    }
+  }
+}
+
+// A whole map. n: images x groups x cuts of CUT filters. room: elements for an image's group.
 KERNEL pack_map(int n, const Real* map, Real* packed, Geometry geometry, int room) {
   const Window g(geometry);
-  const int places = g.places(), filters = g.group_maps(), cuts = (filters + CUT - 1) / CUT;
-  constexpr int SQUARE = 16;  // places at once, so that a line of the cache is used up before the next
+  const int cuts = (g.group_maps() + CUT - 1) / CUT;
   BLOCK_LOOP(block, n) {
     const int product = block / cuts, first = block % cuts * CUT;
-    const Real* from = map + long(product) * filters * places;
-    Real* to = packed + long(product) * room;
-    for (int panel = first; panel < first + CUT; panel += WIDTH)
-      for (int p = 0; p < places; p += SQUARE)
-        for (int f = panel; f < panel + WIDTH; ++f) {
-          Real* at = to + long(panel) * places + f - panel;
-          for (int q = p; q < min(p + SQUARE, places); ++q)
-            at[long(q) * WIDTH] = f < filters ? from[long(f) * places + q] : Real(0);
-        }
+    pack_places(g, map + long(product) * g.group_maps() * g.places(), g.places(), first, first + CUT,
+                packed + long(product) * room);
   }
+}
+
+// sums[tap of `channels`][filter] += image * map^T over `rows` rows of places from row `y` on. planes: of the first channel.
+// panel: of the packed map, its places `pitch` to a panel, those of row y first.
+DEVICE void add_products(const Window& g, const Real* planes, int channels, const Real* packed, int pitch, int y, int rows,
+                         Real* sums) {
+  const int first = y * g.out_width, count = rows * g.out_width, taps = channels * g.taps(), filters = g.group_maps();
+  Left left = {planes + first, g.places(), 1};
+  if (!g.plain()) {
+    Real* columns = scratch(3, size_t(taps) * count);
+    const Runs runs(g, first, count);
+    for (int row = 0; row < taps; ++row)
+      runs.row(planes + long(row / g.taps()) * g.pixels(), row % g.taps(), columns + long(row) * count, count);
+    left = {columns, count, 1};
+  }
+  auto panel = [&](int k0, int, int j, int, Real*) { return Panel{packed + long(j) * pitch + long(k0) * WIDTH, WIDTH}; };
+  multiply(taps, filters, count, left, panel, sums, filters, {1, 1, nullptr, false});
+}
+
+// to[filter * depth + row] += the sum over `cuts` of sums[cut][row][filter], for filters from `first` up to `last`.
+DEVICE void add_turned(const Real* sums, int rows, int filters, int cuts, Real* to, int depth, int first, int last) {
+  for (int f = first; f < last; f += LANES)
+    for (int r = 0; r < rows; r += LANES) {
+      const int wide = min(LANES, last - f), high = min(LANES, rows - r);
+      Vector square[LANES] = {};
+      for (int cut = 0; cut < cuts; ++cut)
+        for (int i = 0; i < high; ++i) {
+          const Real* from = sums + (long(cut) * rows + r + i) * filters + f;
+          square[i] += wide == LANES ? load(from) : load_part(from, wide);
+        }
+      transpose(square);
+      for (int i = 0; i < wide; ++i) {
+        Real* at = to + long(f + i) * depth + r;
+        if (high == LANES) store(at, load(at) + square[i]);
+        else store_part(at, load_part(at, high) + square[i], high);
+      }
+    }
 }
 
 // weights_diff += map * image^T, summed over images and places in order. packed: from pack_map.
@@ -175,25 +243,44 @@ KERNEL weights_gradient(int n, const Real* image, const Real* packed, Real* weig
     for (int number = 0; number < images; ++number) {
       const Real* planes = image + (long(number) * g.channels + part * g.group_channels() + c0) * g.pixels();
       const Real* right = packed + (long(number) * g.group + part) * room;
-      for (int y = 0; y < g.out_height; y += step) {
-        const int first = y * g.out_width, count = min(step, g.out_height - y) * g.out_width;
-        Left left = {planes + first, places, 1};
-        if (!g.plain()) {
-          Real* columns = scratch(3, size_t(rows) * count);
-          const Runs runs(g, first, count);
-          for (int row = 0; row < rows; ++row)
-            runs.row(planes + long(row / g.taps()) * g.pixels(), row % g.taps(), columns + long(row) * count, count);
-          left = {columns, count, 1};
-        }
-        auto panel = [&](int k0, int, int j, int, Real*) {
-          return Panel{right + long(j) * places + long(first + k0) * WIDTH, WIDTH};
-        };
-        multiply(rows, filters, count, left, panel, sums, filters, {1, 1, nullptr, false});
-      }
+      for (int y = 0; y < g.out_height; y += step)
+        add_products(g, planes, channels, right + long(y) * g.out_width * WIDTH, places, y, min(step, g.out_height - y), sums);
     }
-    Real* to = weights_diff + long(part) * filters * depth + c0 * g.taps();
-    for (int f = 0; f < filters; ++f)
-      for (int row = 0; row < rows; ++row) to[long(f) * depth + row] += sums[long(row) * filters + f];
+    add_turned(sums, rows, filters, 1, weights_diff + long(part) * filters * depth + c0 * g.taps(), depth, 0, filters);
+  }
+}
+
+// The same for few weights and many places: a block goes through a cut of the places of all images, `rows` rows at once, and
+// packs its map as it goes. partial[group][cut][tap][filter]; n: groups x cuts; each: channels at once.
+KERNEL weights_by_places(int n, const Real* image, const Real* map, Real* partial, Geometry geometry, int images, int cuts,
+                         int rows, int each) {
+  const Window g(geometry);
+  const int filters = g.group_maps(), channels = g.group_channels(), depth = channels * g.taps();
+  const int down = (g.out_height + rows - 1) / rows, wide = (filters + WIDTH - 1) / WIDTH * WIDTH;
+  BLOCK_LOOP(block, n) {
+    const int part = block / cuts, cut = block % cuts;
+    Real* sums = partial + long(block) * depth * filters;
+    std::memset(sums, 0, size_t(depth) * filters * sizeof(Real));
+    for (int step = int(long(images) * down * cut / cuts); step < int(long(images) * down * (cut + 1) / cuts); ++step) {
+      const int number = step / down, y = step % down * rows, high = min(rows, g.out_height - y), count = high * g.out_width;
+      Real* packed = scratch(4, size_t(count) * wide);
+      const Real* from = map + (long(number) * g.maps + part * filters) * g.places() + long(y) * g.out_width;
+      pack_places(g, from, count, 0, wide, packed);
+      const Real* planes = image + (long(number) * g.channels + part * channels) * g.pixels();
+      for (int c = 0; c < channels; c += each)
+        add_products(g, planes + long(c) * g.pixels(), min(each, channels - c), packed, count, y, high,
+                     sums + long(c) * g.taps() * filters);
+    }
+  }
+}
+
+// The cuts joined. n: groups x blocks of CUT filters.
+KERNEL join_weights(int n, const Real* partial, Real* weights_diff, int filters, int depth, int cuts) {
+  const int blocks = (filters + CUT - 1) / CUT;
+  BLOCK_LOOP(block, n) {
+    const int part = block / blocks, first = block % blocks * CUT;
+    add_turned(partial + long(part) * cuts * depth * filters, depth, filters, cuts, weights_diff + long(part) * filters * depth,
+               depth, first, min(filters, first + CUT));
   }
 }
 

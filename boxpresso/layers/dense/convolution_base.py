@@ -22,6 +22,8 @@ from .lowerings import ConvolutionLowering, DepthwiseLowering
 
 DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
+FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
+PIECE = 2**16  # elements of the map that such a block packs at once
 Axes = Sequence[int]
 local = threading.local()
 
@@ -97,7 +99,7 @@ class Sizes:
     @property
     def adjoint(self) -> Sizes | None:
         """The convolution from map to image, with turned weights, that is the adjoint; None where it is no plain one."""
-        if set(self.stride + self.dilation) != {1} or any(p >= k for p, k in zip(self.pad, self.kernel)):
+        if set(self.stride + self.dilation) - {1} or any(p >= k for p, k in zip(self.pad, self.kernel)):
             return None
         pad = tuple(k - 1 - p for p, k in zip(self.pad, self.kernel))
         return replace(self, channels=self.maps, maps=self.channels, image=self.map, map=self.image, pad=pad)
@@ -147,8 +149,14 @@ class HostConvolution:
             points = scratch(self.device, 16 * s.maps * s.inner, image.dtype)
             self.winograd(s, self.geometry, image, weights, points, bias, map, relu)
             return
+        self.plainly(s, self.geometry, image, weights, bias, map, relu)
+
+    def plainly(
+        self, s: Sizes, geometry: Any, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool
+    ) -> None:
+        """`correlate` of sizes `s` by panels of columns."""
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
-        self.kernels.correlate(s.images * s.group * blocks, image, weights, bias, map, self.geometry, relu, high, wide)
+        self.kernels.correlate(s.images * s.group * blocks, image, weights, bias, map, geometry, relu, high, wide)
 
     def winograd(
         self, s: Sizes, geometry: Any, image: AnyArray, weights: AnyArray, points: AnyArray, bias: AnyArray | None,
@@ -172,6 +180,11 @@ class HostConvolution:
             turned = self.device.part(room, 16 * s.maps * s.inner, (9 * s.maps * s.inner,))
             self.kernels.turn_weights(s.channels, weights, turned, self.geometry)
             self.winograd(back, self.geometry_back, map, turned, points, bias, image, False)
+        elif back is not None and s.identity:
+            turned = scratch(self.device, s.maps * s.inner, map.dtype)
+            blocks = s.group * -(-s.inner // self.kernels.constants["CUT"])
+            self.kernels.turn_points(blocks, weights, turned, self.geometry)
+            self.plainly(back, self.geometry_back, map, turned, bias, image, False)
         else:
             blocks = s.images * s.group * -(-s.inner // self.each)
             self.kernels.spread(blocks, map, weights, bias, image, self.geometry, self.each)
@@ -181,6 +194,9 @@ class HostConvolution:
         s = self.sizes
         if s.depthwise:
             self.kernels.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
+            return
+        if s.depth * s.filters <= FEW and s.images * s.places >= MANY:
+            self.gradient_by_places(image, map, weights_diff)
             return
         cut = self.kernels.constants["CUT"]
         cuts = -(-s.filters // cut)
@@ -195,6 +211,20 @@ class HostConvolution:
             self.kernels.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
             blocks = s.group * -(-s.inner // each)
             self.kernels.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
+
+
+    def gradient_by_places(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
+        """`gradient` of few weights: blocks share the places, not the weights."""
+        s = self.sizes
+        width = s.map[-1] if s.map else 1
+        rows = max(1, min(PIECE // max(s.filters, 64), 1024) // width)  # of the map, at once
+        each = max(1, min(-(-144 // s.taps), s.inner))
+        cuts = max(1, min(16, s.images * -(-(s.places // width) // rows)))
+        partial = scratch(self.device, s.group * cuts * s.depth * s.filters, image.dtype)
+        args = image, map, partial, self.geometry, s.images, cuts, rows, each
+        self.kernels.weights_by_places(s.group * cuts, *args)
+        blocks = s.group * -(-s.filters // self.kernels.constants["CUT"])
+        self.kernels.join_weights(blocks, partial, weights_diff, s.filters, s.depth, cuts)
 
 
 class ColumnConvolution:

@@ -198,10 +198,10 @@ class NormChain:
     def settle_diffs(self, first: int) -> None:
         """The same for the diffs of the layers from number `first` on, after `settle`; parameters have theirs."""
         for i in range(len(self.links) - 1, max(first, 1) - 1, -1):
-            link, scale = self.links[i], self.scale
-            if link.bottom is link.top and self.keep >= (2 if link.layer is scale else 1):
+            link = self.links[i]
+            if link.bottom is link.top and self.keep >= (2 if isinstance(link.layer, Scale) else 1):
                 continue  # `gradients` has done it
-            if link.layer is scale:
-                scale.affine.apply(link.top.diff, scale.blobs[0].data, None, link.bottom.diff)
+            if isinstance(link.layer, Scale):
+                link.layer.affine.apply(link.top.diff, link.layer.blobs[0].data, None, link.bottom.diff)
             else:
                 link.layer.backward([link.top], [True], [link.bottom])
