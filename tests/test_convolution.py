@@ -148,8 +148,48 @@ def test_columns_and_host_kernels_agree():
             close(a, w, 1e-10, 1e-10, name)
 
 
+# Large enough for the ways of few weights and many places, of Winograd's transforms, and of whole vectors with rests.
+LARGE = [
+    ("by_places", (3, 8, 33, 45), "num_output: 12 kernel_size: 3 stride: 2 pad: 1 group: 2"),
+    ("by_places_dilated", (2, 7, 64, 20), "num_output: 9 kernel_size: 3 pad: 1 dilation: 2"),
+    ("by_places_1x1", (1, 50, 60, 41), "num_output: 50 kernel_size: 1"),
+    ("pointwise_many", (1, 300, 10, 10), "num_output: 270 kernel_size: 1"),
+    ("pointwise_groups", (2, 40, 9, 7), "num_output: 100 kernel_size: 1 group: 2"),
+    ("winograd_pad", (2, 40, 38, 37), "num_output: 36 kernel_size: 3 pad: 1"),
+    ("winograd_no_pad", (2, 40, 38, 37), "num_output: 36 kernel_size: 3"),
+    ("winograd_wide_pad", (1, 64, 45, 44), "num_output: 64 kernel_size: 3 pad: 2 group: 2"),
+    ("depthwise_wide", (2, 5, 40, 41), "num_output: 15 kernel_size: 3 stride: 2 pad: 1 group: 5"),
+    ("depthwise_5x5", (2, 4, 30, 35), "num_output: 4 kernel_size: 5 stride: 3 pad: 2 group: 4"),
+]
+
+
+@pytest.mark.parametrize("type", ["Convolution", "Deconvolution"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_ones_agree_too(type, dtype):
+    for name, shape, text in LARGE:
+        case = rig(RNG.standard_normal(shape), text, type=type, dtype=dtype)
+        tops = case.forward()
+        upstream = [RNG.standard_normal(t.shape) for t in tops]
+        wanted = [*tops, *case.backward(upstream), *case.param_diffs()]
+        case.layer.convolution = ColumnConvolution(case.layer.sizes, case.device)
+        actual = [*case.forward(), *case.backward(upstream), *case.param_diffs()]
+        for a, w in zip(actual, wanted):
+            close(a, w, 0, (3e-5 if dtype is np.float32 else 1e-11) * abs(w).max(), name)
+
+
+def test_infinite_weights_of_depthwise_meet_no_padding():
+    case = rig(RNG.standard_normal((1, 2, 5, 6)), "num_output: 2 kernel_size: 3 pad: 1 group: 2", dtype=np.float32)
+    case.layer.blobs[0].data[0, 0, 0, 0] = np.inf
+    (top,) = case.forward()
+    upstream = np.ones_like(top)
+    (diff,) = case.backward([upstream])
+    expected = np.full((5, 6), np.inf)
+    expected[4], expected[:, 5] = 1, 1  # no window has these pixels under its first tap
+    assert (np.isinf(diff[0, 0]) == np.isinf(expected)).all() and np.isfinite(diff[0, 1]).all()
+
+
 def test_the_number_of_workers_does_not_matter(monkeypatch):
-    for name, shape, text in CASES:
+    for name, shape, text in [*CASES, *LARGE]:
         results = []
         for workers in (1, 2, 5):
             case = rig(np.random.default_rng(1).standard_normal(shape), text, dtype=np.float32)
