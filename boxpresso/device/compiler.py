@@ -60,8 +60,12 @@ def identity() -> str:
 
 
 def launchers(kernels: KernelFile) -> str:
-    """The text that is appended to a file of kernels: for each a `run_` function that gives every worker its share."""
-    text = [f'#include "{kernels.path}"', "#ifdef _OPENMP", "#include <omp.h>", "#endif"]
+    """The text that is appended to a file of kernels: for each a `run_` function that gives every worker its share.
+
+    A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h).
+    """
+    text = [f'#include "{kernels.path}"', '#include "interrupt.h"', "#ifdef _OPENMP", "#include <omp.h>", "#endif"]
+    text.append('extern "C" void set_stop(int* at) { stop_at = at; }')
     for name, kernel in kernels.table.items():
         # A struct comes by its address.
         declared = ", ".join(
@@ -71,6 +75,8 @@ def launchers(kernels: KernelFile) -> str:
         passed = ", ".join("*" * (p.struct is not None) + p.name for p in kernel.parameters)
         text += [
             f'extern "C" void run_{name}(int workers_wanted, {declared}) {{',
+            "  const Guard guard(workers_wanted < 0);",
+            "  if (workers_wanted < 0) workers_wanted = -workers_wanted;",
             "#ifdef _OPENMP",
             f"  if (workers_wanted < 2) {{ worker = 0; workers = 1; {name}({passed}); return; }}",
             "#pragma omp parallel num_threads(workers_wanted)",

@@ -33,6 +33,7 @@ addressof, char_at = (
     ctypes.addressof,
     ctypes.c_char.from_buffer,
 )  # of writable memory: a fifth of the time of the other way
+STOP = np.zeros(1, np.int32)  # whether kernels that run are to end, as SIGINT has come
 HUGE = 2**21  # bytes of a page of the larger kind
 
 
@@ -117,8 +118,10 @@ if hasattr(os, "register_at_fork"):
 def load_library(path: Path) -> ctypes.CDLL:
     """A compiled file of kernels. Raises DeviceError where the system does not take it."""
     try:
-        return ctypes.CDLL(str(path))
-    except OSError as error:
+        library = ctypes.CDLL(str(path))
+        library.set_stop(STOP.ctypes.data_as(ctypes.c_void_p))
+        return library
+    except (OSError, AttributeError) as error:
         raise DeviceError(
             f"the compiled kernels {path} cannot be loaded: {error}; if programs may not be run from that file system, set "
             "BOXPRESSO_CACHE to a folder on another one"

@@ -35,6 +35,7 @@
 #define GRID_LOOP(i, n) LOOP_FROM(i, n, blockIdx.x * blockDim.x + threadIdx.x, blockDim.x * gridDim.x)
 #define BLOCK_LOOP(b, n) LOOP_FROM(b, n, blockIdx.x, gridDim.x)
 #define THREAD_LOOP(t, n) LOOP_FROM(t, n, threadIdx.x, blockDim.x)
+#define STOPPED() false
 template <class T>
 DEVICE void add(T* at, T value) { atomicAdd(at, value); }
 DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
@@ -54,9 +55,12 @@ DEVICE constexpr T min(T a, T b) { return b < a ? b : a; }
 template <class T>
 DEVICE constexpr T max(T a, T b) { return a < b ? b : a; }
 static thread_local int worker = 0, workers = 1;  // set by the launcher that device/host.py appends to the text
+static volatile int never = 0, *stop_at = &never;  // where it says that the caller waits no longer: see interrupt.h
 DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
 #define GRID_LOOP(i, n) for (int i = share_of(n, worker), i##_end = share_of(n, worker + 1); i < i##_end; ++i)
-#define BLOCK_LOOP(b, n) GRID_LOOP(b, n)
+#define BLOCK_LOOP(b, n) \
+  for (int b = share_of(n, worker), b##_end = share_of(n, worker + 1); b < b##_end && !STOPPED(); ++b)
+#define STOPPED() (*stop_at != 0)  // whether a long loop inside a block is to end, as BLOCK_LOOP does by itself
 #define THREAD_LOOP(t, n) for (int t = 0; t < (n); ++t)
 template <class T>
 DEVICE void add(T* at, T value) { *at += value; }

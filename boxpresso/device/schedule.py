@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 
@@ -11,6 +13,13 @@ BYTES = 3  # that one worker gets through in a nanosecond, about: the guess for 
 FADE = 0.95
 # At each launch by all workers of what waits while it runs, whose time on the processor tells nothing of what one would need.
 SLOW_FADE = 0.998
+LONG = 1_000_000  # nanoseconds from which on a launch can be interrupted
+
+
+def interruptible() -> bool:
+    """Whether SIGINT would raise KeyboardInterrupt here: in the main thread, where nobody else handles it."""
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 class Schedule:
@@ -28,20 +37,21 @@ class Schedule:
     def run(
         self, kernel: Hashable, workers: int, n: int, size: int, call: Callable[..., object], args: Sequence[object]
     ) -> None:
-        """Runs call(count, *args), with one worker or `workers`, and remembers how long it took.
+        """Runs call(count, *args), with one worker or `workers`, and remembers how long it took; -count: it may be interrupted.
 
         The launch is of n items, and its arrays have `size` bytes.
         """
         key = kernel, n.bit_length(), size.bit_length()
         known = self.took.get(key)
         alone, together = known or (size / BYTES, WAKE + size / BYTES / workers)
+        guard = -1 if (known is None or min(alone, together) > LONG) and interruptible() else 1
         if workers == 1 or (alone <= together and not self.always_all):
             start = time.perf_counter_ns()
-            call(1, *args)
+            call(guard, *args)
             self.took[key] = time.perf_counter_ns() - start, FADE * together
             return
         start, busy = time.perf_counter_ns(), time.thread_time_ns()
-        call(workers, *args)
+        call(guard * workers, *args)
         lapse = time.perf_counter_ns() - start
         alone = (time.thread_time_ns() - busy) * workers
         if self.waits:
