@@ -249,3 +249,16 @@ def test_limits_reach_the_command(tmp_path):
     )  # fmt: skip
     assert len(json.loads(result.stdout)["layers"]) == 5
     assert issubclass(ModelError, BoxpressoError)
+
+
+def test_the_gradients_of_a_training_count():
+    text = """force_backward: true
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1000 } } }
+        layer { name: "y" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 1000 } }"""
+    net = Net(parse_net(text), device="cpu", phase="TRAIN")
+    assert net.memory.total == 4 * (2 * 1_001_000 + 2 * 1000 + 1000)  # parameters and x have one, the output has not
+    with pytest.raises(
+        DeviceError, match=r"layer 'y': its gradient of a parameter of shape \(1000, 1000\) takes 3\.8 MB"
+    ):
+        Net(parse_net(text), device="cpu", phase="TRAIN", memory_limit=5_000_000)
+    Net(parse_net(text.replace("force_backward: true", "")), device="cpu", memory_limit=5_000_000)

@@ -43,11 +43,12 @@ def device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="D", help=text)
 
 
-def memory(parser: argparse.ArgumentParser) -> None:
-    """How much memory a net may take, and where it may write."""
+def memory(parser: argparse.ArgumentParser, default: str = "nowhere") -> None:
+    """How much memory a net may take, and where it may write; `default`: where without a word."""
     text = "refuse a net whose blobs and parameters take more than this, such as 500M or 2G (default: all there is)"
     parser.add_argument("--memory-limit", metavar="N", type=byte_count, help=text)
     text = "let layers write the files that MODEL names below this folder; may be repeated"
+    text += f" (default: {default})"
     parser.add_argument("--write-below", metavar="FOLDER", action="append", default=[], help=text)
 
 

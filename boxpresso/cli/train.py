@@ -42,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
+    arguments.memory(parser, "everywhere")
     arguments.device(parser)
 
 
@@ -68,6 +69,7 @@ def run(args: Namespace) -> int:
             solver = Solver(
                 args.solver, weights=weights, device=args.device, deterministic=args.deterministic,
                 python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
+                write_below=args.write_below or None, memory_limit=args.memory_limit,
             )  # fmt: skip
         with signals(solver), progress(solver):
             solve(solver, resume)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from ..proto.errors import DeviceError, ModelError
 
 
 class Memory:
-    """The bytes that a net asks for. The diffs of a training, and what layers keep for themselves, come on top.
+    """The bytes that a net asks for. What layers keep for themselves comes on top.
 
     limit: the most that it may ask for; None is all the memory that this machine, or this container, has.
     """
@@ -25,12 +25,12 @@ class Memory:
         self.limit = limit if limit is not None else (machine_memory() if device == "cpu" else None)
         self.parameters = 0
         self.buffers: dict[object, int] = {}  # of tops: each memory with its bytes
-        self.tops = 0
+        self.tops = self.diffs = 0
         self.blobs: Mapping[str, Blob] = {}
 
     @property
     def total(self) -> int:
-        return self.parameters + self.tops
+        return self.parameters + self.tops + self.diffs
 
     def take_parameter(self, layer: Layer, index: int, size: int) -> None:
         """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
@@ -45,6 +45,15 @@ class Memory:
                 self.check(layer, f"top {name!r} of shape {blob.shape}", size - known)
                 self.buffers[blob._data] = size
                 self.tops += size - known
+
+    def take_diffs(self, layer: Layer, what: str, blobs: Iterable[Blob], seen: set[object]) -> None:
+        """Counts the diffs of blobs, memory that several share once, by what is in `seen`. Raises DeviceError as above."""
+        for blob in blobs:
+            if blob._diff not in seen:
+                seen.add(blob._diff)
+                size = blob.count * blob.dtype.itemsize
+                self.check(layer, f"gradient of {what} of shape {blob.shape}", size)
+                self.diffs += size
 
     def check(self, layer: Layer, what: str, more: int) -> None:
         if self.limit is None or self.total + more <= self.limit:

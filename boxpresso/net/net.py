@@ -163,7 +163,9 @@ class Net:
             run = self.forward_layer, self.reshape_layer
             self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             build_all(self.device, self._runner.files(), self.dtype)
-        elif optimize:
+        elif phase == "TRAIN" or self.param.force_backward:
+            self._count_diffs()
+        if optimize and not planned:
             parts = self.layers, self.names, self.bottoms, self.tops
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
             build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
@@ -200,6 +202,16 @@ class Net:
         share_parameters(layer, self.shared)
         if layer.blobs:
             self.params[layer.name] = layer.blobs
+
+    def _count_diffs(self) -> None:
+        """Counts the memory of the gradients that a backward will fill. Raises DeviceError where it is too much."""
+        seen: set[object] = set()
+        for layer, bottoms, runs, needs in zip(
+            self.layers, self.bottoms, self._gradients.layer_needs, self._gradients.bottom_needs
+        ):
+            learning = [blob for blob, learns in zip(layer.blobs, layer.param_propagate_down) if learns and runs]
+            self.memory.take_diffs(layer, "a parameter", learning, seen)
+            self.memory.take_diffs(layer, "a bottom", [blob for blob, need in zip(bottoms, needs) if need], seen)
 
     # Running
 

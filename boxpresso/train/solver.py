@@ -44,7 +44,7 @@ class Solver:
         beside it.
     weights
         Files to start from, beside those that it names.
-    device, deterministic, dtype, python_layers, write_below
+    device, deterministic, dtype, python_layers, write_below, memory_limit
         As for Net, but by default a net that is trained may write everywhere; without a device, solver_mode: CPU means "cpu".
     feed
         Called with a net before each of its forward passes, for nets whose data come from Python.
@@ -107,6 +107,7 @@ class Solver:
         ranks: Ranks | None = None,
         write_below: Source | Sequence[Source] | None = None,
         allow_nan: bool = False,
+        memory_limit: int | None = None,
     ) -> None:
         self.ranks = ranks or Ranks()
         first = self.ranks.rank == 0
@@ -127,7 +128,7 @@ class Solver:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options: dict[str, Any] = {
             "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
-            "python_layers": python_layers, "seed": seed, "write_below": write_below,
+            "python_layers": python_layers, "seed": seed, "write_below": write_below, "memory_limit": memory_limit,
         }  # fmt: skip
         files: list[Source] = [nets.find_file(path, self.folder) for path in self.param.weights]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights

@@ -152,7 +152,14 @@ class HostConvolution:
         self.plainly(s, self.geometry, image, weights, bias, map, relu)
 
     def plainly(
-        self, s: Sizes, geometry: Any, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool
+        self,
+        s: Sizes,
+        geometry: Any,
+        image: AnyArray,
+        weights: AnyArray,
+        bias: AnyArray | None,
+        map: AnyArray,
+        relu: bool,
     ) -> None:
         """`correlate` of sizes `s` by panels of columns."""
         high, wide, blocks = blas.blocks(self.device.workers, s.filters, s.places, s.images * s.group)
@@ -211,7 +218,6 @@ class HostConvolution:
             self.kernels.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
             blocks = s.group * -(-s.inner // each)
             self.kernels.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
-
 
     def gradient_by_places(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """`gradient` of few weights: blocks share the places, not the weights."""
