@@ -246,6 +246,12 @@ NETS = {
     + relu("r", "up")
     + conv("b", "up", 4),
     "lrn": data(1, 9, 8, 8) + conv("a", "data", 9) + layer("n", "LRN", "a") + conv("b", "n", 5) + layer("norm", "Normalize", "b"),
+    "lrn of a wide window": data(2, 9, 8, 8) + conv("a", "data", 20) + layer("n", "LRN", "a", text="lrn_param { local_size: 7 alpha: 0.5 beta: 0.6 k: 2 }")
+    + conv("b", "n", 3) + layer("m", "LRN", "b", text="lrn_param { local_size: 9 }") + conv("c", "m", 3),
+    "three at once": data(2, 4, 6, 6) + conv("a", "data", 8) + conv("b", "data", 8) + conv("c", "data", 8)
+    + layer("s", "Eltwise", ["a", "b", "c"], text="eltwise_param { coeff: 0.5 coeff: -1 coeff: 2 }") + relu("r", "s")
+    + layer("m", "Eltwise", ["s", "b", "c"], text="eltwise_param { operation: MAX }") + layer("p", "Eltwise", ["a", "m", "c"], text="eltwise_param { operation: PROD }")
+    + layer("cat", "Concat", ["m", "p"]) + conv("d", "cat", 4) + layer("two", "Eltwise", ["d", "data"], text="eltwise_param { coeff: 1 coeff: -1 }"),
     "negative": data(1, 4, 6, 6) + conv("a", "data", 4) + layer("bias", "Bias", "a", text='bias_param { filler { type: "gaussian" } }')
     + layer("scale", "Scale", ["bias", "a"], text="scale_param { axis: 0 }") + layer("abs", "AbsVal", "scale"),
 }  # fmt: skip

@@ -294,6 +294,31 @@ class Elementwise(Lowering):
         chain.add(self.kernel, count, bottoms[0].memory, top.memory, *self.numbers)
 
 
+class Combine(Lowering):
+    """The first two bottoms taken together element by element, then that with the third, and so on.
+
+    Parameters
+    ----------
+    steps
+        For each but the first bottom a kernel (n, a, b, top, *numbers) and its numbers; top may be a.
+    """
+
+    heavy = False
+    contiguous = True
+
+    def __init__(self, steps: Sequence[tuple[Kernel, Sequence[float]]]) -> None:
+        self.steps = steps
+
+    def files(self) -> Sequence[Kernels]:
+        return [kernel.file for kernel, _ in self.steps if isinstance(kernel.file, Kernels)]
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        count, first = top.images * top.places * top.channels, bottoms[0].memory
+        for (kernel, numbers), bottom in zip(self.steps, bottoms[1:], strict=True):
+            chain.add(kernel, count, first, bottom.memory, top.memory, *numbers)
+            first = top.memory
+
+
 class Planes(Lowering):
     """A layer of one bottom and top that only launches kernels, on arrays as Caffe lays them out.
 

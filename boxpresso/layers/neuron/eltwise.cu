@@ -18,6 +18,10 @@ KERNEL eltwise_quotient(int n, const Real* top_diff, const Real* top, const Real
   GRID_LOOP(i, n) bottom_diff[i] = top_diff[i] * (top[i] / factor[i]);
 }
 
+// The maximum alone, as eltwise_max and eltwise_max_next find it.
+KERNEL eltwise_larger(int n, const Real* a, const Real* b, Real* top) { GRID_LOOP(i, n) top[i] = a[i] > b[i] ? a[i] : b[i]; }
+KERNEL eltwise_next(int n, const Real* a, const Real* b, Real* top) { GRID_LOOP(i, n) top[i] = b[i] > a[i] ? b[i] : a[i]; }
+
 // winner[i]: which bottom gave the maximum. Bottom 1 wins a tie with bottom 0, as in Caffe.
 KERNEL eltwise_max(int n, const Real* a, const Real* b, Real* top, int* winner) {
   GRID_LOOP(i, n) {

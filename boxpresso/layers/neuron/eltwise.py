@@ -8,7 +8,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from ..core.lowering import Lowering, Pointwise
+from ..core.lowering import Combine, Lowering, Pointwise
 
 
 class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True):
@@ -104,9 +104,18 @@ class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), t
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         same = all(blob.shape == bottom[0].shape for blob in bottom)
-        if self.operation != "SUM" or len(bottom) != 2 or not same or self.coeff[1] != 1:
+        if not same:
             return None
-        return Pointwise(self.device, self.dtype, coefficient=self.coeff[0], sums=True)
+        if self.operation == "SUM" and len(bottom) == 2 and self.coeff[1] == 1:
+            return Pointwise(self.device, self.dtype, coefficient=self.coeff[0], sums=True)
+        steps: list[tuple[str, Sequence[float]]]
+        if self.operation == "SUM":
+            steps = [("sum", self.coeff[:2]), *(("sum", (1.0, coeff)) for coeff in self.coeff[2:])]
+        elif self.operation == "PROD":
+            steps = [("product", ())] * (len(bottom) - 1)
+        else:
+            steps = [("larger", ()), *[("next", ())] * (len(bottom) - 2)]
+        return Combine([(self.kernels.bound(f"eltwise_{name}").kernel, numbers) for name, numbers in steps])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         count, upstream = top[0].count, top[0].diff

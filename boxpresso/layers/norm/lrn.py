@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from ...device import Blob, Kernels
+from ...device.chain import Chain
 from ..core import Layer
+from ..core.lowering import Last, Lowering, layout
+
+LAST = Kernels(Path(__file__).with_name("lrn_last.cpp"))
+
+
+class LrnLowering(Lowering):
+    """LRN across channels; numbers: those of lrn_last.cpp's struct."""
+
+    heavy = False
+
+    def __init__(self, **numbers: float) -> None:
+        self.numbers = numbers
+
+    def files(self) -> Sequence[Kernels]:
+        return [LAST]
+
+    def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
+        sizes = LAST.struct("Response", channels=top.channels, height=top.height, width=top.width, **self.numbers)
+        shapes = layout(LAST, bottoms[0], top, None, None)
+        chain.add(LAST.lrn_last, top.images * top.height, bottoms[0].memory, top.memory, sizes, shapes)
 
 
 class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
@@ -75,6 +97,11 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
         scales = self.kernels.scales_across if self.across else self.kernels.scales_within
         scales(self.blocks, x, scale, *self.shape, self.by, self.k)
         self.kernels.lrn_forward(bottom[0].count, x, scale, top[0].data, self.beta)
+
+    def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
+        if not self.across:
+            return None
+        return LrnLowering(half=min(self.half, bottom[0].shape[1]), by=self.by, k=self.k, beta=self.beta)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
