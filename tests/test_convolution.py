@@ -177,6 +177,22 @@ def test_large_ones_agree_too(type, dtype):
             close(a, w, 0, (3e-5 if dtype is np.float32 else 1e-11) * abs(w).max(), name)
 
 
+@pytest.mark.parametrize("wild", [np.nan, np.inf])
+def test_wild_pixels_spoil_the_same_weights_whatever_the_way(wild):
+    name, shape, text = next(case for case in LARGE if case[0] == "winograd_pad")
+    case = rig(RNG.standard_normal(shape), text, dtype=np.float32)
+    upstream = [np.abs(RNG.standard_normal(t.shape)) for t in case.forward()]
+    upstream[0][1, 3, 0, 0] = wild  # a corner: not under every tap
+    results = []
+    for convolution_of in (case.layer.convolution, ColumnConvolution(case.layer.sizes, case.device)):
+        case.layer.convolution = convolution_of
+        results.append([*case.backward(upstream), *case.param_diffs()])
+    for ours, expected in zip(*results):
+        assert (np.isfinite(ours) == np.isfinite(expected)).all(), name
+        finite = np.isfinite(expected)
+        close(ours[finite], expected[finite], 0, 3e-5 * abs(expected[finite]).max(), name)
+
+
 def test_infinite_weights_of_depthwise_meet_no_padding():
     case = rig(RNG.standard_normal((1, 2, 5, 6)), "num_output: 2 kernel_size: 3 pad: 1 group: 2", dtype=np.float32)
     case.layer.blobs[0].data[0, 0, 0, 0] = np.inf

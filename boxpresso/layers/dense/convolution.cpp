@@ -284,6 +284,92 @@ KERNEL join_weights(int n, const Real* partial, Real* weights_diff, int filters,
   }
 }
 
+// Weight gradients of 3 x 3 windows by Winograd's transforms: the same 16 products for a tile of 2 x 2 places, summed over tiles.
+// Of `images` images the tiles of `rows` rows from row `y0` on, `tiles` in all.
+struct Part {
+  int images, y0, rows, tiles;
+};
+
+// points[16][channel][tile] of the image; a channel has room for `pitch` tiles. n: channels.
+KERNEL take_points(int n, const Real* image, Real* points, Geometry geometry, Part p, int pitch) {
+  const Window g(geometry);
+  const Tiles tiles(g, p.y0, p.rows);
+  BLOCK_LOOP(channel, n)
+    for (int i = 0; i < p.images; ++i)  // in order: a row's last vector runs into what is written next
+      tiles.take(image + (long(i) * n + channel) * g.pixels(), points + long(channel) * pitch + long(i) * p.rows * tiles.across,
+                 long(n) * pitch);
+}
+
+// panels[16][filter / WIDTH][tile][filter % WIDTH] of the map. n: blocks of CUT filters.
+KERNEL spread_points(int n, const Real* map, Real* panels, Geometry geometry, Part p) {
+  const Window g(geometry);
+  const Tiles tiles(g, p.y0, p.rows);
+  const long room = long(n) * CUT * p.tiles;
+  BLOCK_LOOP(block, n)
+    for (int f = block * CUT; f < (block + 1) * CUT; f += LANES)
+      for (int i = 0; i < p.images; ++i) {
+        Real* to = panels + long(f / WIDTH * WIDTH) * p.tiles + f % WIDTH + long(i) * p.rows * tiles.across * WIDTH;
+        tiles.spread(map + (long(i) * g.maps + f) * g.places(), g.maps - f, to, room);
+      }
+}
+
+// sums[16][channel][filter] += points * panels^T. n: 16 x blocks of `each` channels.
+KERNEL add_points(int n, const Real* points, const Real* panels, Real* sums, Geometry geometry, Part p, int pitch, int each) {
+  const int channels = geometry.channels, filters = geometry.maps, parts = (channels + each - 1) / each;
+  const long room = long((filters + CUT - 1) / CUT) * CUT * p.tiles;
+  BLOCK_LOOP(block, n) {
+    const int point = block / parts, c = block % parts * each;
+    const Left left = {points + (long(point) * channels + c) * pitch, pitch, 1};
+    auto panel = [&](int k0, int, int j, int, Real*) {
+      return Panel{panels + point * room + long(j) * p.tiles + long(k0) * WIDTH, WIDTH};
+    };
+    multiply(min(each, channels - c), filters, p.tiles, left, panel, sums + (long(point) * channels + c) * filters, filters,
+             {1, 1, nullptr, false});
+  }
+}
+
+// gradient[tap][channel][filter] of sums; wild[channel]: whether any is not finite. n: channels.
+KERNEL taps_of_points(int n, const Real* sums, Real* gradient, int* wild, int filters) {
+  BLOCK_LOOP(channel, n) {
+    Vector probe = {};
+    for (int f = 0; f < filters; f += LANES) {
+      const int count = min(LANES, filters - f);
+      Vector m[4][4], rows[4][3], column[4], out[3];
+      for (int i = 0; i < 16; ++i) {
+        const Real* from = sums + (long(i) * n + channel) * filters + f;
+        m[i / 4][i % 4] = count == LANES ? load(from) : load_part(from, count);
+      }
+      for (int r = 0; r < 4; ++r) from_points(m[r], rows[r]);
+      for (int x = 0; x < 3; ++x) {
+        for (int r = 0; r < 4; ++r) column[r] = rows[r][x];
+        from_points(column, out);
+        for (int y = 0; y < 3; ++y) {
+          probe += 0 * out[y];
+          store_part(gradient + (long(3 * y + x) * n + channel) * filters + f, out[y], count);
+        }
+      }
+    }
+    Real total = 0;
+    for (int lane = 0; lane < LANES; ++lane) total += probe[lane];
+    wild[channel] = !(total == 0);
+  }
+}
+
+// weights_diff[filter][channel][tap] += gradient[tap][channel][filter]. n: blocks of CUT filters.
+KERNEL add_taps(int n, const Real* gradient, Real* weights_diff, int channels, int filters) {
+  BLOCK_LOOP(block, n)
+    for (int f = block * CUT; f < min(filters, (block + 1) * CUT); f += LANES)
+      for (int c = 0; c < channels; ++c) {
+        Real taps[9][LANES];
+        const int count = min(LANES, min(filters, (block + 1) * CUT) - f);
+        for (int t = 0; t < 9; ++t) store(taps[t], load_part(gradient + (long(t) * channels + c) * filters + f, count));
+        for (int i = 0; i < count; ++i) {
+          Real* to = weights_diff + (long(f + i) * channels + c) * 9;
+          for (int t = 0; t < 9; ++t) to[t] += taps[t][i];
+        }
+      }
+}
+
 // One filter for each plane of the map. n: planes of the image, all images; each: filters for a channel.
 KERNEL depthwise_correlate(int n, const Real* image, const Real* weights, const Real* bias, Real* map, Geometry geometry,
                            int relu) {

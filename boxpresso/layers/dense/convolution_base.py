@@ -23,6 +23,7 @@ from .lowerings import ConvolutionLowering, DepthwiseLowering
 DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
 FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
+TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
 Axes = Sequence[int]
 local = threading.local()
@@ -202,6 +203,13 @@ class HostConvolution:
         if s.depthwise:
             self.kernels.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
             return
+        if (
+            s.winograd
+            and s.group == 1
+            and image.dtype == np.float32
+            and self.gradient_by_points(image, map, weights_diff)
+        ):
+            return
         if s.depth * s.filters <= FEW and s.images * s.places >= MANY:
             self.gradient_by_places(image, map, weights_diff)
             return
@@ -218,6 +226,40 @@ class HostConvolution:
             self.kernels.pack_map(count * s.group * cuts, y, packed, self.geometry, room)
             blocks = s.group * -(-s.inner // each)
             self.kernels.weights_gradient(blocks, x, packed, weights_diff, self.geometry, count, each, room)
+
+    def gradient_by_points(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> bool:
+        """`gradient` of 3 x 3 windows by Winograd's transforms; False, and nothing is done, where it is not finite."""
+        s, kernels = self.sizes, self.kernels
+        cut = kernels.constants["CUT"]
+        across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
+        rows = min(down, max(1, TILES // across))
+        together = min(s.images, max(1, TILES // (across * down))) if rows == down else 1
+        tiles, blocks, weights = together * rows * across, -(-s.filters // cut), s.channels * s.filters
+        pitch = tiles + ROOM
+        sizes = 16 * s.channels * pitch, 16 * blocks * cut * tiles, 16 * weights, 9 * weights
+        room = scratch(self.device, sum(sizes), image.dtype)
+        starts = [sum(sizes[:i]) for i in range(4)]
+        points, panels, sums, taps = (self.device.part(room, at, (size,)) for at, size in zip(starts, sizes))
+        sums.fill(0)
+        each = -(-s.channels // max(1, min(4, s.channels // 64)))
+        for first in range(0, s.images, together):
+            count = min(together, s.images - first)
+            x = self.device.part(image, first * s.channels * s.pixels, (count, s.channels, s.pixels))
+            y = self.device.part(map, first * s.maps * s.places, (count, s.maps, s.places))
+            for top in range(0, down, rows):
+                high = min(rows, down - top)
+                part = kernels.struct("Part", images=count, y0=top, rows=high, tiles=count * high * across)
+                kernels.take_points(s.channels, x, points, self.geometry, part, pitch)
+                kernels.spread_points(blocks, y, panels, self.geometry, part)
+                kernels.add_points(
+                    16 * -(-s.channels // each), points, panels, sums, self.geometry, part, pitch, each
+                )  # fmt: skip
+        wild = self.device.empty((s.channels,), np.int32)
+        kernels.taps_of_points(s.channels, sums, taps, wild, s.filters)
+        if np.any(wild):
+            return False
+        kernels.add_taps(blocks, taps, weights_diff, s.channels, s.filters)
+        return True
 
     def gradient_by_places(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """`gradient` of few weights: blocks share the places, not the weights."""

@@ -14,6 +14,14 @@ DEVICE void to_places(const Vector* m, Vector* out) {  // of 4 products
   out[0] = m[0] + m[1] + m[2], out[1] = m[1] - m[2] - m[3];
 }
 
+DEVICE void from_places(Vector a, Vector b, Vector* out) {  // the adjoint of to_places
+  out[0] = a, out[1] = a + b, out[2] = a - b, out[3] = -b;
+}
+DEVICE void from_points(const Vector* m, Vector* out) {  // the adjoint of to_taps
+  const Vector sum = (m[1] + m[2]) * Real(0.5), apart = (m[1] - m[2]) * Real(0.5);
+  out[0] = m[0] + sum, out[1] = apart, out[2] = sum + m[3];
+}
+
 // Even and odd elements apart, and together again.
 DEVICE void split(const Real* __restrict__ from, Real* __restrict__ even, Real* __restrict__ odd, int n) {
   for (int i = 0; i < n; ++i) even[i] = from[2 * i], odd[i] = from[2 * i + 1];
@@ -63,6 +71,49 @@ struct Tiles {
           for (int r = 0; r < 4; ++r) store(points + (r * 4 + i) * step + y * across + x, out[r]);
         }
       }
+    }
+  }
+
+  // The adjoint of `give`: LANES planes of a map, of which there are `planes`, to points in panels: those of tile t at
+  // [point * step + t * WIDTH], beside each other for the planes.
+  void spread(const Real* map, int planes, Real* panels, long step) const {
+    const int wide = across + LANES;
+    Real *lines = scratch(5, size_t(4) * wide), *points = scratch(2, size_t(LANES) * 16 * wide);  // of one row of tiles
+    for (int y = 0; y < rows; ++y) {
+      for (int f = 0; f < LANES; ++f) {
+        Real* to = points + long(f) * 16 * wide;
+        if (f >= planes) {
+          std::memset(to, 0, 16 * wide * sizeof(Real));
+          continue;
+        }
+        for (int r = 0; r < 2; ++r) {
+          Real *even = lines + 2 * r * wide, *odd = even + wide;
+          const int line = (y0 + y) * 2 + r;
+          const bool inside = line < g.out_height;
+          const Real* from = map + long(f) * g.places() + long(line) * g.out_width;
+          const int pairs = inside ? g.out_width / 2 : 0;
+          if (inside) split(from, even, odd, pairs);
+          std::memset(even + pairs, 0, (wide - pairs) * sizeof(Real));
+          std::memset(odd + pairs, 0, (wide - pairs) * sizeof(Real));
+          if (inside && g.out_width % 2) even[pairs] = from[2 * pairs];
+        }
+        for (int x = 0; x < across; x += LANES) {
+          Vector d[2][4], out[4];
+          for (int r = 0; r < 2; ++r) from_places(load(lines + 2 * r * wide + x), load(lines + (2 * r + 1) * wide + x), d[r]);
+          for (int i = 0; i < 4; ++i) {
+            from_places(d[0][i], d[1][i], out);
+            for (int r = 0; r < 4; ++r) store(to + (r * 4 + i) * wide + x, out[r]);
+          }
+        }
+      }
+      for (int point = 0; point < 16; ++point)
+        for (int x = 0; x < across; x += LANES) {
+          Vector square[LANES];
+          for (int f = 0; f < LANES; ++f) square[f] = load(points + (long(f) * 16 + point) * wide + x);
+          transpose(square);
+          Real* to = panels + point * step + (long(y) * across + x) * WIDTH;
+          for (int q = 0; q < min(LANES, across - x); ++q) store(to + long(q) * WIDTH, square[q]);
+        }
     }
   }
 
