@@ -21,6 +21,9 @@ HOMES = {  # name: (module, class); those that are recognised by more come first
     "ssd": ("ssd", "Ssd"),
     "yolo": ("yolo", "Yolo"),
     "faster_rcnn": ("rcnn", "FasterRcnn"),
+    "mtcnn": ("mtcnn", "Mtcnn"),
+    "retinaface": ("retinaface", "RetinaFace"),
+    "ultralight": ("ultralight", "UltraLight"),
 }
 
 

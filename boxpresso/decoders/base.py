@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.inputs import Mean, Numpy, input_values
+from ..data.inputs import Mean, Numpy, input_values, resize
 from ..net import Net
 from ..proto.errors import ModelError
 from .detections import Detections
@@ -168,6 +168,17 @@ def prepare(
         swap_rb=settings.swap_rb,
         factors=factors,
     )
+
+
+def letterbox(pixels: Numpy, width: int, height: int) -> tuple[Numpy, float]:
+    """The picture, enlarged or shrunk so that it fits, in the top left corner of a black one of width x height, uint8; and by
+    how much it is enlarged."""
+    scale = min(width / pixels.shape[1], height / pixels.shape[0])
+    wide, high = (min(max(1, round(side * scale)), most) for side, most in ((pixels.shape[1], width), (pixels.shape[0], height)))
+    source = pixels.reshape(*pixels.shape[:2], -1)
+    result = np.zeros((height, width, source.shape[2]), np.uint8)
+    result[:high, :wide] = resize(source, wide, high, (scale, scale)).round().clip(0, 255)
+    return result.reshape(height, width, *pixels.shape[2:]), scale
 
 
 def picture_input(
