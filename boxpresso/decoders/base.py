@@ -30,6 +30,8 @@ class Settings:
         The lowest score.
     overlap
         The intersection over union from which on a better detection suppresses another; None where the net does so itself.
+    anchors
+        Of YOLO's raw maps: widths and heights in turn, the finest map first; None for those of a well-known configuration.
     """
 
     mean: Mean = None
@@ -38,6 +40,7 @@ class Settings:
     size: tuple[int, int] | None = None
     threshold: float = 0.5
     overlap: float | None = None
+    anchors: tuple[float, ...] | None = None
 
     def given(self, **settings: Any) -> Settings:
         """These settings with those that are given, not None, in their place. A mean per channel follows `swap_rb`."""
@@ -175,7 +178,9 @@ def letterbox(pixels: Numpy, width: int, height: int) -> tuple[Numpy, float]:
     """The picture, enlarged or shrunk so that it fits, in the top left corner of a black one of width x height, uint8; and by
     how much it is enlarged."""
     scale = min(width / pixels.shape[1], height / pixels.shape[0])
-    wide, high = (min(max(1, round(side * scale)), most) for side, most in ((pixels.shape[1], width), (pixels.shape[0], height)))
+    wide, high = (
+        min(max(1, round(side * scale)), most) for side, most in ((pixels.shape[1], width), (pixels.shape[0], height))
+    )
     source = pixels.reshape(*pixels.shape[:2], -1)
     result = np.zeros((height, width, source.shape[2]), np.uint8)
     result[:high, :wide] = resize(source, wide, high, (scale, scale)).round().clip(0, 255)

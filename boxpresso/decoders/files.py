@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Union
 
 from ..net import Net
+from ..proto import read_net
 from ..proto.errors import BoxpressoWarning, ModelError
 
 Source = Union[str, "os.PathLike[str]"]
@@ -61,7 +63,7 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
 
     Warns of layers for which the file has no weights. Raises ModelError when these are all.
     """
-    net = Net(model, **options)
+    net = Net(without_proposals(model), **options)
     report = net.copy_from(weights)
     if report.missing and not report.matched:
         raise ModelError(f"{model} and {weights} do not belong together: no layer of one is in the other")
@@ -72,6 +74,18 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
         message = f"{weights} has no weights for {names} of {model}: results will be wrong"
         warnings.warn(message, BoxpressoWarning, stacklevel=2)
     return net
+
+
+def without_proposals(model: Source) -> Any:
+    """The path of a prototxt; of CTPN's the message without its last layer, in Python, whose work the decoder does."""
+    with suppress(OSError, UnicodeDecodeError):
+        if b"text_proposal_layer" not in Path(model).read_bytes():
+            return model
+    message = read_net(model)
+    for i in reversed(range(len(message.layer))):
+        if message.layer[i].type == "Python" and message.layer[i].python_param.module.endswith("text_proposal_layer"):
+            del message.layer[i]
+    return message
 
 
 def pairs_of(folder: Path, weights: Source | Sequence[Source] | None = None) -> list[tuple[Path, Path]]:

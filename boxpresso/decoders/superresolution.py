@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -13,7 +14,19 @@ from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, producer, shape_of, single
 from .detections import Detections
 
-SOURCES = ("Convolution", "Deconvolution", "Eltwise", "Crop", "Power", "ReLU", "PReLU", "Scale", "Sigmoid", "TanH", "Clip")
+SOURCES = (
+    "Convolution",
+    "Deconvolution",
+    "Eltwise",
+    "Crop",
+    "Power",
+    "ReLU",
+    "PReLU",
+    "Scale",
+    "Sigmoid",
+    "TanH",
+    "Clip",
+)
 ENLARGED = 2  # how much a picture is enlarged before a net that does not do so itself
 
 
@@ -65,7 +78,9 @@ class SuperResolution(OneNet):
     def build(cls, nets: Sequence[Net]) -> SuperResolution:
         net = single(nets, cls.NAME)
         if (top := cls.find(net)) is None:
-            raise ModelError(f"net {net.name!r} has no single output with its input's 1 or 3 channels, as large or larger")
+            raise ModelError(
+                f"net {net.name!r} has no single output with its input's 1 or 3 channels, as large or larger"
+            )
         return cls(net, top)
 
     def detect(self, pixels: Numpy, settings: Settings) -> Detections:
@@ -83,12 +98,15 @@ class SuperResolution(OneNet):
         if len(bands) == 1:
             return Detections.none(kind="picture", picture=np.asarray(bright))
         colours = [band.resize(bright.size, Image.Resampling.BICUBIC) for band in bands[1:]]
-        return Detections.none(kind="picture", picture=np.asarray(Image.merge("YCbCr", [bright, *colours]).convert("RGB")))
+        return Detections.none(
+            kind="picture", picture=np.asarray(Image.merge("YCbCr", [bright, *colours]).convert("RGB"))
+        )
 
     def made(self, name: str, pixels: Numpy, settings: Settings) -> Numpy:
         """What the net makes of pixels, uint8 (C, H, W), its means and scale undone."""
         height, width = pixels.shape[:2]
-        values = self.net.forward(**{name: prepare(pixels, self.channels, width, height, settings)})[self.blobs[0]][0]
+        inputs: dict[str, Any] = {name: prepare(pixels, self.channels, width, height, settings)}
+        values = self.net.forward(**inputs)[self.blobs[0]][0]
         mean = np.asarray(0 if settings.mean is None else settings.mean, np.float32).reshape(-1, 1, 1)
         return np.asarray((values / settings.scale + mean).round().clip(0, 255).astype(np.uint8))
 
