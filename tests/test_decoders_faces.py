@@ -224,7 +224,7 @@ def test_wechats_net_doubles_a_code():
     made = detector(image).picture
     assert made.shape == (2 * image.height - 1, 2 * image.width - 1)
     plain = np.asarray(image.resize((made.shape[1], made.shape[0]), Image.Resampling.BICUBIC), int)
-    assert np.corrcoef(made.ravel(), plain.ravel())[0, 1] > 0.95
+    assert np.corrcoef(made.ravel(), plain.ravel())[0, 1] > 0.9
     case = np.load(need("models/opencv_ref/wechat_sr__QR0.npz"))
     detector.decoder.net.forward(data=case["in:data"])
     small = (case["in:data"][0, 0] * 255).round().astype(np.uint8)
