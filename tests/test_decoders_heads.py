@@ -432,3 +432,83 @@ def test_openpose_finds_two_people(channels):
     assert (found.landmark_scores >= 0).all()
     empty = np.zeros((1, channels, 24, 36), np.float32)
     assert len(read(net, {"net_output": empty}, "openpose")[1]) == 0
+
+
+def test_textboxes():
+    """bbox_util.cpp and demo_det.py: corners from the prior's corners, suppression of boxes, then of polygons."""
+    count, random = 40, np.random.default_rng(2)
+    shapes = {"mbox_loc": (1, 12 * count), "mbox_conf": (1, 2 * count), "mbox_prior": (1, 2, 4 * count)}
+    start = random.uniform(0, 0.8, (count, 2))
+    priors = np.concatenate([start, start + random.uniform(0.05, 0.3, (count, 2))], 1)
+    score = random.uniform(0, 1, count)
+    moves = random.normal(0, 0.6, (count, 12))
+    values = {
+        "mbox_loc": moves.reshape(1, -1).astype(np.float32),
+        "mbox_conf": np.stack([1 - score, score], 1).reshape(1, -1).astype(np.float32),
+        "mbox_prior": np.stack([priors.ravel(), np.tile([0.1, 0.1, 0.2, 0.2], count)])[None].astype(np.float32),
+    }
+    _, found = read(net_of(shapes), values, "textboxes", threshold=0.3)
+    boxes, quads = [], []
+    for (x1, y1, x2, y2), move in zip(priors, moves):
+        w, h = x2 - x1, y2 - y1
+        cx, cy = (x1 + x2) / 2 + 0.1 * move[0] * w, (y1 + y2) / 2 + 0.1 * move[1] * h
+        w2, h2 = w * math.exp(0.2 * move[2]) / 2, h * math.exp(0.2 * move[3]) / 2
+        boxes.append((cx - w2, cy - h2, cx + w2, cy + h2))
+        corners = ((x1, y1), (x2, y1), (x2, y2), (x1, y2))
+        quad = [(x + 0.1 * move[4 + 2 * k] * w, y + 0.1 * move[5 + 2 * k] * h) for k, (x, y) in enumerate(corners)]
+        quads.append(
+            [(min(max(1, round(x * WIDE)), WIDE - 1), min(max(1, round(y * HIGH)), HIGH - 1)) for x, y in quad]
+        )
+    stay = [i for i in suppressed(boxes, score, 0.45) if score[i] >= 0.3]
+    pixels = {i: np.array(raster(quads[i])) for i in stay}
+    kept: list[int] = []
+    for i in stay:
+        near = [j for j in kept if (pixels[i] & pixels[j]).any()]
+        both = [(pixels[i] & pixels[j]).sum() / np.array(raster(quads[i] + quads[j])).sum() for j in near]
+        assert all(abs(share - 0.2) > 0.004 for share in both)  # none so near that counting pixels decides otherwise
+        if all(share <= 0.2 for share in both):
+            kept.append(i)
+    assert 1 < len(kept) < len(stay)
+    np.testing.assert_allclose(found.scores, score[kept], atol=1e-6)
+    np.testing.assert_allclose(found.quadrilaterals, np.array([quads[i] for i in kept]), atol=1e-3)
+
+
+def raster(points):
+    """The pixels of the convex hull of points: those on one side of all lines around it."""
+    y, x = np.mgrid[:HIGH, :WIDE] + 0.5
+    inside = np.ones((HIGH, WIDE), bool)
+    for i, a in enumerate(points):
+        for j, b in enumerate(points):
+            sides = [(b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]) for p in points]
+            if i != j and a != b and min(sides) >= 0:
+                inside &= (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) >= 0
+    return inside
+
+
+def test_the_last_layers_of_ctpn_and_textboxes_are_left_out(tmp_path):
+    from boxpresso.decoders.files import without_last
+
+    path = tmp_path / "net.prototxt"
+    start = 'layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }'
+    path.write_text(start)
+    assert without_last(path) is path
+    python = 'layer { name: "p" type: "Python" top: "rois" python_param { module: "layers.text_proposal_layer" layer: "P" } }'
+    for last in (python, 'layer { name: "d" type: "DetectionOutput" detection_output_param { use_polygon: true } }'):
+        path.write_text(start + last)
+        assert [layer.type for layer in without_last(path).layer] == ["Input"]
+    path.write_text(start + 'layer { name: "d" type: "DetectionOutput" detection_output_param { use_polygon: false } }')
+    assert len(without_last(path).layer) == 2
+    with pytest.raises(ModelError, match="cannot read"):
+        Detector(tmp_path / "no.prototxt", "no.caffemodel")
+
+
+def test_denser_priors_follow_each_at_the_lower_edge_of_a_cell():
+    from boxpresso.layers.core import run_layer
+
+    text = 'type: "PriorBox" prior_box_param { min_size: 8 aspect_ratio: 4 flip: false step: 16 %s }'
+    maps = np.zeros((1, 1, 2, 3)), np.zeros((1, 1, 32, 48))
+    plain = run_layer(text % "", *maps).reshape(2, 2, 3, 2, 4)
+    dense = run_layer(text % "denser_prior_boxes: true", *maps).reshape(2, 2, 3, 4, 4)
+    np.testing.assert_array_equal(dense[:, :, :, ::2], plain)
+    np.testing.assert_allclose(dense[0, :, :, 1::2], plain[0] + [0, 8 / 32, 0, 8 / 32], atol=1e-6)
+    np.testing.assert_array_equal(dense[1, :, :, 1::2], plain[1])

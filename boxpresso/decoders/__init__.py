@@ -27,6 +27,7 @@ HOMES = {  # name: (module, class); those that are recognised by more come first
     "retinaface": ("retinaface", "RetinaFace"),
     "ultralight": ("ultralight", "UltraLight"),
     "centerface": ("centerface", "CenterFace"),
+    "textboxes": ("textboxes", "TextBoxes"),
     "ctpn": ("ctpn", "Ctpn"),
     "yolo_maps": ("yolo_maps", "YoloMaps"),
     "openpose": ("openpose", "OpenPose"),

@@ -63,7 +63,7 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
 
     Warns of layers for which the file has no weights. Raises ModelError when these are all.
     """
-    net = Net(without_proposals(model), **options)
+    net = Net(without_last(model), **options)
     report = net.copy_from(weights)
     if report.missing and not report.matched:
         raise ModelError(f"{model} and {weights} do not belong together: no layer of one is in the other")
@@ -76,14 +76,19 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
     return net
 
 
-def without_proposals(model: Source) -> Any:
-    """The path of a prototxt; of CTPN's the message without its last layer, in Python, whose work the decoder does."""
+def without_last(model: Source) -> Any:
+    """The path of a prototxt; of CTPN and TextBoxes++ the message without its last layer, whose work the decoder does: one in
+    Python, and a DetectionOutput of polygons."""
     with suppress(OSError, UnicodeDecodeError):
-        if b"text_proposal_layer" not in Path(model).read_bytes():
+        text = Path(model).read_bytes()
+        if b"text_proposal_layer" not in text and b"use_polygon" not in text:
             return model
     message = read_net(model)
     for i in reversed(range(len(message.layer))):
-        if message.layer[i].type == "Python" and message.layer[i].python_param.module.endswith("text_proposal_layer"):
+        layer = message.layer[i]
+        proposals = layer.type == "Python" and layer.python_param.module.endswith("text_proposal_layer")
+        param = layer.detection_output_param
+        if proposals or (layer.type == "DetectionOutput" and param.HasField("use_polygon") and param.use_polygon):
             del message.layer[i]
     return message
 
