@@ -37,7 +37,8 @@ def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int,
 
     The size of lines and letters follows that of the picture. The best detection is drawn last, tags over all boxes; a tag
     goes where it stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit.
-    Tags of more than 12 boxes are no larger than these, and say the score alone where all are of one class. Classes of the whole picture are written in its corner; of a net that makes a picture this is the drawing.
+    Tags of more than 12 boxes are no larger than these, and say the score alone where all are of one class. Classes of the
+    whole picture are written in its corner; of a net that makes a picture this is the drawing.
 
     Parameters
     ----------
