@@ -25,6 +25,7 @@ Each `NAME_backward(grad, ...)` takes the gradient of the result and NAME's argu
 
 from __future__ import annotations
 
+from .attention import multi_scale_deformable_attn
 from .axes import permute
 from .deformable import deform_conv2d, deform_roi_pool, deformable_psroi_pool, modulated_deform_roi_pool
 from .operator import Operator, forget
@@ -45,7 +46,8 @@ from .suppression import batched_nms, nms, nms_rotated
 __all__ = [
     "batched_nms", "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward",
     "deformable_psroi_pool", "deformable_psroi_pool_backward", "forget", "modulated_deform_roi_pool",
-    "modulated_deform_roi_pool_backward", "nms", "nms_rotated", "permute", "permute_backward", "prroi_pool",
+    "modulated_deform_roi_pool_backward", "multi_scale_deformable_attn",
+    "multi_scale_deformable_attn_backward", "nms", "nms_rotated", "permute", "permute_backward", "prroi_pool",
     "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward",
     "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
     "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward", "rotate_roi_pool",
@@ -64,5 +66,6 @@ deform_roi_pool_backward = deform_roi_pool.backward
 modulated_deform_roi_pool_backward = modulated_deform_roi_pool.backward
 deform_conv2d_backward = deform_conv2d.backward
 permute_backward = permute.backward
+multi_scale_deformable_attn_backward = multi_scale_deformable_attn.backward
 
 OPERATORS: dict[str, Operator[...]] = {name: value for name, value in globals().items() if isinstance(value, Operator)}

@@ -55,9 +55,11 @@ def name_of(op: Operator[...]) -> str:
 
 def shape_of(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any]) -> list[Any]:
     """The shape of a result, (N, C, H, W) for an image, from those of the inputs, which may be symbols."""
-    name, x = name_of(op), inputs["x"]
+    name, x = name_of(op), inputs[op.inputs[0]]
     if name == "permute":
         return [x.shape[axis] for axis in options["dims"]]
+    if name == "multi_scale_deformable_attn":
+        return [x.shape[0], inputs["attention_weights"].shape[1], x.shape[2] * x.shape[3]]
     channels, *image = x.shape[3:] + x.shape[1:3] if options["layout"] == "NHWC" else x.shape[1:]
     if name == "deform_conv2d":
         weight = inputs["weight"]
@@ -72,7 +74,7 @@ def shape_of(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any])
 
 def empty_result(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any]) -> Any:
     """A tensor like the result of an operator, without its numbers."""
-    shape, x = shape_of(op, inputs, options), inputs["x"]
+    shape, x = shape_of(op, inputs, options), inputs[op.inputs[0]]
     if len(shape) == 4 and "layout" in options and (options["layout"] == "NHWC" or arrays.channels_last(x)):
         last = x.new_empty([shape[0], shape[2], shape[3], shape[1]])
         return last if options["layout"] == "NHWC" else last.permute(*TO_NCHW)
