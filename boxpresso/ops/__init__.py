@@ -12,8 +12,9 @@ float32, float64, and float16 with arithmetic in float32: regions beside it are 
 Parameters that many functions share:
 
 x: (B, C, H, W), or (B, H, W, C) with layout="NHWC", where the result is channels last as well; offsets and masks keep their
-own layout. rois: (K, 5): batch index, x1, y1, x2, y2 in pixels of the image; one with NaN, infinity or a batch index outside
-the batch gives 0. output_size: (height, width), or one number for both. spatial_scale: pixels of x per pixel of the image.
+own layout. rois: (K, 5): batch index, x1, y1, x2, y2 in pixels of the image, or a list of arrays of boxes (K, 4), one for
+each image; a region with NaN, infinity or a batch index outside the batch gives 0. output_size: (height, width), or one number
+for both. spatial_scale: pixels of x per pixel of the image.
 
 All raise BoxpressoError (or LayerError, which is one) for arrays and options that do not fit each other.
 
@@ -29,6 +30,7 @@ from .attention import multi_scale_deformable_attn
 from .axes import permute
 from .deformable import deform_conv2d, deform_roi_pool, deformable_psroi_pool, modulated_deform_roi_pool
 from .operator import Operator, forget
+from .pyramid import multi_scale_roi_align, multi_scale_roi_align_backward
 from .regions import (
     prroi_pool,
     ps_roi_align,
@@ -41,17 +43,19 @@ from .regions import (
     roi_pool_backward,
     rotate_roi_pool,
 )
-from .suppression import batched_nms, nms, nms_rotated
+from .soft_suppression import box_iou_rotated, matrix_nms, polygon_iou, soft_nms
+from .suppression import batched_nms, batched_nms_rotated, nms, nms_rotated
 
 __all__ = [
-    "batched_nms", "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward",
-    "deformable_psroi_pool", "deformable_psroi_pool_backward", "forget", "modulated_deform_roi_pool",
-    "modulated_deform_roi_pool_backward", "multi_scale_deformable_attn",
-    "multi_scale_deformable_attn_backward", "nms", "nms_rotated", "permute", "permute_backward", "prroi_pool",
-    "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward",
-    "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
-    "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward", "rotate_roi_pool",
-    "rotate_roi_pool_backward",
+    "batched_nms", "batched_nms_rotated", "box_iou_rotated", "deform_conv2d", "deform_conv2d_backward",
+    "deform_roi_pool", "deform_roi_pool_backward", "deformable_psroi_pool", "deformable_psroi_pool_backward",
+    "forget", "matrix_nms", "modulated_deform_roi_pool", "modulated_deform_roi_pool_backward",
+    "multi_scale_deformable_attn", "multi_scale_deformable_attn_backward", "multi_scale_roi_align",
+    "multi_scale_roi_align_backward", "nms", "nms_rotated", "permute", "permute_backward", "polygon_iou",
+    "prroi_pool", "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool",
+    "ps_roi_pool_backward", "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward",
+    "roi_align_rotated", "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward",
+    "rotate_roi_pool", "rotate_roi_pool_backward", "soft_nms",
 ]  # fmt: skip
 
 roi_align_backward = roi_align.backward

@@ -103,6 +103,34 @@ def borrowed(
     return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
 
 
+def regions_of(rois: Any, like: Any) -> Any:
+    """Regions (K, 1 + n) of a list of arrays of boxes (K, n), one for each image; anything else stays as it is.
+
+    Examples
+    --------
+    >>> regions_of([np.ones((1, 4)), np.zeros((0, 4)), np.ones((1, 4))], np.ones(1)).tolist()
+    [[0.0, 1.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, 1.0, 1.0]]
+    """
+    if not isinstance(rois, (list, tuple)) or not all(len(getattr(boxes, "shape", ())) == 2 for boxes in rois):
+        return rois
+    if not rois:
+        return np.zeros((0, 5), np.float32)
+    if len({boxes.shape[1] for boxes in rois}) > 1:
+        raise BoxpressoError(f"boxes of all images must have one width, got {[tuple(b.shape) for b in rois]}")
+    library = package(rois[0])
+    if library == "torch":
+        torch = import_module("torch")
+        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(rois)])
+    if library == "cupy":
+        cupy = import_module("cupy")
+        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(rois)])
+    images = np.repeat(np.arange(len(rois)), [len(boxes) for boxes in rois])
+    boxes = np.concatenate([on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois])
+    rows = np.column_stack([images, boxes]).astype(np.float64 if boxes.dtype == np.float64 else np.float32)
+    device = device_of(like)
+    return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
+
+
 class Borrowed:
     """An address in the memory of `owner`, who is kept alive."""
 

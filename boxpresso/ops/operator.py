@@ -68,6 +68,9 @@ class Operator(Generic[P]):
 
     def __init__(self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str]) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
+        self.regions = (
+            self.inputs.index("rois") if "rois" in self.inputs else None
+        )  # which input may be a list of boxes
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
@@ -138,6 +141,8 @@ class Operator(Generic[P]):
         ):
             self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
         inputs = [values.pop(name) for name in self.inputs]
+        if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
+            inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0])
         return inputs, values
 
     def __repr__(self) -> str:

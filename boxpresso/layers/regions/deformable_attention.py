@@ -1,4 +1,4 @@
-"""MultiScaleDeformableAttention: weighted bilinear samples of maps of several sizes, where each query says (Deformable DETR)."""
+"""MultiScaleDeformableAttention: weighted bilinear samples of several maps, where each query says (Deformable DETR)."""
 
 from __future__ import annotations
 
