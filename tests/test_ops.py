@@ -27,6 +27,7 @@ Y, WEIGHT, BIAS = RNG.standard_normal((2, 6, 12, 14)), RNG.standard_normal((4, 3
 SIZE = "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
 
 PIXELS, SIZES = RNG.standard_normal((2, 14, 3, 5)), np.array([[3.0, 4], [1, 2]])
+CROPS = np.array([[0.1, 0.2, 0.8, 0.9], [0.9, 0, 0.2, 1.3], [-0.1, -0.2, 0.5, 0.6], [0.3, 0.3, 0.3, 0.3]])
 PLACES, SHARES = RNG.uniform(-0.2, 1.2, (2, 6, 3, 2, 4, 2)), RNG.uniform(0, 1, (2, 6, 3, 2, 4))
 
 MAPS, INFO = RNG.standard_normal((2, 12, 12, 14)), np.array([[24.0, 28, 1]])
@@ -67,9 +68,19 @@ CASES = [
     ("multi_scale_deformable_attn",
      {"value": PIXELS, "spatial_shapes": SIZES, "level_start_index": np.array([0.0, 12]), "sampling_locations": PLACES,
       "attention_weights": SHARES}, {}, 'type: "MultiScaleDeformableAttention"'),
+    ("crop_and_resize", {"x": X, "boxes": CROPS, "box_indices": np.array([0.0, 1, 1, 0])},
+     dict(crop_size=(3, 2), extrapolation_value=0.5),
+     "type: \"CropAndResize\" python_param { param_str: \"{'crop_size': [3, 2], 'extrapolation_value': 0.5}\" }"),
+    ("point_sample", {"x": X, "points": RNG.uniform(-0.1, 1.1, (2, 4, 3, 2))}, {}, 'type: "PointSample"'),
+    ("carafe", {"x": Y, "masks": RNG.uniform(0, 1, (2, 18, 24, 28))}, dict(kernel_size=3, group_size=2),
+     "type: \"Carafe\" python_param { param_str: \"{'kernel_size': 3, 'group_size': 2}\" }"),
+    ("corner_pool", {"x": X}, dict(mode="left"),
+     "type: \"CornerPool\" python_param { param_str: \"{'mode': 'left'}\" }"),
+    ("correlation", {"x": X, "other": 2 - X}, dict(kernel_size=3, stride=2, padding=1),
+     "type: \"LocalCorrelation\" python_param { param_str: \"{'kernel_size': 3, 'stride': 2, 'padding': 1}\" }"),
 ]  # fmt: skip
 IDS = [f"{i}-{case[0]}" for i, case in enumerate(CASES)]
-IMAGES = [case for case in CASES if case[0] not in ("permute", "multi_scale_deformable_attn")]
+IMAGES = [case for case in CASES if "layout" in getattr(ops, case[0]).names]
 LEARNED = ("weight", "bias")
 
 

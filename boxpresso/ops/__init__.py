@@ -43,19 +43,22 @@ from .regions import (
     roi_pool_backward,
     rotate_roi_pool,
 )
+from .sampling import carafe, corner_pool, correlation, crop_and_resize, paste_masks, point_sample
 from .soft_suppression import box_iou_rotated, matrix_nms, polygon_iou, soft_nms
 from .suppression import batched_nms, batched_nms_rotated, nms, nms_rotated
 
 __all__ = [
-    "batched_nms", "batched_nms_rotated", "box_iou_rotated", "deform_conv2d", "deform_conv2d_backward",
-    "deform_roi_pool", "deform_roi_pool_backward", "deformable_psroi_pool", "deformable_psroi_pool_backward",
-    "forget", "matrix_nms", "modulated_deform_roi_pool", "modulated_deform_roi_pool_backward",
-    "multi_scale_deformable_attn", "multi_scale_deformable_attn_backward", "multi_scale_roi_align",
-    "multi_scale_roi_align_backward", "nms", "nms_rotated", "permute", "permute_backward", "polygon_iou",
-    "prroi_pool", "prroi_pool_backward", "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool",
-    "ps_roi_pool_backward", "riroi_align_rotated", "riroi_align_rotated_backward", "roi_align", "roi_align_backward",
-    "roi_align_rotated", "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward",
-    "rotate_roi_pool", "rotate_roi_pool_backward", "soft_nms",
+    "batched_nms", "batched_nms_rotated", "box_iou_rotated", "carafe", "carafe_backward", "corner_pool",
+    "corner_pool_backward", "correlation", "correlation_backward", "crop_and_resize", "crop_and_resize_backward",
+    "deform_conv2d", "deform_conv2d_backward", "deform_roi_pool", "deform_roi_pool_backward", "deformable_psroi_pool",
+    "deformable_psroi_pool_backward", "forget", "matrix_nms", "modulated_deform_roi_pool",
+    "modulated_deform_roi_pool_backward", "multi_scale_deformable_attn", "multi_scale_deformable_attn_backward",
+    "multi_scale_roi_align", "multi_scale_roi_align_backward", "nms", "nms_rotated", "paste_masks", "permute",
+    "permute_backward", "point_sample", "point_sample_backward", "polygon_iou", "prroi_pool", "prroi_pool_backward",
+    "ps_roi_align", "ps_roi_align_backward", "ps_roi_pool", "ps_roi_pool_backward", "riroi_align_rotated",
+    "riroi_align_rotated_backward", "roi_align", "roi_align_backward", "roi_align_rotated",
+    "roi_align_rotated_backward", "roi_pool", "roi_pool_argmax", "roi_pool_backward", "rotate_roi_pool",
+    "rotate_roi_pool_backward", "soft_nms",
 ]  # fmt: skip
 
 roi_align_backward = roi_align.backward
@@ -71,5 +74,11 @@ modulated_deform_roi_pool_backward = modulated_deform_roi_pool.backward
 deform_conv2d_backward = deform_conv2d.backward
 permute_backward = permute.backward
 multi_scale_deformable_attn_backward = multi_scale_deformable_attn.backward
+
+carafe_backward = carafe.backward
+corner_pool_backward = corner_pool.backward
+correlation_backward = correlation.backward
+crop_and_resize_backward = crop_and_resize.backward
+point_sample_backward = point_sample.backward
 
 OPERATORS: dict[str, Operator[...]] = {name: value for name, value in globals().items() if isinstance(value, Operator)}

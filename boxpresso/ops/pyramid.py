@@ -57,7 +57,9 @@ def multi_scale_roi_align(
         features, rois, output_size, spatial_scales, sampling_ratio, aligned, canonical_scale, canonical_level,
         image_size=image_size, layout=layout,
     )  # fmt: skip
-    result, ours, device = None, None, arrays.device_of(features[0])
+    result: Any = None
+    ours: Any = None
+    device = arrays.device_of(features[0])
     for i, option in enumerate(options):
         index = np.flatnonzero(levels == i)
         if len(index) == 0 and (i + 1 < len(options) or result is not None):

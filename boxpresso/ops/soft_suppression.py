@@ -44,8 +44,8 @@ def soft_nms(
     Examples
     --------
     >>> import numpy as np
-    >>> boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 2], [3, 3, 4, 4]], np.float32)
-    >>> dets, inds = soft_nms(boxes, np.array([0.8, 0.9, 0.6], np.float32), 0.3)
+    >>> boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 2], [3, 3, 4, 4]], float)
+    >>> dets, inds = soft_nms(boxes, np.array([0.8, 0.9, 0.6]), 0.3)
     >>> inds.tolist(), dets[:, 4].round(3).tolist()
     ([1, 2, 0], [0.9, 0.6, 0.4])
     """
@@ -55,8 +55,10 @@ def soft_nms(
     device, rows, values, labels = taken(boxes, scores, idxs)
     order = np.argsort(labels, kind="stable")
     starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order)).astype(np.int32)
-    rule = {"threshold": iou_threshold, "sigma": sigma, "least": min_score, "last": offset}
-    stay, left = soft_suppress(device, rows[order], values[order], starts, method=method, **rule)
+    stay, left = soft_suppress(
+        device, rows[order], values[order], starts, method=method, threshold=iou_threshold, sigma=sigma, least=min_score,
+        last=offset,
+    )  # fmt: skip
     stay = order[stay]
     by_score = np.argsort(-left, kind="stable")
     stay, left = stay[by_score], left[by_score]
@@ -92,8 +94,8 @@ def matrix_nms(
     Examples
     --------
     >>> import numpy as np
-    >>> boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 2], [3, 3, 4, 4]], np.float32)
-    >>> dets, inds = matrix_nms(boxes, np.array([0.8, 0.9, 0.6], np.float32), method="linear")
+    >>> boxes = np.array([[0, 0, 2, 1], [0, 0, 2, 2], [3, 3, 4, 4]], float)
+    >>> dets, inds = matrix_nms(boxes, np.array([0.8, 0.9, 0.6]), method="linear")
     >>> inds.tolist(), dets[:, 4].round(3).tolist()
     ([1, 2, 0], [0.9, 0.6, 0.4])
     """
@@ -165,7 +167,7 @@ def box_iou_rotated(boxes1: Any, boxes2: Any, mode: str = "iou", aligned: bool =
     Examples
     --------
     >>> import numpy as np
-    >>> a, b = np.array([[5, 5, 4, 2, 0]], np.float32), np.array([[5, 5, 4, 2, np.pi / 2], [6, 5, 4, 2, 0]], np.float32)
+    >>> a, b = np.array([[5, 5, 4, 2, 0.0]]), np.array([[5, 5, 4, 2, np.pi / 2], [6, 5, 4, 2, 0]])
     >>> box_iou_rotated(a, b).round(3).tolist(), box_iou_rotated(a, b, "iof").round(3).tolist()
     ([[0.333, 0.6]], [[0.5, 0.75]])
     """

@@ -50,7 +50,8 @@ def levels_of(
         area = (rows[:, 3] - rows[:, 1]) * (rows[:, 4] - rows[:, 2])
         level = np.floor(real(canonical_level) + np.log2(np.sqrt(area) / real(canonical_scale)) + real(EPS))
         level = np.where(np.isfinite(rows).all(1) & (area > 0), np.clip(level, lowest, highest), lowest)
-    return np.clip(np.nan_to_num(level - lowest), 0, len(scales) - 1).astype(np.intp)
+    result: np.ndarray = np.clip(np.nan_to_num(level - lowest), 0, len(scales) - 1).astype(np.intp)
+    return result
 
 
 def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:
