@@ -106,7 +106,7 @@ def carafe(x: Any, masks: Any, kernel_size: int = 5, group_size: int = 1, scale_
     [[3.0, 3.0, 6.0, 6.0], [3.0, 3.0, 6.0, 6.0]]
     """
     settings = {"kernel_size": kernel_size, "group_size": group_size, "scale_factor": scale_factor}
-    return Plan("Carafe", text_of(**settings), remembers=False, half=True)
+    return Plan("Carafe", text_of(**settings), remembers=False)
 
 
 @operator("x", constant=())
@@ -163,7 +163,7 @@ def correlation(
         "kernel_size": kernel_size, "max_displacement": max_displacement, "stride": stride, "padding": padding,
         "dilation": dilation, "dilation_patch": dilation_patch,
     }  # fmt: skip
-    return Plan("LocalCorrelation", text_of(**settings), remembers=False, half=True)
+    return Plan("LocalCorrelation", text_of(**settings), remembers=False)
 
 
 def paste_masks(
