@@ -7,7 +7,8 @@
 The layers of `boxpresso.layers` compute them on the device of the first array, over the caller's own memory. The result is an
 array of the first one's kind, dtype and device. Arrays that are not contiguous are copied first, but for torch's images in
 channels_last, whose format the result has too; so are further arrays of another dtype than the computation's. Dtypes are
-float32, float64, and float16 with arithmetic in float32: regions beside it are taken as float32.
+float32, float64, and float16 and bfloat16 (torch's, or ml_dtypes' under numpy) with arithmetic in float32: regions beside these
+are taken as float32.
 
 Parameters that many functions share:
 

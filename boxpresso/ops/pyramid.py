@@ -142,7 +142,7 @@ def chosen(
         )
     device = arrays.device_of(features[0])
     regions = arrays.regions_of(rois, features[0])
-    rows = np.asarray(arrays.take(regions, arrays.device_of(regions)))
+    rows = arrays.values(regions, arrays.device_of(regions))
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise BoxpressoError(f"rois must be (K, 5), or a list of boxes (K, 4), one for each image; got {rows.shape}")
     rows = rows.astype(real_of(arrays.take(features[0], device).dtype))

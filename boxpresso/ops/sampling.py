@@ -203,7 +203,7 @@ def paste_masks(
     device = arrays.device_of(masks)
     given = arrays.take(masks, device)
     if given.dtype not in arrays.FLOATS:
-        raise BoxpressoError(f"masks must be of float16, float32 or float64, got {given.dtype}")
+        raise BoxpressoError(f"masks must be of float16, bfloat16, float32 or float64, got {given.dtype}")
     rows = arrays.take(boxes, device, real_of(given.dtype))
     extra = (1,) if given.ndim == 4 else ()
     fits = given.ndim in (3, 4) and given.shape[1:-2] == extra and rows.shape == (given.shape[0], 4)

@@ -122,8 +122,8 @@ def check_rule(offset: int, sigma: float) -> None:
 def taken(boxes: Any, scores: Any, idxs: Any) -> tuple[Device, np.ndarray, np.ndarray, np.ndarray]:
     """The device, and boxes, scores and classes on the host, of one dtype."""
     device = arrays.device_of(boxes)
-    rows, values = (np.asarray(arrays.take(a, device)) for a in (boxes, scores))
-    labels = np.zeros(len(values)) if idxs is None else np.asarray(arrays.take(idxs, arrays.device_of(idxs)))
+    rows, values = (arrays.values(a, device) for a in (boxes, scores))
+    labels = np.zeros(len(values)) if idxs is None else arrays.values(idxs, arrays.device_of(idxs))
     if rows.ndim != 2 or rows.shape[1] != 4 or values.shape != rows.shape[:1] or labels.shape != values.shape:
         raise BoxpressoError(
             f"boxes must be (N, 4), scores and idxs (N,), got {rows.shape}, {values.shape} and {labels.shape}"
@@ -211,7 +211,7 @@ def overlap_of(a: Any, b: Any, mode: str, aligned: bool, clockwise: bool | None)
     if mode not in ("iou", "iof"):
         raise BoxpressoError(f"mode must be 'iou' or 'iof', got {mode!r}")
     device = arrays.device_of(a)
-    rows = [np.asarray(arrays.take(x, device)) for x in (a, b)]
+    rows = [arrays.values(x, device) for x in (a, b)]
     boxes = clockwise is not None
     fit = all(x.ndim == 2 and (x.shape[1] == 5 if boxes else x.shape[1] % 2 == 0 and x.shape[1] >= 6) for x in rows)
     if not fit or (aligned and len(rows[0]) != len(rows[1])):

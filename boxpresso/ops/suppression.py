@@ -129,12 +129,12 @@ def suppressed(
 ) -> Any:
     """The indices that stay, by score, under the caller's kind of array."""
     device = arrays.device_of(boxes)
-    rows, values = (np.asarray(arrays.take(a, device)) for a in (boxes, scores))
+    rows, values = (arrays.values(a, device) for a in (boxes, scores))
     if rows.ndim != 2 or rows.shape[1] != columns or values.shape != rows.shape[:1]:
         raise BoxpressoError(
             f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {rows.shape} and {values.shape}"
         )
-    labels = np.asarray(arrays.take(classes, arrays.device_of(classes)))
+    labels = arrays.values(classes, arrays.device_of(classes))
     if labels.shape != values.shape:
         raise BoxpressoError(f"idxs must be of shape {values.shape}, as the scores are, got {labels.shape}")
     rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32)
