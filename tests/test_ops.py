@@ -26,6 +26,10 @@ TAPS, TAP_MASK = RNG.uniform(-1, 1, (2, 2 * 2 * 9, 12, 14)), RNG.uniform(0, 1, (
 Y, WEIGHT, BIAS = RNG.standard_normal((2, 6, 12, 14)), RNG.standard_normal((4, 3, 3, 3)), RNG.standard_normal(4)
 SIZE = "pooled_h: 3 pooled_w: 2 spatial_scale: 0.5"
 
+PIXELS, SIZES = RNG.standard_normal((2, 14, 3, 5)), np.array([[3.0, 4], [1, 2]])
+CROPS = np.array([[0.1, 0.2, 0.8, 0.9], [0.9, 0, 0.2, 1.3], [-0.1, -0.2, 0.5, 0.6], [0.3, 0.3, 0.3, 0.3]])
+PLACES, SHARES = RNG.uniform(-0.2, 1.2, (2, 6, 3, 2, 4, 2)), RNG.uniform(0, 1, (2, 6, 3, 2, 4))
+
 MAPS, INFO = RNG.standard_normal((2, 12, 12, 14)), np.array([[24.0, 28, 1]])
 ROTATED = np.array([[0, 11, 10, 9, 12, 0.4], [1, 14, 12, 8, 6, -1.1], [1, 9, 8, 12, 10, 2.5], [7, 5, 5, 4, 4, 0]])
 
@@ -61,9 +65,22 @@ CASES = [
     ("deform_conv2d", {"x": Y, "offset": TAPS[:, :, :6, :7], "weight": WEIGHT}, dict(stride=2, padding=(1, 1)),
      'type: "DeformableConvolution" deformable_convolution_param { num_output: 4 kernel_size: 3 pad: 1 stride: 2 group: 2 '
      "deformable_group: 2 bias_term: false }"),
+    ("multi_scale_deformable_attn",
+     {"value": PIXELS, "spatial_shapes": SIZES, "level_start_index": np.array([0.0, 12]), "sampling_locations": PLACES,
+      "attention_weights": SHARES}, {}, 'type: "MultiScaleDeformableAttention"'),
+    ("crop_and_resize", {"x": X, "boxes": CROPS, "box_indices": np.array([0.0, 1, 1, 0])},
+     dict(crop_size=(3, 2), extrapolation_value=0.5),
+     "type: \"CropAndResize\" python_param { param_str: \"{'crop_size': [3, 2], 'extrapolation_value': 0.5}\" }"),
+    ("point_sample", {"x": X, "points": RNG.uniform(-0.1, 1.1, (2, 4, 3, 2))}, {}, 'type: "PointSample"'),
+    ("carafe", {"x": Y, "masks": RNG.uniform(0, 1, (2, 18, 24, 28))}, dict(kernel_size=3, group_size=2),
+     "type: \"Carafe\" python_param { param_str: \"{'kernel_size': 3, 'group_size': 2}\" }"),
+    ("corner_pool", {"x": X}, dict(mode="left"),
+     "type: \"CornerPool\" python_param { param_str: \"{'mode': 'left'}\" }"),
+    ("correlation", {"x": X, "other": 2 - X}, dict(kernel_size=3, stride=2, padding=1),
+     "type: \"LocalCorrelation\" python_param { param_str: \"{'kernel_size': 3, 'stride': 2, 'padding': 1}\" }"),
 ]  # fmt: skip
 IDS = [f"{i}-{case[0]}" for i, case in enumerate(CASES)]
-IMAGES = [case for case in CASES if case[0] != "permute"]
+IMAGES = [case for case in CASES if "layout" in getattr(ops, case[0]).names]
 LEARNED = ("weight", "bias")
 
 
@@ -114,7 +131,9 @@ def test_float16_is_rounded_once(name, given, options, text):
     result = op(**halves, **options)
     assert result.dtype == np.float16
     assert np.array_equal(result, op(**floats, **options).astype(np.float16))
-    grads, of_floats = (op.backward(result.astype(a["x"].dtype), **a, **options) for a in (halves, floats))
+    grads, of_floats = (
+        op.backward(result.astype(next(iter(a.values())).dtype), **a, **options) for a in (halves, floats)
+    )
     for key, value in grads.items():
         assert np.array_equal(value, of_floats[key].astype(np.float16))
 
@@ -252,6 +271,7 @@ def test_backward_after_other_calls_of_the_same_layer(name, given, options, text
     call = Call(op, *op.bind(**given, **options))
     result = call.forward()
     other = {n: np.concatenate([a, -a]) if len(a) == 2 and n != "rois" else 2 * a for n, a in given.items()}
+    other.update({n: given[n] for n in ("spatial_shapes", "level_start_index") if n in given})
     op(**other, **options)
     wanted = [n in gradients(name, given) for n in op.inputs]
     made = dict(zip(op.inputs, call.backward(result, [w and a is not None for w, a in zip(wanted, call.arrays)])))

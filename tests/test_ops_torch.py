@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from test_ops import CASES, IDS, IMAGES, MAPS, MASK, OFFSET, RNG, ROIS, ROTATED,
 
 from boxpresso import ops
 from boxpresso.device import open_device
+from boxpresso.device.signature import BFLOAT16
 from boxpresso.ops import arrays
 from boxpresso.proto.errors import BoxpressoError
+
+BFLOAT = ("roi_align", "permute", "prroi_pool")  # cases in bfloat16 that every run has
 
 
 @pytest.fixture
@@ -140,3 +144,61 @@ def test_as_torchvision(torch, torchvision):
     assert torch.equal(
         ops.batched_nms(boxes, scores, classes, 0.4), torchvision.batched_nms(boxes, scores, classes, 0.4)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "options", "text"),
+    [pytest.param(*c, id=i, marks=[] if c[0] in BFLOAT else pytest.mark.slow) for c, i in zip(CASES, IDS)],
+)
+def test_bfloat16_is_rounded_once(torch, name, given, options, text):
+    """Images in bfloat16 give what the same numbers in float32 give, rounded to nearest, and so do their gradients."""
+    ours = importlib.import_module("boxpresso.ops.torch")
+    image = next(iter(given))
+    wide = {n: torch.tensor(a, dtype=torch.float32) for n, a in given.items()}
+    wide[image] = wide[image].bfloat16().float()
+    low = {**wide, image: wide[image].bfloat16()}
+    for tensors in (wide, low):
+        for n in gradients(name, given):
+            tensors[n] = tensors[n].detach().requires_grad_()
+    results = [getattr(ours, name)(**tensors, **options) for tensors in (wide, low)]
+    assert results[1].dtype == torch.bfloat16
+    assert torch.equal(results[1].detach(), results[0].detach().bfloat16())
+    grad = torch.tensor(np.random.default_rng(2).standard_normal(results[0].shape)).bfloat16()
+    for result in results:
+        result.backward(grad.to(result.dtype))
+    assert low[image].grad.dtype == torch.bfloat16
+    assert torch.equal(low[image].grad, wide[image].grad.bfloat16())
+    plain = getattr(ops, name)(**{n: a.detach() for n, a in low.items()}, **options)
+    assert torch.equal(plain, results[1].detach())
+
+
+def test_bfloat16_of_channels_last_and_of_other_operators(torch):
+    ours = importlib.import_module("boxpresso.ops.torch")
+    x, rois = torch.tensor(X).bfloat16(), torch.tensor(ROIS).float()
+    one = ours.roi_align(x, rois, 2, 0.5)
+    last = ours.roi_align(x.contiguous(memory_format=torch.channels_last), rois, 2, 0.5)
+    assert torch.equal(one, last)
+    assert last.is_contiguous(memory_format=torch.channels_last)
+    pyramid = ops.multi_scale_roi_align([x, x[:, :, ::2, ::2]], rois, 2, (0.5, 0.25))
+    assert pyramid.dtype == torch.bfloat16
+    masks, boxes = torch.rand(4, 5, 6).bfloat16(), rois[:, 1:]
+    pasted = ops.paste_masks(masks, boxes, (20, 22), None)
+    assert torch.equal(pasted, ops.paste_masks(masks.float(), boxes, (20, 22), None).bfloat16())
+    scores = torch.tensor([0.5, 0.25, 0.75, 1])
+    assert (
+        ops.nms(boxes.bfloat16(), scores.bfloat16(), 0.5).tolist()
+        == ops.nms(boxes.bfloat16().float(), scores, 0.5).tolist()
+    )
+    wild = torch.tensor([[1, np.nan, np.inf, -np.inf, 3.4e38, 1e-40, 65535]], dtype=torch.float32)
+    bits = torch.tensor(arrays.cast_to(wild.numpy(), BFLOAT16).view(np.int16)).view(torch.bfloat16)
+    assert np.array_equal(bits.float().numpy(), wild.bfloat16().float().numpy(), equal_nan=True)
+    kept = ops.permute(wild.bfloat16(), (1, 0))
+    assert np.array_equal(kept.float().numpy(), wild.bfloat16().float().numpy().T, equal_nan=True)
+
+
+def test_bfloat16_of_numpy():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    x = X.astype(ml_dtypes.bfloat16)
+    result = ops.roi_align(x, ROIS, 2, 0.5)
+    assert result.dtype == ml_dtypes.bfloat16
+    assert np.array_equal(result, ops.roi_align(x.astype(np.float32), ROIS, 2, 0.5).astype(ml_dtypes.bfloat16))

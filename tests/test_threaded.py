@@ -19,6 +19,7 @@ from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files
 from boxpresso.device import Blob, open_device
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
+from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.regions import region_base
 from boxpresso.proto import SolverParameter
@@ -148,6 +149,11 @@ def suppress() -> None:
     turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
     suppress_boxes(device, turned, 0.05)
     overlaps_of_rotated(device, turned[:9], turned[9:])
+    scores, starts = np.linspace(1, 0.1, 32), np.array([0, 20, 32], np.int32)
+    soft_suppress(device, pixels, scores, starts, method="gaussian", threshold=0.02, sigma=0.5, least=1e-3)
+    matrix_decay(device, pixels, np.arange(32) % 2, method="linear", sigma=2)
+    overlaps(device, turned[:9], turned[9:], aligned=False, foreground=True, boxes=True)
+    overlaps(device, pixels.reshape(-1, 8)[:4], pixels.reshape(-1, 8)[4:8], aligned=True, foreground=False, boxes=False)
 
 
 def launch_all() -> None:

@@ -1,13 +1,38 @@
-// half.h: float16 as a type to store numbers in. Arithmetic is in float: load with Real(x[i]), store with x[i] = value.
+// half.h: float16 and bfloat16 as types to store numbers in. Arithmetic is in float: load with Real(x[i]), store with x[i] = value.
 #pragma once
+
+#if defined(__CUDACC__)
+#define ON_BOTH __device__ __forceinline__
+#else
+#include <cstring>
+#define ON_BOTH inline
+#endif
+
+// bfloat16: the upper half of a float, rounded to nearest, halves to even.
+struct bfloat16 {
+  unsigned short bits;
+
+  bfloat16() = default;
+  ON_BOTH bfloat16(float value) {
+    unsigned from;
+    memcpy(&from, &value, 4);
+    const bool number = (from & 0x7fffffff) <= 0x7f800000;  // NaN stays one
+    bits = (unsigned short)(number ? (from + 0x7fff + (from >> 16 & 1)) >> 16 : from >> 16 | 0x40);
+  }
+
+  ON_BOTH operator float() const {
+    const unsigned to = unsigned(bits) << 16;
+    float value;
+    memcpy(&value, &to, 4);
+    return value;
+  }
+};
 
 #if defined(__NVCC__)
 #include <cuda_fp16.h>
 #elif defined(__FLT16_MAX__) && !defined(PLAIN_HALF)
 typedef _Float16 half;
 #else
-
-#include <cstring>
 
 // For compilers without the type: IEEE binary16, rounded to nearest, halves to even.
 struct half {

@@ -11,7 +11,7 @@
 //    So the host needs no atomics, and its sums are bitwise identical for any number of workers. No other write may meet
 //    another thread's read or write without a BARRIER() between them, not even one of the same value.
 // `Real`, what is computed in, is float or double, given on the command line. `Store` is the type of numbers that may be
-// kept in float16 (-DStore=half; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.
+// kept in 16 bits (-DStore=half or bfloat16; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.
 #pragma once
 
 #ifdef Store

@@ -2,7 +2,7 @@
 
 The `.cu` text is the single truth. Names, order and types of a kernel's arguments, its constants and its structs are read
 from it. `const Real*` is read, `Real*` is written; that alone decides what is copied between host and device. `Store*` is as
-`Real*`, but takes float16 too, and then the arithmetic, Real, is in float32.
+`Real*`, but takes float16 and bfloat16, too, and then the arithmetic, Real, is in float32.
 
 A layer names its file as an attribute of the class; each layer gets it bound to its device, and calls a kernel by its name:
 

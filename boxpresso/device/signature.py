@@ -32,20 +32,23 @@ TYPES: dict[str, DType] = {
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
 }
-REALS: dict[DType, str] = {np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.float16): "half"}
+BFLOAT16: DType = np.dtype([("bfloat16", np.uint16)])  # numpy has no type of its own for it
+REALS: dict[DType, str] = {
+    np.dtype(np.float32): "float", np.dtype(np.float64): "double", np.dtype(np.float16): "half", BFLOAT16: "bfloat16",
+}  # fmt: skip
 FORMATS = {np.dtype(np.int32): "i", np.dtype(np.uint32): "I", np.dtype(np.float32): "f", np.dtype(np.float64): "d"}
 SINGLE: DType = np.dtype(np.float32)
-HALF: DType = np.dtype(np.float16)
+HALVES: tuple[DType, ...] = (np.dtype(np.float16), BFLOAT16)  # types to store in, with arithmetic in float32
 
 
 def real_of(dtype: Any) -> DType:
-    """The dtype that kernels compute in when their Store arrays have that dtype: float32 for float16, else the same."""
-    return SINGLE if np.dtype(dtype) == HALF else np.dtype(dtype)
+    """The dtype that kernels compute in when their Store arrays have that dtype: float32 for 16 bits, else the same."""
+    return SINGLE if np.dtype(dtype) in HALVES else np.dtype(dtype)
 
 
 def defines(real: str) -> tuple[str, ...]:
     """The compiler options that say what Real and Store are, for one of the names in REALS."""
-    return ("-DReal=float", "-DStore=half") if real == "half" else (f"-DReal={real}",)
+    return ("-DReal=float", f"-DStore={real}") if real in ("half", "bfloat16") else (f"-DReal={real}",)
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ class Kernel:
         pointers = [i for i, p in enumerate(parameters) if p.pointer]
         stores = [i for i in pointers if parameters[i].kind == "Store"]
         self.reals = stores or [i for i in pointers if parameters[i].kind == "Real"] or pointers
-        self.halves = bool(stores)  # whether it takes float16
+        self.halves = bool(stores)  # whether it takes numbers of 16 bits
 
     def real(self, args: Sequence[Any]) -> DType:
         """The dtype that a launch with these arguments is compiled for. Raises KernelError for a wrong number of them."""
@@ -171,7 +174,7 @@ class Kernel:
         for i in self.reals:
             if args[i] is not None:
                 dtype = getattr(args[i], "dtype", None)
-                return dtype if dtype in REALS and (dtype != HALF or self.halves) else SINGLE
+                return dtype if dtype in REALS and (dtype not in HALVES or self.halves) else SINGLE
         return SINGLE
 
     def __call__(self, *args: Any) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..device import AnyArray, Array, Buffer, Device, open_device
 from ..device.cuda import Cuda, driver
+from ..device.signature import BFLOAT16
 from ..proto.errors import BoxpressoError
 from . import memory
 
-FLOATS = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
+FLOATS = (np.dtype(np.float16), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
 
 
@@ -60,16 +61,52 @@ def turned(x: Any, order: Sequence[int]) -> Any:
     return x.permute(*order) if package(x) == "torch" else np.asarray(x).transpose(order)
 
 
+def cast_to(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array of the CPU in another dtype, to and from bfloat16 included, rounded to nearest, halves to even.
+
+    Examples
+    --------
+    >>> cast_to(cast_to(np.array([1.0, 1.001, -np.inf], np.float32), BFLOAT16), np.float64).tolist()
+    [1.0, 1.0, -inf]
+    """
+    if array.dtype == dtype:
+        return array
+    if array.dtype == BFLOAT16:
+        array = (np.ascontiguousarray(array).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    if dtype != BFLOAT16:
+        return array.astype(dtype)
+    with np.errstate(over="ignore"):
+        whole = np.ascontiguousarray(array, np.float32)
+    bits = whole.view(np.uint32)
+    rounded = np.where(np.isnan(whole), bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
+    return rounded.astype(np.uint16).view(BFLOAT16)
+
+
+def is_bfloat16(x: Any) -> bool:
+    """Whether an array is of another library's bfloat16: torch's, or ml_dtypes' under numpy."""
+    return str(getattr(x, "dtype", "")) in ("bfloat16", "torch.bfloat16")
+
+
+def values(x: Any, device: Device) -> np.ndarray:
+    """The caller's array on the host; bfloat16 as float32."""
+    array = np.asarray(take(x, device))
+    return cast_to(array, np.float32) if array.dtype == BFLOAT16 else array
+
+
 def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
     if type(x) is np.ndarray and device.kind == "cpu":
-        return np.ascontiguousarray(x, dtype)
+        if x.dtype.kind == "V":
+            x = np.ascontiguousarray(on_host(x))
+            return x if dtype is None else cast_to(x, dtype)
+        return np.ascontiguousarray(x, dtype) if dtype != BFLOAT16 else cast_to(x, dtype)
     if getattr(x, "requires_grad", False):
         raise BoxpressoError("this array asks for a gradient: use boxpresso.ops.torch, or give its .detach()")
     if device_of(x).name != device.name:
         raise BoxpressoError(f"all arrays must be on {device.name}, where the first is; one is on {device_of(x).name}")
     if device.kind == "cpu":
-        return np.ascontiguousarray(on_host(x), dtype)
+        array = np.ascontiguousarray(on_host(x))
+        return array if dtype is None else np.ascontiguousarray(cast_to(array, dtype))
     if isinstance(x, Array):
         taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
     else:
@@ -78,12 +115,16 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if dtype is None or taken.dtype == dtype:
         return taken
     copy: AnyArray = device.empty(taken.shape, dtype)
-    copy[...] = np.asarray(taken)
+    copy[...] = cast_to(np.asarray(taken), np.dtype(dtype))
     return copy
 
 
 def on_host(x: Any) -> np.ndarray:
     """An array of the CPU as numpy's, over the same memory where that can be."""
+    if is_bfloat16(x):
+        if package(x) == "torch":
+            x = x.contiguous().view(import_module("torch").int16).numpy()
+        return np.ascontiguousarray(x).view(np.uint16).view(BFLOAT16)
     if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
         return np.asarray(x)
     try:
@@ -101,6 +142,34 @@ def borrowed(
     if steps is not None and count and any(s != w for s, w, n in zip(steps, wanted, shape) if n > 1):
         raise BoxpressoError(f"an array on a GPU must be contiguous; shape {tuple(shape)} has the steps {tuple(steps)}")
     return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
+
+
+def regions_of(rois: Any, like: Any) -> Any:
+    """Regions (K, 1 + n) of a list of arrays of boxes (K, n), one for each image; anything else stays as it is.
+
+    Examples
+    --------
+    >>> regions_of([np.ones((1, 4)), np.zeros((0, 4)), np.ones((1, 4))], np.ones(1)).tolist()
+    [[0.0, 1.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, 1.0, 1.0]]
+    """
+    if not isinstance(rois, (list, tuple)) or not all(len(getattr(boxes, "shape", ())) == 2 for boxes in rois):
+        return rois
+    if not rois:
+        return np.zeros((0, 5), np.float32)
+    if len({boxes.shape[1] for boxes in rois}) > 1:
+        raise BoxpressoError(f"boxes of all images must have one width, got {[tuple(b.shape) for b in rois]}")
+    library = package(rois[0])
+    if library == "torch":
+        torch = import_module("torch")
+        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(rois)])
+    if library == "cupy":
+        cupy = import_module("cupy")
+        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(rois)])
+    images = np.repeat(np.arange(len(rois)), [len(boxes) for boxes in rois])
+    boxes = np.concatenate([on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois])
+    rows = np.column_stack([images, boxes]).astype(np.float64 if boxes.dtype == np.float64 else np.float32)
+    device = device_of(like)
+    return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 
 
 class Borrowed:
@@ -140,12 +209,15 @@ def from_dlpack(x: Any, device: Cuda) -> Array:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     t = Tensor.from_address(pointer(capsule, b"dltensor"))
-    kind = {0: "i", 1: "u", 2: "f"}.get(t.code)
+    kind = {0: "i", 1: "u", 2: "f", 4: "bfloat"}.get(t.code)
     if kind is None or t.lanes != 1:
-        raise BoxpressoError(f"DLPack's type code {t.code} of {t.bits} bits cannot be taken; give float16, 32 or 64")
+        raise BoxpressoError(
+            f"DLPack's type code {t.code} of {t.bits} bits cannot be taken; give float16, bfloat16, float32 or float64"
+        )
+    dtype = BFLOAT16 if kind == "bfloat" else np.dtype(f"{kind}{t.bits // 8}")
     steps = t.steps[: t.axes] if t.steps else None
     # The capsule was not consumed: it stays ours, frees itself, and goes with the array.
-    return borrowed(device, f"{kind}{t.bits // 8}", t.shape[: t.axes], steps, (t.data or 0) + t.start, (x, capsule))
+    return borrowed(device, dtype, t.shape[: t.axes], steps, (t.data or 0) + t.start, (x, capsule))
 
 
 class Results:
@@ -162,7 +234,8 @@ class Results:
         library = package(self.like)
         if library == "torch":
             theirs = self.like.detach().new_empty(
-                tuple(shape), dtype=getattr(import_module("torch"), np.dtype(dtype).name)
+                tuple(shape),
+                dtype=getattr(import_module("torch"), "bfloat16" if dtype == BFLOAT16 else np.dtype(dtype).name),
             )
         elif library == "cupy":
             theirs = import_module("cupy").empty(tuple(shape), dtype)
@@ -173,10 +246,13 @@ class Results:
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""
-        x = self.like
+        x, torch = self.like, package(self.like) == "torch"
+        if array.dtype == BFLOAT16 and is_bfloat16(x):
+            bits = array.view(np.int16)
+            return import_module("torch").from_numpy(bits).view(x.dtype) if torch else bits.view(x.dtype)
         if isinstance(x, np.ndarray):
             return array
-        if package(x) == "torch":
+        if torch:
             return import_module("torch").from_numpy(array)
         space = getattr(x, "__array_namespace__", None)
         return space().from_dlpack(array) if space is not None else array

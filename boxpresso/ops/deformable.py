@@ -43,7 +43,7 @@ def deformable_psroi_pool(
         "spatial_scale": spatial_scale, "output_dim": output_dim, "group_size": group_size, "pooled_size": pooled_size,
         "part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": trans is None,
     }  # fmt: skip
-    return Plan("DeformablePSROIPooling", {"deformable_psroi_pooling_param": fields})
+    return Plan("DeformablePSROIPooling", {"deformable_psroi_pooling_param": fields}, {"least_outputs": 0})
 
 
 @operator("x", "rois", "offset")
@@ -146,7 +146,7 @@ def deform_conv2d(
     outputs, inner, height, width = weight.shape
     fields: dict[str, Any] = {
         "num_output": outputs, "kernel_size": (height, width), "bias_term": bias is not None,
-        "group": x.shape[1] // max(inner, 1), "deformable_group": offset.shape[1] // max(2 * height * width, 1),
+        "group": x.shape[1] // inner if inner else 1, "deformable_group": offset.shape[1] // max(2 * height * width, 1),
     }  # fmt: skip
     for name, value in (("stride", stride), ("pad", padding), ("dilation", dilation)):
         fields[name] = pair(value, name)

@@ -55,9 +55,21 @@ def name_of(op: Operator[...]) -> str:
 
 def shape_of(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any]) -> list[Any]:
     """The shape of a result, (N, C, H, W) for an image, from those of the inputs, which may be symbols."""
-    name, x = name_of(op), inputs["x"]
+    name, x = name_of(op), inputs[op.inputs[0]]
     if name == "permute":
         return [x.shape[axis] for axis in options["dims"]]
+    if name == "multi_scale_deformable_attn":
+        return [x.shape[0], inputs["attention_weights"].shape[1], x.shape[2] * x.shape[3]]
+    if name == "point_sample":
+        return [*x.shape[:2], *inputs["points"].shape[1:-1]]
+    if name == "carafe":
+        return [*x.shape[:2], *inputs["masks"].shape[2:]]
+    if name == "corner_pool":
+        return list(x.shape)
+    if name == "correlation":
+        patch, reach = 2 * options["max_displacement"] + 1, options["dilation"] * (options["kernel_size"] - 1) + 1
+        size = [(n + 2 * options["padding"] - reach) // options["stride"] + 1 for n in x.shape[2:]]
+        return [x.shape[0], patch, patch, *size]
     channels, *image = x.shape[3:] + x.shape[1:3] if options["layout"] == "NHWC" else x.shape[1:]
     if name == "deform_conv2d":
         weight = inputs["weight"]
@@ -66,13 +78,15 @@ def shape_of(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any])
         return [x.shape[0], weight.shape[0], *size]
     if name == "deformable_psroi_pool":
         return [inputs["rois"].shape[0], options["output_dim"], options["pooled_size"], options["pooled_size"]]
+    if name == "crop_and_resize":
+        return [inputs["boxes"].shape[0], channels, *pair(options["crop_size"], "crop_size")]
     bins = pair(options["output_size"])
     return [inputs["rois"].shape[0], channels // (bins[0] * bins[1]) if name in IN_THEIR_CHANNELS else channels, *bins]
 
 
 def empty_result(op: Operator[...], inputs: dict[str, Any], options: dict[str, Any]) -> Any:
     """A tensor like the result of an operator, without its numbers."""
-    shape, x = shape_of(op, inputs, options), inputs["x"]
+    shape, x = shape_of(op, inputs, options), inputs[op.inputs[0]]
     if len(shape) == 4 and "layout" in options and (options["layout"] == "NHWC" or arrays.channels_last(x)):
         last = x.new_empty([shape[0], shape[2], shape[3], shape[1]])
         return last if options["layout"] == "NHWC" else last.permute(*TO_NCHW)

@@ -40,7 +40,7 @@ class Plan:
     keeps: bool = (
         False  # whether its forward stores what backward would else compute again if its attribute `keep` is set
     )
-    half: bool = False  # whether the layer takes float16 images itself, with regions in float32
+    half: bool = False  # whether the layer takes images of 16 bits itself, with regions in float32
     last: bool = False  # whether it takes images with the channels last, when its attribute `last` is set
 
 
@@ -68,6 +68,9 @@ class Operator(Generic[P]):
 
     def __init__(self, describe: Callable[P, Plan], inputs: Sequence[str], constant: Sequence[str]) -> None:
         self.describe, self.inputs, self.constant = describe, tuple(inputs), tuple(constant)
+        self.regions = (
+            self.inputs.index("rois") if "rois" in self.inputs else None
+        )  # which input may be a list of boxes
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
@@ -138,6 +141,8 @@ class Operator(Generic[P]):
         ):
             self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
         inputs = [values.pop(name) for name in self.inputs]
+        if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
+            inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0])
         return inputs, values
 
     def __repr__(self) -> str:
@@ -165,7 +170,7 @@ class Call:
     def __init__(
         self, op: Operator[...], inputs: Sequence[Any], options: dict[str, Any], *, halves: bool = True
     ) -> None:
-        """halves: whether a layer that takes float16 images is given them."""
+        """halves: whether a layer that takes images of 16 bits is given them."""
         self.op, layout = op, options.get("layout", "NCHW")
         if layout not in ("NCHW", "NHWC"):
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
@@ -177,7 +182,7 @@ class Call:
         self.last = self.turned or layout == "NHWC"
         x = arrays.take(arrays.turned(first, TO_NHWC) if self.turned else first, self.device)
         if x.dtype not in arrays.FLOATS:
-            raise BoxpressoError(f"{op.inputs[0]} must be of float16, float32 or float64, got {x.dtype}")
+            raise BoxpressoError(f"{op.inputs[0]} must be of float16, bfloat16, float32 or float64, got {x.dtype}")
         if self.last and x.ndim != 4:
             raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(x.shape)}")
         self.outer, self.dtype = x.dtype, real_of(x.dtype)
@@ -338,7 +343,7 @@ class Call:
         if turn:
             output = self.permuted(output, TO_NHWC, ours if self.outer == self.inner else None)
         if output is not ours:
-            ours[...] = np.asarray(output)
+            ours[...] = arrays.cast_to(np.asarray(output), ours.dtype)
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""

@@ -262,7 +262,7 @@ def ps_roi_pool(x: Any, rois: Any, output_size: int, spatial_scale: float = 1.0,
     [[0.0, 1.0], [2.0, 3.0]]
     """
     fields = position_sensitive(x, output_size, spatial_scale)
-    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True}, half=True)
+    return Plan("PSROIPooling", {"psroi_pooling_param": fields}, {"torchvision": True, "least_outputs": 0}, half=True)
 
 
 @operator("x", "rois")
@@ -294,7 +294,7 @@ def ps_roi_align(
     [[0.0, 1.0], [2.0, 3.0]]
     """
     fields = {**position_sensitive(x, output_size, spatial_scale), "sampling_ratio": sampling_ratio}
-    return Plan("PSROIAlign", {"psroi_align_param": fields}, half=True)
+    return Plan("PSROIAlign", {"psroi_align_param": fields}, {"least_outputs": 0}, half=True)
 
 
 @operator("x", "rois", constant=())

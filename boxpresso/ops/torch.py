@@ -13,9 +13,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
-from . import OPERATORS, library
+from . import OPERATORS, library, pyramid
 from .operator import Call, Operator
 
 
@@ -67,6 +68,17 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
     return function
 
 
-__all__ = [*OPERATORS, "batched_nms", "nms", "nms_rotated"]
+def multi_scale_roi_align(features: Any, rois: Any, *args: Any, **kwargs: Any) -> Any:
+    """boxpresso.ops.multi_scale_roi_align, differentiable in the features; features may be a dict, as torchvision has them."""
+    maps = list(features.values() if isinstance(features, dict) else features)
+    regions = with_images(rois).detach()
+    _, levels, options = pyramid.chosen([x.detach() for x in maps], regions, *args, **kwargs)
+    order = [torch.from_numpy(np.flatnonzero(levels == i)).to(regions.device) for i in range(len(maps))]
+    pool = globals()["roi_align"]
+    parts = [pool(x, regions[index], **option) for x, index, option in zip(maps, order, options)]
+    return torch.cat(parts)[torch.argsort(torch.cat(order))]
+
+
+__all__ = [*OPERATORS, "batched_nms", "multi_scale_roi_align", "nms", "nms_rotated"]
 globals().update({name: differentiable(op) for name, op in OPERATORS.items()})
 nms, batched_nms, nms_rotated = (getattr(torch.ops.boxpresso, name) for name in ("nms", "batched_nms", "nms_rotated"))

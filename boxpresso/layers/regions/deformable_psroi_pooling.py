@@ -85,7 +85,9 @@ class DeformablePSROIPooling(
         self.part, self.samples = p.part_size or size, p.sample_per_part
         for name, value in (("output_dim", p.output_dim), ("group_size", p.group_size), ("pooled_size", size),
                             ("part_size", self.part)):  # fmt: skip
-            self.need(value > 0, f"{name} must be positive, got {value}")
+            self.need(
+                value >= (self.least_outputs if name == "output_dim" else 1), f"{name} must be positive, got {value}"
+            )
         most = self.kernels.constants["MOST"]
         self.need(0 < self.samples <= most, f"sample_per_part must be from 1 to {most}, got {self.samples}")
         self.setup_bins(size, size, p.spatial_scale)

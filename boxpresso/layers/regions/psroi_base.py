@@ -15,12 +15,13 @@ class PositionSensitive(RegionLayer):
 
     output_dim: int
     group: int
+    least_outputs = 1  # 0 in boxpresso.ops, where features may have no channels
 
     def setup_outputs(self, p: Any) -> None:
         """For layers with as many bins as groups of channels. p: the layer's parameter message."""
         self.output_dim, self.group = p.output_dim, p.group_size
         self.need(
-            p.output_dim > 0 and p.group_size > 0,
+            p.output_dim >= self.least_outputs and p.group_size > 0,
             f"output_dim {p.output_dim} and group_size {p.group_size} must be > 0",
         )
         self.setup_bins(p.group_size, p.group_size, p.spatial_scale)

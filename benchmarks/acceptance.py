@@ -1,0 +1,294 @@
+"""Accuracy of the region operators as the mlu-ops notes ask for it: float32 and float16 beside float64, forward and backward.
+
+    python -m benchmarks.acceptance [--small] [--out FILE] [NAME ...]
+
+A NAME chooses the operators that have it in their name. --small takes a sixteenth of the regions and channels, for a trial.
+The table goes to FILE too, as it is printed; benchmarks/results/acceptance.txt is such a file. The exit status is 1 where a
+row is not accepted.
+
+Each operator is computed in the storage type and, from the same stored numbers, in float64. With e the first and b the second:
+
+    diff1 = sum |e - b| / (sum |b| + 1e-9)
+    diff2 = sqrt(sum (e - b)^2 / (sum b^2 + 1e-9))
+    diff4 = the share of the elements with e < b among those with e != b; - where fewer than 100 differ
+    diff3 = max |e - b|, of whole numbers: the places of maxima
+
+Accepted is what mlu-ops' document asks of operators that sum up, interpolate or use atomics, and of those composed of them:
+diff1 and diff2 of at most 3e-3; diff4 other than 0 and 1, which is an error all to one side; and diff3 of 0. "strict" is a row
+that also keeps the static thresholds of mlu-ops' pull requests, 1e-5 in float32 and 1e-3 in float16. On the largest map float32
+itself does not: its coordinates, of some 1000 pixels of the image, are rounded by 6e-5 of a pixel.
+
+Where bins are cut at whole pixels, rounding decides now and then where: regions whose bins differ between float32 and float64,
+which they do in every program that cuts them in float32, are drawn again; the table says how many. The gradient of a maximum goes
+where it lies: where two pixels or samples are equal but for the last bits, and float32 takes the one and float64 the other, the
+gradient given is 0; the table says in how many places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boxpresso import ops
+from boxpresso.layers.core import run_layer
+
+Arrays = dict[str, np.ndarray]
+# The shapes of the mlu-ops design note: features, regions, pixels of the map per pixel of the image.
+SHAPES = [((2, 256, 200, 304), 998, 1 / 4), ((2, 256, 100, 152), 13, 1 / 8), ((2, 256, 50, 76), 11, 1 / 16),
+          ((2, 256, 25, 38), 2, 1 / 32)]  # fmt: skip
+STATIC = {np.dtype(np.float32): 1e-5, np.dtype(np.float16): 1e-3}
+CLASS = 3e-3  # of operators that sum up, interpolate or are composed of both
+FEW, FEW_CHANNELS = 100, 32  # mismatches for diff4; channels of the first shape, but for ROIAlign's average
+POOLED = 7
+
+
+def regions(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> np.ndarray:
+    """(K, 5), of 16 to 400 pixels, inside the image."""
+    height, width = shape[2] / scale, shape[3] / scale
+    size = rng.uniform(16, min(400, height / 2), (count, 2))
+    corner = rng.uniform(0, 1, (count, 2)) * ([width, height] - size)
+    return np.c_[rng.integers(0, shape[0], count), corner, corner + size].astype(np.float32)
+
+
+def turned(rng: np.random.Generator, rows: np.ndarray, whole: float) -> np.ndarray:
+    """(K, 6): the same with an angle, `whole` being a full turn."""
+    angle = rng.uniform(-whole / 2, whole / 2, len(rows))
+    return np.c_[rows[:, 0], (rows[:, 1:3] + rows[:, 3:]) / 2, rows[:, 3:] - rows[:, 1:3], angle].astype(np.float32)
+
+
+def pooled(op: str, kind: str = "upright", **options: Any) -> Callable[..., tuple[str, Arrays, dict[str, Any]]]:
+    """A case of an operator of features and regions."""
+
+    def make(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
+        rows = regions(rng, shape, count, scale)
+        if kind == "bins":
+            shape = shape[0], max(shape[1] // POOLED**2, 2) * POOLED**2, *shape[2:]
+        given = {"x": rng.standard_normal(shape)}
+        given["rois"] = turned(rng, rows, 2 * np.pi if kind == "turned" else 360) if "turned" in kind else rows
+        if kind == "turned in degrees":
+            given["image_info"] = np.array([[shape[2] / scale, shape[3] / scale, 1]])
+        if "deform" in op:
+            given["trans" if op == "deformable_psroi_pool" else "offset"] = rng.standard_normal(
+                (count, 2, POOLED, POOLED)
+            )
+        if "modulated" in op:
+            given["mask"] = rng.uniform(0, 1, (count, 1, POOLED, POOLED))
+        more = {"output_size": POOLED, "spatial_scale": scale}
+        if op == "deformable_psroi_pool":
+            more = {
+                "spatial_scale": scale,
+                "output_dim": shape[1] // POOLED**2,
+                "group_size": POOLED,
+                "pooled_size": POOLED,
+            }
+        return op, given, {**more, **options}
+
+    return make
+
+
+def attention(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
+    """Four levels from the shape's size down, 8 heads, 4 points, as many queries as regions."""
+    sizes = np.array([[max(n >> k, 1) for n in shape[2:]] for k in range(4)])
+    pixels = sizes.prod(1)
+    places = rng.uniform(-0.05, 1.05, (shape[0], count, 8, 4, 4, 2))
+    weights = rng.uniform(0, 1, places.shape[:-1])
+    return "multi_scale_deformable_attn", {
+        "value": rng.standard_normal((shape[0], pixels.sum(), 8, max(shape[1] // 8, 4))),
+        "spatial_shapes": sizes, "level_start_index": np.cumsum(pixels) - pixels, "sampling_locations": places,
+        "attention_weights": weights / weights.sum((-2, -1), keepdims=True),
+    }, {}  # fmt: skip
+
+
+def pyramid(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
+    maps = {f"features {k}": rng.standard_normal((*shape[:2], *(max(n >> k, 1) for n in shape[2:]))) for k in range(4)}
+    scales = [scale / 2**k for k in range(4)]
+    given = {**maps, "rois": regions(rng, shape, count, scale)}
+    return "multi_scale_roi_align", given, {"output_size": POOLED, "spatial_scales": scales, "sampling_ratio": 2}
+
+
+def crops(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
+    rows = regions(rng, shape, count, scale)
+    size = np.array(shape[2:] * 2) / scale
+    given = {"x": rng.standard_normal(shape), "boxes": rows[:, [2, 1, 4, 3]] / size, "box_indices": rows[:, 0]}
+    return "crop_and_resize", given, {"crop_size": POOLED}
+
+
+def points(rng: np.random.Generator, shape: tuple[int, ...], count: int, scale: float) -> Any:
+    given = {"x": rng.standard_normal(shape), "points": rng.uniform(-0.02, 1.02, (shape[0], count, 2))}
+    return "point_sample", given, {}
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "roi_align": pooled("roi_align", sampling_ratio=2),
+    "roi_align adaptive": pooled("roi_align"),
+    "roi_align maximum": pooled("roi_align", sampling_ratio=2, pool_mode="max"),
+    "multi_scale_roi_align": pyramid,
+    "roi_align_rotated": pooled("roi_align_rotated", "turned", sampling_ratio=2),
+    "riroi_align_rotated": pooled("riroi_align_rotated", "turned", num_samples=2),
+    "roi_pool": pooled("roi_pool"),
+    "roi_pool mmcv": pooled("roi_pool", mmcv=True),
+    "rotate_roi_pool": pooled("rotate_roi_pool", "turned in degrees"),
+    "ps_roi_pool": pooled("ps_roi_pool", "bins"),
+    "ps_roi_align": pooled("ps_roi_align", "bins", sampling_ratio=2),
+    "prroi_pool": pooled("prroi_pool"),
+    "deform_roi_pool": pooled("deform_roi_pool", sampling_ratio=2),
+    "modulated_deform_roi_pool": pooled("modulated_deform_roi_pool", sampling_ratio=2),
+    "deformable_psroi_pool": pooled("deformable_psroi_pool", "bins", sample_per_part=4, trans_std=0.1),
+    "multi_scale_deformable_attn": attention,
+    "crop_and_resize": crops,
+    "point_sample": points,
+}
+INDICES = ("spatial_shapes", "level_start_index", "box_indices")
+
+
+CUT = ("roi_pool", "ps_roi_pool", "rotate_roi_pool")  # whose bins are whole pixels
+
+
+def with_sure_bins(rng: np.random.Generator, op: str, given: Arrays, options: dict[str, Any]) -> int:
+    """Draws regions again whose bins hold other pixels in float32 than in float64; how many draws it took.
+
+    Maps that rise, and fall, from pixel to pixel show which pixels a bin holds.
+    """
+    shape, draws = given["x"].shape, 0
+    ramp = np.broadcast_to(np.arange(shape[2] * shape[3]).reshape(1, 1, *shape[2:]), (shape[0], 49, *shape[2:]))
+    unsure = np.ones(len(given["rois"]), bool)
+    while unsure.any():
+        off = np.zeros(len(unsure), bool)
+        for x in (ramp, -ramp):
+            low, high = stored({**given, "x": x}, np.dtype(np.float32))
+            results = [run(op, arrays, options, None)[""] for arrays in (low, high)]
+            off |= np.abs(results[0] - results[1]).max((1, 2, 3)) > 0.05
+        unsure = off
+        draws += int(off.sum())
+        fresh = regions(rng, shape, int(off.sum()), options["spatial_scale"])
+        given["rois"][off] = turned(rng, fresh, 360) if given["rois"].shape[1] == 6 else fresh
+    return draws
+
+
+def undecided(name: str, low: Arrays, high: Arrays, options: dict[str, Any]) -> np.ndarray | None:
+    """Where a maximum lies elsewhere in float32 than in float64, of operators that do not hand out its places; else None."""
+    size = f"pooled_h: {POOLED} pooled_w: {POOLED} spatial_scale: {options.get('spatial_scale')}"
+    if name == "roi_align maximum":
+        text = f'type: "ROIAlign" roi_align_param {{ {size} sampling_ratio: 2 aligned: true pool_mode: MAX }}'
+    elif name == "rotate_roi_pool":
+        text = f'type: "RotateROIPooling" rotate_pooling_param {{ {size} }}'
+    else:
+        return None
+    tops = 3 if "align" in name else 2
+    single, double = (
+        run_layer(text, *(a.astype(dtype) for a in arrays.values()), tops=tops, dtype=dtype)[1:]
+        for arrays, dtype in ((low, np.float32), (high, np.float64))
+    )
+    return np.any([np.abs(a - b) > 0.01 for a, b in zip(single, double)], axis=0)
+
+
+def run(op: str, given: Arrays, options: dict[str, Any], grad: np.ndarray | None) -> Arrays:
+    """The result, or with a gradient of it those of the inputs."""
+    call = getattr(ops, op if grad is None else f"{op}_backward")
+    first = () if grad is None else (grad,)
+    if op == "multi_scale_roi_align":
+        maps = [a for name, a in given.items() if name.startswith("features")]
+        result = call(*first, maps, given["rois"], **options)
+        return {"": result} if grad is None else {f"features {k}": a for k, a in enumerate(result["features"])}
+    result = call(*first, **given, **options)
+    return {"": result} if grad is None else result
+
+
+def stored(given: Arrays, dtype: np.dtype[Any]) -> tuple[Arrays, Arrays]:
+    """The inputs in the storage type, what samples and weights in float32 beside float16, and the same numbers in float64."""
+    image = ("x", "value", "features 0", "features 1", "features 2", "features 3")
+    low = {n: a if n in INDICES else a.astype(dtype if n in image else np.float32) for n, a in given.items()}
+    return low, {n: a if n in INDICES else a.astype(np.float64) for n, a in low.items()}
+
+
+def differences(e: np.ndarray, b: np.ndarray) -> tuple[float, float, float | None]:
+    """diff1, diff2 and diff4. Raises ValueError where NaN or infinity lie in other places."""
+    if e.shape != b.shape or not np.array_equal(np.isfinite(e), np.isfinite(b)):
+        raise ValueError("shapes, or the places of NaN and infinity, differ")
+    e, b = (np.where(np.isfinite(b), a, 0).astype(np.float64) for a in (e, b))
+    off = e - b
+    unequal = int(np.count_nonzero(off))
+    below = None if unequal < FEW else np.count_nonzero(off < 0) / unequal
+    first = float(np.abs(off).sum() / (np.abs(b).sum() + 1e-9))
+    return first, float(np.sqrt((off**2).sum() / ((b**2).sum() + 1e-9))), below
+
+
+def verdict(first: float, second: float, below: float | None, dtype: np.dtype[Any]) -> str:
+    worst = max(first, second)
+    if below in (0.0, 1.0) or not worst <= CLASS:
+        return "FAILED"
+    return "strict" if worst <= STATIC[dtype] else "accepted"
+
+
+def rows_of(name: str, small: bool) -> Iterator[tuple[str, str]]:
+    """The rows of an operator, and the verdict of each."""
+    for shape, count, scale in SHAPES:
+        channels = shape[1] if count < 100 or name == "roi_align" else FEW_CHANNELS
+        if small:
+            channels, count = max(channels // 16, 8), max(count // 16, 2)
+        rng = np.random.default_rng(0)
+        op, given, options = OPERATORS[name](rng, (shape[0], channels, *shape[2:]), count, scale)
+        if op in CUT:
+            again = with_sure_bins(rng, op, given, options)
+            if again:
+                yield f"{name}, {list(shape)}: {again} of {count} regions drawn again", ""
+        for dtype in STATIC:
+            low, high = stored(given, dtype)
+            got, wanted = run(op, low, options, None), run(op, high, options, None)
+            grad = np.random.default_rng(1).standard_normal(got[""].shape).astype(dtype)
+            elsewhere = undecided(name, low, high, options)
+            if elsewhere is not None and elsewhere.any():
+                grad[elsewhere] = 0
+                yield f"{name}, {list(shape)}: {elsewhere.sum()} of {grad.size} maxima undecided", ""
+            found = {"forward": (got[""], wanted[""])}
+            backward = run(op, low, options, grad), run(op, high, options, grad.astype(np.float64))
+            found.update({f"d {key}": (value, backward[1][key]) for key, value in backward[0].items()})
+            text = f"{[shape[0], channels, *shape[2:]]} {count}"
+            for what, (e, b) in found.items():
+                first, second, below = differences(e, b)
+                said = verdict(first, second, below, dtype)
+                share = "-" if below is None else f"{below:.3f}"
+                yield f"{name:<28}{what:<22}{text:<24}{dtype.name:<9}{first:9.1e}{second:9.1e}{share:>7}  {said}", said
+            if name == "roi_pool":
+                places = [ops.roi_pool_argmax(**v, **options)[1] for v in (low, high)]
+                off = int(np.abs(places[0].astype(np.int64) - places[1]).max())
+                said = "strict" if off == 0 else "FAILED"
+                yield f"{name:<28}{'argmax':<22}{text:<24}{dtype.name:<9}{'diff3':>9}{off:>9}{'-':>7}  {said}", said
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], prog="python -m benchmarks.acceptance")
+    parser.add_argument("names", nargs="*", help="words in the names of operators")
+    parser.add_argument("--small", action="store_true", help="a sixteenth of the regions and channels")
+    parser.add_argument("--out", type=Path, help="write the table here, too")
+    arguments = parser.parse_args()
+    names = [n for n in OPERATORS if not arguments.names or any(word in n for word in arguments.names)]
+    lines = [
+        f"python -m benchmarks.acceptance {' '.join(sys.argv[1:])}".strip(),
+        f"numpy {np.__version__}, {platform.machine()}; float32 and float16 storage beside float64, 7 x 7 bins",
+        f"{'operator':<28}{'what':<22}{'shape, regions':<24}{'storage':<9}{'diff1':>9}{'diff2':>9}{'diff4':>7}",
+    ]
+    print("\n".join(lines), flush=True)
+    verdicts: list[str] = []
+    for name in names:
+        for line, said in rows_of(name, arguments.small):
+            print(line, flush=True)
+            lines.append(line)
+            verdicts += [said] if said else []
+        ops.forget()
+    counts = {said: verdicts.count(said) for said in ("strict", "accepted", "FAILED")}
+    lines.append(", ".join(f"{count} rows {said}" for said, count in counts.items()))
+    print(lines[-1])
+    if arguments.out:
+        arguments.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return int(counts["FAILED"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

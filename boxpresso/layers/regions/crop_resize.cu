@@ -1,0 +1,150 @@
+// crop_resize.cu: boxes of images, each resized to one size, as TensorFlow's crop_and_resize has it; and its gradients.
+#include "region.h"
+#include "tile.h"
+
+struct CropGeometry {
+  int batch, channels, height, width, crop_height, crop_width, nearest;
+  Real outside;  // the value of what lies outside the image
+};
+
+// Where element i of `count` along an axis of `size` pixels lies: the pixel below, -1 outside; `part` of the one above. The
+// order of the arithmetic is TensorFlow's.
+DEVICE Real place(Real begin, Real end, int i, int count, int size) {
+  if (count <= 1) return Real(0.5) * (begin + end) * (size - 1);
+  const Real step = (end - begin) * (size - 1) / (count - 1);
+  return begin * (size - 1) + i * step;
+}
+
+// images: the image of each box, -1 for none. low, part: (K, crop_height + crop_width), by rows, then columns.
+KERNEL crop_resize_places(int n, const Real* boxes, const Real* indices, int* images, int* low, Real* part, CropGeometry g) {
+  GRID_LOOP(k, n) {
+    const Real* box = boxes + 4 * (long long)k;
+    const int all = g.crop_height + g.crop_width, image = image_of(indices + k, 1, g.batch);
+    bool finite = true;
+    for (int i = 0; i < 4; ++i) finite &= abs(box[i]) <= REAL_MAX;
+    images[k] = finite ? image : -1;
+    for (int i = 0; i < all; ++i) {
+      const bool row = i < g.crop_height;
+      const int size = row ? g.height : g.width;
+      const Real c = row ? place(box[0], box[2], i, g.crop_height, size)
+                         : place(box[1], box[3], i - g.crop_height, g.crop_width, size);
+      const bool inside = finite && image >= 0 && c >= 0 && c <= size - 1;
+      const Real at = inside ? (g.nearest ? round(c) : floor(c)) : Real(-1);
+      low[(long long)k * all + i] = int(at);
+      part[(long long)k * all + i] = inside && !g.nearest ? c - at : Real(0);
+    }
+  }
+}
+
+// A block for each row of a crop. top: (K, C, crop_height, crop_width).
+KERNEL crop_resize_forward(int n, const Store* features, const int* images, const int* low, const Real* part, Store* top,
+                           CropGeometry g) {
+  BLOCK_LOOP(b, n) {
+    const int k = b / g.crop_height, ph = b - k * g.crop_height, all = g.crop_height + g.crop_width;
+    const int *row = low + (long long)k * all, *column = row + g.crop_height;
+    const Real *parts = part + (long long)k * all, down = parts[ph];
+    const int area = g.height * g.width, above = row[ph], below = above + (down > 0);
+    const Store* image = features + (long long)max(images[k], 0) * g.channels * area;
+    TILE_LOOP(c, pw, g.channels, g.crop_width) {
+      const int left = column[pw];
+      Real value = g.outside;
+      if (above >= 0 && left >= 0) {
+        const Real across = parts[g.crop_height + pw];
+        const int right = left + (across > 0);
+        const Store *first = image + (long long)c * area + above * g.width, *last = first + (below - above) * g.width;
+        const Real upper = Real(first[left]) + (Real(first[right]) - Real(first[left])) * across;
+        const Real lower = Real(last[left]) + (Real(last[right]) - Real(last[left])) * across;
+        value = upper + (lower - upper) * down;
+      }
+      top[(((long long)k * g.channels + c) * g.crop_height + ph) * g.crop_width + pw] = value;
+    }
+  }
+}
+
+// visit(ph, weight of it) for the rows of a crop that have row h of the image among theirs, in order.
+template <class Visit>
+DEVICE void rows_at(const int* row, const Real* part, int crop_height, int h, Visit visit) {
+  for (int ph = 0; ph < crop_height; ++ph) {
+    if (row[ph] == h) visit(ph, 1 - part[ph]);
+    else if (row[ph] >= 0 && row[ph] + 1 == h && part[ph] > 0) visit(ph, part[ph]);
+  }
+}
+
+// The gradient of the features, a block for each plane (image and channel), which alone adds there, box after box. On a GPU a
+// thread has rows of its own; the host takes the rows of the crop one after another.
+KERNEL crop_resize_spread(int n, const Store* top_diff, const int* images, const int* low, const Real* part, Real* diff,
+                          int boxes, CropGeometry g) {
+  BLOCK_LOOP(b, n) {
+    const int image = b / g.channels, c = b - image * g.channels, all = g.crop_height + g.crop_width;
+    Real* plane = diff + (long long)b * g.height * g.width;
+    THREAD_LOOP(i, g.height * g.width) plane[i] = 0;
+    BARRIER();
+    for (int k = 0; k < boxes; ++k) {
+      if (images[k] != image) continue;
+      const int *row = low + (long long)k * all, *column = row + g.crop_height;
+      const Real* parts = part + (long long)k * all;
+      const Store* given = top_diff + ((long long)k * g.channels + c) * g.crop_height * g.crop_width;
+      const auto add_row = [&](int h, int ph, Real weight) {
+        Real* line = plane + (long long)h * g.width;
+        for (int pw = 0; pw < g.crop_width; ++pw) {
+          if (column[pw] < 0) continue;
+          const Real across = parts[g.crop_height + pw], gradient = weight * Real(given[ph * g.crop_width + pw]);
+          line[column[pw]] += (1 - across) * gradient;
+          if (across > 0) line[column[pw] + 1] += across * gradient;
+        }
+      };
+#if defined(__CUDACC__)
+      THREAD_LOOP(h, g.height) rows_at(row, parts, g.crop_height, h, [&](int ph, Real weight) { add_row(h, ph, weight); });
+#else
+      for (int ph = 0; ph < g.crop_height; ++ph) {
+        if (row[ph] < 0) continue;
+        add_row(row[ph], ph, 1 - parts[ph]);
+        if (parts[ph] > 0) add_row(row[ph] + 1, ph, parts[ph]);
+      }
+#endif
+    }
+  }
+}
+
+// How the sum of the gradients times the values changes as each element of a crop moves by a pixel, down and to the right:
+// moves (K, crop_height, crop_width, 2), summed over the channels in order.
+KERNEL crop_resize_moves(int n, const Store* features, const Store* top_diff, const int* images, const int* low,
+                         const Real* part, Real* moves, CropGeometry g) {
+  GRID_LOOP(i, n) {
+    const int cells = g.crop_height * g.crop_width, k = i / cells, cell = i - k * cells, all = g.crop_height + g.crop_width;
+    const int ph = cell / g.crop_width, pw = cell - ph * g.crop_width, area = g.height * g.width;
+    const int *row = low + (long long)k * all, above = row[ph], left = row[g.crop_height + pw];
+    const Real down = part[(long long)k * all + ph], across = part[(long long)k * all + g.crop_height + pw];
+    const int below = above + (down > 0), right = left + (across > 0);
+    Real by_y = 0, by_x = 0;
+    if (above >= 0 && left >= 0)
+      for (int c = 0; c < g.channels; ++c) {
+        const Store* map = features + ((long long)images[k] * g.channels + c) * area;
+        const Real v0 = Real(map[above * g.width + left]), v1 = Real(map[above * g.width + right]);
+        const Real v2 = Real(map[below * g.width + left]), v3 = Real(map[below * g.width + right]);
+        const Real gradient = Real(top_diff[((long long)k * g.channels + c) * cells + cell]);
+        by_y += gradient * ((1 - across) * (v2 - v0) + across * (v3 - v1));
+        by_x += gradient * ((1 - down) * (v1 - v0) + down * (v3 - v2));
+      }
+    moves[2 * (long long)i] = by_y;
+    moves[2 * (long long)i + 1] = by_x;
+  }
+}
+
+// The gradient of (y1, x1, y2, x2) from those.
+KERNEL crop_resize_boxes(int n, const Real* moves, Store* diff, CropGeometry g) {
+  GRID_LOOP(k, n) {
+    Real sum[4] = {};
+    for (int ph = 0; ph < g.crop_height; ++ph)
+      for (int pw = 0; pw < g.crop_width; ++pw) {
+        const Real* by = moves + 2 * (((long long)k * g.crop_height + ph) * g.crop_width + pw);
+        const Real y = g.crop_height > 1 ? Real(ph) / (g.crop_height - 1) : Real(0.5);
+        const Real x = g.crop_width > 1 ? Real(pw) / (g.crop_width - 1) : Real(0.5);
+        sum[0] += by[0] * (1 - y);
+        sum[1] += by[1] * (1 - x);
+        sum[2] += by[0] * y;
+        sum[3] += by[1] * x;
+      }
+    for (int i = 0; i < 4; ++i) diff[4 * (long long)k + i] = g.nearest ? Real(0) : sum[i] * ((i % 2 ? g.width : g.height) - 1);
+  }
+}

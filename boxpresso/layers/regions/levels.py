@@ -1,0 +1,73 @@
+"""Which level of a pyramid of features each region is pooled from (FPN), and rows of bins by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from ...device import AnyArray, Device, Kernels
+
+KERNELS = Kernels(Path(__file__).with_name("levels.cu"))
+EPS = 1e-6
+
+
+def levels_of(
+    regions: np.ndarray, scales: Sequence[float], canonical_scale: float = 224, canonical_level: float = 4
+) -> np.ndarray:
+    """The index of the level of each region, by its size: the level k of scale 2^-k that FPN's formula chooses.
+
+    k = floor(canonical_level + log2(sqrt(area) / canonical_scale) + 1e-6), held between the levels of the first and the
+    last scale. A region whose area is not above 0 is of the first level, and so is one of NaN or infinity: there the
+    pooling gives what it gives for such a region.
+
+    Parameters
+    ----------
+    regions
+        (K, 5): batch index, x1, y1, x2, y2, in pixels of the image.
+    scales
+        Pixels of each level per pixel of the image, falling.
+
+    Returns
+    -------
+    (K,), intp.
+
+    Source
+    ------
+    Lin et al. 2017 (FPN), equation 1; numbers as torchvision's MultiScaleRoIAlign has them, in float32.
+
+    Examples
+    --------
+    >>> levels_of(np.array([[0, 0, 0, 224, 224], [0, 0, 0, 111, 112], [0, 0, 0, 9000, 9000]]), [1 / 4, 1 / 8, 1 / 16, 1 / 32])
+    array([2, 0, 3])
+    """
+    real = np.float64 if regions.dtype == np.float64 else np.float32
+    rows = regions.reshape(-1, 5).astype(real)
+    lowest, highest = (-np.log2(np.float32(scale)) for scale in (scales[0], scales[-1]))
+    with np.errstate(all="ignore"):
+        area = (rows[:, 3] - rows[:, 1]) * (rows[:, 4] - rows[:, 2])
+        level = np.floor(real(canonical_level) + np.log2(np.sqrt(area) / real(canonical_scale)) + real(EPS))
+        level = np.where(np.isfinite(rows).all(1) & (area > 0), np.clip(level, lowest, highest), lowest)
+    result: np.ndarray = np.clip(np.nan_to_num(level - lowest), 0, len(scales) - 1).astype(np.intp)
+    return result
+
+
+def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:
+    """Pixels of a map per pixel of the image, as the nearest power of two of the first axis.
+
+    >>> scale_of((50, 76), (800, 1216))
+    0.0625
+    """
+    return float(2.0 ** np.round(np.log2(sizes[0] / image[0])))
+
+
+def take_rows(device: Device, source: AnyArray, index: np.ndarray, target: AnyArray) -> None:
+    """target[i] = source[index[i]]."""
+    KERNELS.on(device).take_rows(len(index), source, device.table(index), target, prod(target.shape[1:]))
+
+
+def put_rows(device: Device, source: AnyArray, index: np.ndarray, target: AnyArray) -> None:
+    """target[index[i]] = source[i]."""
+    KERNELS.on(device).put_rows(len(index), source, device.table(index), target, prod(target.shape[1:]))

@@ -1,0 +1,114 @@
+"""Every operator of boxpresso.ops without images, channels, regions, rows or columns: results and gradients of the right shapes.
+
+What a result without pixels to read holds is 0, and so is a gradient that nothing reaches; memory that was used before is
+handed out as it is, so what nobody writes shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from boxpresso import ops
+from boxpresso.ops import memory
+from boxpresso.proto.errors import LayerError
+
+SIZES = {  # images, channels, regions, rows, columns
+    "batch": (0, 8, 3, 9, 10), "batch-regions": (0, 8, 0, 9, 10), "channels": (2, 0, 3, 9, 10), "regions": (2, 8, 0, 9, 10),
+    "rows": (2, 8, 3, 0, 10), "columns": (2, 8, 3, 9, 0),
+}  # fmt: skip
+WITHOUT_REGIONS = ("permute", "carafe", "corner_pool", "correlation")
+
+
+def calls(b: int, c: int, k: int, h: int, w: int) -> dict[str, tuple[tuple, dict]]:
+    """The arguments of each operator, images in float64."""
+    x, rois = np.ones((b, c, h, w)), np.array([[0, 1, 1, 7, 7]] * k, float).reshape(k, 5)
+    turned = np.array([[0, 4, 4, 5, 5, 0.3]] * k).reshape(k, 6)
+    offset, mask, info = np.zeros((k, 2, 2, 2)), np.ones((k, 1, 2, 2)), np.array([[9.0, 10, 1]])
+    places, weights = np.full((b, k, 2, 1, 2, 2), 0.5), np.ones((b, k, 2, 1, 2))
+    return {
+        "roi_align": ((x, rois, 2), {}),
+        "roi_align-max": ((x, rois, 2), {"pool_mode": "max"}),
+        "roi_pool": ((x, rois, 2), {}),
+        "roi_pool-mmcv": ((x, rois, 2), {"mmcv": True}),
+        "roi_align_rotated": ((x, turned, 2), {}),
+        "riroi_align_rotated": ((x, turned, 2), {"num_orientations": 4}),
+        "rotate_roi_pool": ((x, turned, info, 2), {}),
+        "ps_roi_pool": ((x, rois, 2), {}),
+        "ps_roi_align": ((x, rois, 2), {}),
+        "prroi_pool": ((x, rois, 2), {}),
+        "deform_roi_pool": ((x, rois, offset, 2), {}),
+        "deform_roi_pool-none": ((x, rois, None, 2), {}),
+        "modulated_deform_roi_pool": ((x, rois, offset, mask, 2), {}),
+        "deformable_psroi_pool": ((x, rois, offset, 1.0, c // 4, 2, 2), {"trans_std": 0.1}),
+        "permute": ((x, (0, 2, 3, 1)), {}),
+        "multi_scale_deformable_attn": ((np.ones((b, h * w, 2, c)), [[h, w]], [0], places, weights), {}),
+        "multi_scale_roi_align": (([x, x[:, :, ::2, ::2]], rois, 2, (1, 0.5)), {}),
+        "crop_and_resize": ((x, rois[:, 1:] / 9, rois[:, 0], 2), {}),
+        "point_sample": ((x, np.full((b, k, 2), 0.5)), {}),
+        "carafe": ((x, np.ones((b, 9, 2 * h, 2 * w)), 3), {}),
+        "corner_pool": ((x, "top"), {}),
+        "correlation": ((x, x), {}),
+    }
+
+
+def dirty() -> None:
+    """Leaves memory full of NaN behind, in this process's pools and in numpy's."""
+    for size in (2**6, 2**10, 2**14, 2**21):
+        memory.empty((size,), np.float32)[...] = np.nan
+        np.empty(size)[...] = np.nan
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("what", SIZES)
+def test_nothing_there(what, dtype):
+    empty = calls(*SIZES[what])
+    assert {name.partition("-")[0] for name in empty} | {"deform_conv2d"} >= set(ops.OPERATORS)
+    for name, ((x, *rest), options) in empty.items():
+        op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
+        given = [a.astype(dtype) for a in x] if isinstance(x, list) else x.astype(dtype)
+        dirty()
+        result = op(given, *rest, **options)
+        assert result.dtype == dtype, name
+        if name not in WITHOUT_REGIONS:
+            assert not result.any(), name
+        dirty()
+        grads = back(np.ones(result.shape, dtype), given, *rest, **options)
+        for key, grad in grads.items():
+            for one, source in zip(grad, given) if isinstance(grad, list) else [(grad, None)]:
+                if source is not None or key in ("x", "value"):
+                    assert one.shape == (given if source is None else source).shape, name
+                    assert not one.any() or name in WITHOUT_REGIONS, name
+                assert np.isfinite(one).all(), (name, key)
+        if "layout" in getattr(op, "names", ()):
+            last = np.ascontiguousarray(given.transpose(0, 2, 3, 1))
+            wanted = result.transpose(0, 2, 3, 1)
+            assert np.array_equal(op(last, *rest, layout="NHWC", **options), wanted), name
+            gradient = back(np.ones(wanted.shape, dtype), last, *rest, layout="NHWC", **options)["x"]
+            assert gradient.shape == last.shape, name
+            assert not gradient.any(), name
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_deformable_convolution(dtype):
+    """No images and no outputs are fine. A convolution without channels, or of maps that its kernel does not fit, is an error."""
+    offset, weight = np.zeros((0, 18, 9, 10)), np.ones((4, 8, 3, 3))
+    result = ops.deform_conv2d(np.ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
+    assert result.shape == (0, 4, 9, 10)
+    grads = ops.deform_conv2d_backward(result, np.ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
+    assert [g.shape for g in grads.values()] == [(0, 8, 9, 10), offset.shape, weight.shape]
+    assert not grads["weight"].any()
+    with pytest.raises(LayerError, match="without elements"):
+        ops.deform_conv2d(np.ones((1, 0, 9, 10), dtype), np.zeros((1, 18, 9, 10)), weight[:, :0], padding=1)
+    with pytest.raises(LayerError, match="the kernel reaches"):
+        ops.deform_conv2d(np.ones((1, 8, 0, 10), dtype), np.zeros((1, 18, 0, 10)), weight, padding=1)
+
+
+def test_boxes_that_are_none():
+    for dtype in (np.float32, np.float64):
+        boxes, turned, scores = np.zeros((0, 4), dtype), np.zeros((0, 5), dtype), np.zeros(0, dtype)
+        for stay in (
+            ops.nms(boxes, scores, 0.5), ops.batched_nms(boxes, scores, scores, 0.5), ops.nms_rotated(turned, scores, 0.5),
+            ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1], ops.matrix_nms(boxes, scores)[1],
+        ):  # fmt: skip
+            assert (stay.shape, stay.dtype) == ((0,), np.int64)
