@@ -173,6 +173,7 @@ class Layer:
         self.no_gradient = False
         self.python_layers: Sequence[str | ModuleType] = ()
         self.write_below: Sequence[str] | None = None  # folders that it may write to; None: everywhere
+        self.anchors: np.ndarray[Any, Any] | None = None  # of the net's caller, for layers whose prototxt lacks them
         self.memory: Room | None = None  # that of the net that it is in
         self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
         self.warned = False  # whether it has said that there is NaN
