@@ -9,16 +9,17 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
-from . import suppress
+from . import fields, group_target, suppress
 from .rcnn import Boxes, Rotated, Upright
 
 
 class ProposalTarget(
-    Layer, type="ProposalTarget", param=("proposal_target_param", "bbox_reg_param", "python_param"), bottoms=2, tops=5
+    Layer, type="ProposalTarget", param=("proposal_target_param", "bbox_reg_param", "python_param"), bottoms=2, tops=(5, 7)
 ):
     """The regions that a detector learns from, with their labels, box offsets and loss weights.
 
-    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time.
+    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time. With six or seven
+    tops it is the layer of MS-CNN and Cascade R-CNN, of several images; group_target.py says how that one chooses.
 
     The true boxes are regions too (unless `append_gtbox` is false). Of the regions with an overlap of `fg_thresh` or
     more, at most `fg_fraction` * `batch_size` are drawn at random, with the net's seed. Of those with an overlap below
@@ -29,7 +30,8 @@ class ProposalTarget(
     bottom 0
         (R, 5), regions: image, xmin, ymin, xmax, ymax.
     bottom 1
-        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label.
+        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label. Of MS-CNN's layer (G, 7 or 8): image, xmin, ymin, xmax,
+        ymax, label, whether to ignore it.
     python_param
         `param_str` holds `num_classes` (required), with the background, and what py-faster-rcnn's cfg.TRAIN holds,
         with its defaults: `batch_size` (128; -1 takes all, as R-FCN does for OHEM), `fg_fraction` (0.25), `fg_thresh`
@@ -39,7 +41,8 @@ class ProposalTarget(
         every label but 0 is at place 1: R-FCN's class-agnostic boxes.
     proposal_target_param
         The same settings by other names: `cls_num` (or `n_classes`), `batch_size`, `fg_fraction`, `fg_thr`,
-        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence.
+        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence. MS-CNN's layer also reads `num_img_per_batch`,
+        `img_width`, `img_height`, `iou_weighted`, `bbox_thr_lw`, `bbox_thr_hg` and `pickup_discard`.
     bbox_reg_param
         `bbox_mean` and `bbox_std`: the means and stds that normalize the offsets. Both together turn on
         `bbox_normalize_targets_precomputed`.
@@ -56,6 +59,10 @@ class ProposalTarget(
         (D, 4 C), weights inside the loss: `bbox_inside_weights` at the place of the label of an object, else 0.
     top 4
         (D, 4 C), weights outside the loss: 1 where the weights inside are above 0.
+    top 5
+        MS-CNN's. (D, 6, 1, 1), matched true boxes: label, xmin, ymin, xmax, ymax, overlap; 0 for background.
+    top 6
+        Optional, MS-CNN's. (D, 1, 1, 1), weights of the regions in the loss of classes.
 
     Raises
     ------
@@ -90,6 +97,10 @@ class ProposalTarget(
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
+        self.grouped = len(top) > 5
+        if self.grouped:
+            self.setup_grouped()
+            return
         columns = self.boxes.columns
         defaults: dict[str, Any] = {
             "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5,
@@ -119,7 +130,43 @@ class ProposalTarget(
         for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
             self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
 
+    def setup_grouped(self) -> None:
+        """Reads the parameters of MS-CNN's layer."""
+        p = self.param.proposal_target_param
+        self.deviation, self.aware = fields.Deviation(self), self.param.bbox_reg_param.cls_aware
+        self.need(p.cls_num > 1, f"proposal_target_param must give cls_num, 2 or more with the background; got {p.cls_num}")
+        self.need(p.batch_size > 0 or p.batch_size == -1, f"batch_size must be above 0, or -1 for all, got {p.batch_size}")
+        self.need(p.fg_thr >= p.bg_thr_hg, f"fg_thr {p.fg_thr} is below bg_thr_hg {p.bg_thr_hg}")
+
+    def reshape_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The shapes of MS-CNN's layer, with one row until forward knows how many there are."""
+        for i, (what, least, most) in enumerate((("regions", 5, 5), ("true boxes", 7, 8))):
+            shape = (*bottom[i].shape, 1, 1)[:2]
+            self.need(
+                least <= shape[1] <= most and bottom[i].count == shape[0] * shape[1],
+                f"bottom {i}, the {what}, must be (R, {least}), got {bottom[i].shape}",
+            )
+        each = 4 * (self.param.proposal_target_param.cls_num if self.aware else 2)
+        for blob, few in zip(top, (5, 1, each, each, each, group_target.COLUMNS, 1)):
+            blob.reshape(max(1, self.param.proposal_target_param.batch_size), few, 1, 1)
+
+    def forward_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """MS-CNN's choice."""
+        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(b.shape[0], -1) for b in bottom)
+        p, labels = self.param.proposal_target_param, truth[truth[:, 0] >= 0, 5]
+        self.need(np.isfinite(truth).all(), "a true box holds NaN or infinity")
+        self.need(
+            not len(labels) or (labels.min() >= 0 and (labels.max() < p.cls_num or not self.aware)),
+            f"a true box has the label {labels.max(initial=0):g}, cls_num is {p.cls_num}",
+        )
+        for blob, values in zip(top, group_target.choose(self, p, self.deviation, self.aware, regions, truth)):
+            blob.reshape(len(values), values.size // max(1, len(values)), 1, 1)
+            blob.data[...] = values.reshape(blob.shape)
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.grouped:
+            self.reshape_grouped(bottom, top)
+            return
         columns = self.boxes.columns
         for i, what in ((0, "the regions"), (1, "the true boxes")):
             shape = (*bottom[i].shape, 1, 1)[:2]
@@ -133,6 +180,9 @@ class ProposalTarget(
             blob.reshape(1, columns * self.classes)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.grouped:
+            self.forward_grouped(bottom, top)
+            return
         s, columns = self.settings, self.boxes.columns
         regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
         truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
