@@ -25,6 +25,7 @@ from .memory import Memory
 from .plan import Source as Layers
 from .prepare import select, split
 from .runner import Runner, wants_bf16
+from .settle import settle
 from .sources import Shapes, stand_ins
 from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
@@ -134,7 +135,7 @@ class Net:
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
         given = model if isinstance(model, NetParameter) else read_net(model)
-        chosen = select(given, phase, level=level, stages=stages)
+        chosen = settle(select(given, phase, level=level, stages=stages))
         self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
         self.sources = stand_ins(chosen, data, self.python_layers)
         self.param: NetParameter = split(self.sources.param if self.sources else chosen)
@@ -191,7 +192,7 @@ class Net:
         phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
         seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
         layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-        layer.python_layers, layer.write_below, layer.anchors = self.python_layers, self.write_below, self.anchors
+        layer.python_layers, layer.write_below, layer.given_anchors = self.python_layers, self.write_below, self.anchors
         bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
             unused.pop(name, None)

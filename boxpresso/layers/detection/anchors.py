@@ -42,8 +42,8 @@ def choose_anchors(
     LayerError
         For anchors of the wrong kind or number, or a count that no scales or angles make.
     """
-    if layer.anchors is not None:
-        rows = layer.anchors
+    if layer.given_anchors is not None:
+        rows = layer.given_anchors
         layer.need(
             rows.shape[1] == boxes.columns,
             f"its anchors are boxes of {boxes.columns} numbers; those given have {rows.shape[1]}",

@@ -1,4 +1,4 @@
-"""ProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
+"""ProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
-from . import fields, group_target, suppress
+from . import fields, group_target, pyramid, suppress
 from .rcnn import Boxes, Rotated, Upright
 
 
@@ -90,9 +90,11 @@ class ProposalTarget(
     """
 
     boxes: ClassVar[Boxes] = Upright
+    trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     extra: ClassVar[dict[str, Any]] = {
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
     }  # fmt: skip
+    changed: ClassVar[dict[str, Any]] = {}  # settings that go before those of the messages
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -117,7 +119,9 @@ class ProposalTarget(
         if regression.bbox_mean and regression.bbox_std:
             defaults.update(bbox_normalize_targets_precomputed=True, bbox_normalize_means=list(regression.bbox_mean))
             defaults.update(bbox_normalize_stds=list(regression.bbox_std))
-        s = self.settings = settings(self, defaults)
+        s = self.settings = settings(self, {**defaults, **self.changed})
+        if self.changed and s["num_classes"] == 0:
+            s["num_classes"] = p.cls_num or (p.n_classes if p.HasField("n_classes") else 0)
         self.classes = s["num_classes"]
         self.need(
             isinstance(self.classes, int) and self.classes > 1,
@@ -183,12 +187,19 @@ class ProposalTarget(
         if self.grouped:
             self.forward_grouped(bottom, top)
             return
+        for blob, values in zip(top, self.targets(bottom)):
+            blob.reshape(len(values), *values.shape[1:], *self.trailing)
+            blob.data[...] = values.reshape(blob.shape)
+
+    def targets(self, bottom: list[Blob]) -> list[np.ndarray]:
+        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes)."""
         s, columns = self.settings, self.boxes.columns
         regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
         truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
         if regions[:, 0].any():
             self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
         self.check_truth(truth)
+        regions = self.screen(regions, truth)
         if s["append_gtbox"]:
             regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
         chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
@@ -204,9 +215,12 @@ class ProposalTarget(
             offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
         targets[rows, place] = offsets
         weights[rows, place] = s["bbox_inside_weights"]
-        for blob, values in zip(top, (boxes, labels, targets, weights, weights > 0)):
-            blob.reshape(len(chosen), *([] if values.ndim == 1 else [int(np.prod(values.shape[1:]))]))
-            blob.data[...] = values.reshape(blob.shape)
+        flat = [values.reshape(len(chosen), -1) for values in (targets, weights, weights > 0)]
+        return [boxes, labels[:, None] if self.trailing else labels, *flat]
+
+    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The regions that are looked at: here all."""
+        return regions
 
     def check_truth(self, truth: np.ndarray) -> None:
         """Raises LayerError for a true box with NaN or infinity, or with a label that is no class."""
@@ -302,3 +316,144 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     extra: ClassVar[dict[str, Any]] = {
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2, 1), "r_positive_angle_filter": 15, "r_negative_angle_filter": 15
     }  # fmt: skip
+
+
+class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2, tops=5):
+    """ProposalTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
+
+    All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized offsets. Where
+    fewer regions are drawn than `batch_size`, background is repeated. At a later `stage` of a cascade, the thresholds are 0.1
+    higher for each, and regions that overlap a true box by `gt_iou_thr` or more are left out first. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax.
+    bottom 1
+        (G, 5, 1, 1), true boxes: xmin, ymin, xmax, ymax, label.
+    proposal_target_param
+        `cls_num` (a net finds it from the loss that reads the offsets): the classes with the background; `stage` (0);
+        `gt_iou_thr` (0.95).
+    python_param
+        `param_str` as in ProposalTarget.
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget, with axes of 1 after them.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget.
+
+    Source
+    ------
+    makefile/frcnn and its configuration files. Among true boxes that a region overlaps alike, the last wins there.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FrcnnProposalTarget" proposal_target_param { cls_num: 2 } python_param { param_str: "batch_size: 4" }'
+    >>> regions, labels, *_ = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], tops=5)
+    >>> regions.shape, labels.ravel().tolist()
+    ((4, 5, 1, 1), [1.0, 0.0, 0.0, 0.0])
+    """
+
+    trailing = (1, 1)
+    changed: ClassVar[dict[str, Any]] = {
+        "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5, "bg_thresh_lo": 0.0,
+        "append_gtbox": True, "bbox_normalize_targets_precomputed": True,
+    }  # fmt: skip
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.stage = self.param.proposal_target_param.stage
+        for name in ("fg_thresh", "bg_thresh_hi"):
+            self.settings[name] += 0.1 * self.stage
+
+    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        if not self.stage or not len(truth):
+            return regions
+        shared = self.boxes.overlaps(self.device, regions[:, 1:].astype(np.float64), truth[:, :-1].astype(np.float64))
+        return np.asarray(regions[shared.max(1) < self.param.proposal_target_param.gt_iou_thr])
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        chosen, matched, objects = super().draw(boxes, truth)
+        missing = int(self.settings["batch_size"]) - len(chosen)
+        if missing > 0 and len(chosen) > objects:
+            chosen = np.append(chosen, np.resize(chosen[objects:], missing))
+            matched = np.append(matched, np.resize(matched[objects:], missing))
+        return chosen, matched, objects
+
+
+class FPNProposalTarget(
+    ProposalTarget,
+    type="FPNProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param", "module_param"),
+    bottoms=(2, 3),
+    tops=(6, None),
+):
+    """ProposalTarget for a feature pyramid: the regions drawn, sorted by the level that their size belongs to.
+
+    A level without any has one region of zeros, with label -1 and weights of 0. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget: regions and true boxes.
+    bottom 2
+        Optional: the image. It is not read.
+    python_param, module_param
+        `param_str` as in ProposalTarget. Of a Module the settings are FrcnnProposalTarget's.
+    proposal_target_param
+        `cls_num`: the classes, where `param_str` does not give num_classes; a net finds it from the loss that reads the offsets.
+
+    Returns
+    -------
+    top 0, ..., L - 1
+        (K, 5), the regions of each level from 2 on; of a Module with axes of 1 after them, as all tops.
+    top L, ..., L + 3
+        Labels, offsets and both weights of all regions, by level.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget.
+
+    Source
+    ------
+    unsky/FPN (Python layers with eight tops), which fills every level up to `batch_size` with such regions of zeros, or with four
+    of them where it is empty; makefile/frcnn (a Module).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FPNProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> small, large, labels, *_ = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], tops=6)
+    >>> len(small), large.tolist(), labels.tolist()
+    (2, [[0.0, 0.0, 0.0, 0.0, 0.0]], [1.0, 0.0, -1.0])
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.changed = {"num_classes": 0}  # type: ignore[misc]
+        if self.param.module_param.type:
+            self.changed, self.trailing = FrcnnProposalTarget.changed, (1, 1)  # type: ignore[misc]
+        super().setup(bottom, top[:5])
+        self.levels = len(top) - 4
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, [top[0], *top[self.levels :]])
+        for blob in top[1 : self.levels]:
+            blob.reshape(1, 5)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        boxes, *others = self.targets(bottom)
+        rows = pyramid.by_level(boxes[:, 1:], self.levels)
+        padded = np.concatenate([boxes, np.zeros((1, 5), boxes.dtype)])
+        order = np.concatenate(rows)
+        fills = [-1.0, 0.0, 0.0, 0.0]
+        whole = [np.concatenate([v, np.full((1, *v.shape[1:]), fill)])[order] for v, fill in zip(others, fills)]
+        for blob, values in zip(top, [*(padded[mine] for mine in rows), *whole]):
+            blob.reshape(len(values), *values.shape[1:], *self.trailing)
+            blob.data[...] = values.reshape(blob.shape)
