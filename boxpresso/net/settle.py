@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from ..layers.core.param_str import read_param_str
+from ..layers.detection.prior_box import PriorBox
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import LayerError
 
 TARGETS = {"frcnnproposaltarget": 2, "fpnproposaltarget": 5}  # which top holds box offsets, four for each class
-SAME = {"pooling", "reshape", "relu", "scale", "flatten", "dropout", "split"}  # keep the channels, or join what follows
+SAME = {"permute", "pooling", "reshape", "relu", "scale", "flatten", "dropout", "split"}  # keep the channels, or join what follows
 LOSSES = {"smoothl1loss", "smoothl1lossohem", "euclideanloss"}
 
 
 def settle(net: NetParameter) -> NetParameter:
-    """The net with the number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it.
+    """The net with the settings that other layers tell.
 
-    It is a fourth of the outputs of the layer whose offsets are compared with the targets. makefile/frcnn keeps it in a JSON file.
+    The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the outputs of the
+    layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox whose locations are twice
+    as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and 128 pixels and locations for 21 boxes
+    is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs make more boxes without a word in the prototxt.
 
     Examples
     --------
@@ -28,14 +32,55 @@ def settle(net: NetParameter) -> NetParameter:
     21
     """
     wanting = [layer for layer in net.layer if wants_classes(layer)]
-    if not wanting:
+    marks = priors(net)
+    if not wanting and not marks:
         return net
     result = NetParameter()
     result.CopyFrom(net)
     for layer in result.layer:
         if wants_classes(layer) and (count := classes_of(result, layer)):
             layer.proposal_target_param.cls_num = count
+        if layer.type == "PriorBox" and layer.name in marks:
+            setattr(layer.prior_box_param, marks[layer.name], True)
     return result
+
+
+def priors(net: NetParameter) -> dict[str, str]:
+    """{name of a PriorBox layer: the field that says how its program makes more boxes}, where the locations show it."""
+    marks: dict[str, str] = {}
+    made = {top: layer for layer in net.layer for top in layer.top if top not in layer.bottom}
+    boxes = [layer for layer in net.layer if layer.type == "PriorBox"]
+    if not boxes or any(b.prior_box_param.faceboxes or b.prior_box_param.denser_prior_boxes for b in boxes):
+        return marks
+    for reader in net.layer:
+        if reader.type not in ("DetectionOutput", "MultiBoxLoss") or len(reader.bottom) < 3:
+            continue
+        locations, found = (joined(made, reader.bottom[i]) for i in (0, 2))
+        if len(locations) != len(found):
+            continue
+        for blob, prior in zip(locations, found):
+            layer, outputs = made.get(prior), outputs_of(net, blob)
+            if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
+                continue
+            p = layer.prior_box_param
+            count = len(PriorBox.box_sizes(p))
+            if outputs == 8 * count:
+                marks[layer.name] = "denser_prior_boxes"
+            elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:
+                return {layer.name: "faceboxes" for layer in boxes}
+    return marks
+
+
+def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:
+    """The blobs that a Concat joins to make a blob, also when reshaped afterwards; a blob of another layer stands for itself."""
+    for _ in range(4):
+        layer = made.get(blob)
+        if layer is None or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
+            return [blob]
+        if layer.type == "Concat":
+            return list(layer.bottom)
+        blob = layer.bottom[0]
+    return [blob]
 
 
 def kind_of(layer: LayerParameter) -> str:
