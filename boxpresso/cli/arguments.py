@@ -16,6 +16,31 @@ def model(parser: argparse.ArgumentParser, weights: bool) -> None:
     memory(parser)
 
 
+def data(parser: argparse.ArgumentParser) -> None:
+    """Whether a net reads its data, and anchors that its prototxt does not say."""
+    text = "read: open the data that MODEL names; shapes (the default): take random values of the shapes that its data layers give"
+    parser.add_argument("--data", choices=("shapes", "read"), default="shapes", help=text)
+    text = "the shape of an input or of a top of a data layer, such as data=1x3x300x300; may be repeated"
+    parser.add_argument("--shape", metavar="NAME=SHAPE", type=named_shape, action="append", default=[], help=text)
+    anchors(parser)
+
+
+def anchors(parser: argparse.ArgumentParser) -> None:
+    """Anchors that a prototxt does not say."""
+    text = (
+        "the anchors of MODEL's region proposals, a .json or .npy file (default: MODEL.anchors.json, if there is one)"
+    )
+    parser.add_argument("--anchors", metavar="FILE", help=text)
+
+
+def of_data(args: argparse.Namespace) -> dict[str, Any]:
+    """What `data` gave, as arguments of Net."""
+    if args.data == "read" and args.shape:
+        raise SystemExit("boxpresso: --shape is for --data shapes")
+    chosen: Any = None if args.data == "read" else dict(args.shape) or "shapes"
+    return {"data": chosen, "anchors": args.anchors}
+
+
 def preparation(parser: argparse.ArgumentParser) -> None:
     """How pictures become the input of the net."""
     add = parser.add_argument
@@ -122,6 +147,18 @@ def byte_count(text: str) -> int:
     if unit not in ("", "K", "M", "G"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, such as 500M or 2G")
     return positive(number) << {"": 0, "K": 10, "M": 20, "G": 30}[unit]
+
+
+def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """A name and a shape.
+
+    >>> named_shape("data=1x3x300x200")
+    ('data', (1, 3, 300, 200))
+    """
+    name, equals, shape = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SHAPE, such as data=1x3x300x300")
+    return name, tuple(positive(side) for side in shape.lower().split("x"))
 
 
 def width_height(text: str) -> tuple[int, int]:

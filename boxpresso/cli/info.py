@@ -22,7 +22,8 @@ SHORT = "list layers, shapes, parameters and multiply-adds"
 TEXT = """\
 Show what a net is made of: its layers, the shapes of their tops, how many
 numbers they learn and how many multiply-adds a forward pass takes. With WEIGHTS
-also which layers the file fits.
+also which layers the file fits. Neither its data nor a compiler is needed: tops
+of data layers have the shapes that their fields give.
 """
 EPILOG: str | None = None
 
@@ -31,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
     arguments.model(parser, weights=False)
     arguments.phase(parser)
+    arguments.data(parser)
     parser.add_argument(
         "--plan", action="store_true", help="show the steps of a forward at TEST in place of the layers"
     )
@@ -48,6 +50,8 @@ def run(args: Namespace) -> int:
         level=args.level,
         stages=args.stage,
         device="cpu",
+        lazy=True,
+        **arguments.of_data(args),
         **arguments.of_net(args),
     )
     report = net.copy_from(args.weights) if args.weights else None
@@ -90,9 +94,10 @@ def print_json(summary: Summary, report: CopyReport | None) -> None:
 
 def print_table(summary: Summary, report: CopyReport | None, net: Net, model: str) -> None:
     """The summary as a table, and what WEIGHTS fits."""
+    stood_in = net.sources.types if net.sources else {}
     cells = [
         (
-            row.type,
+            stood_in.get(row.name, row.type),
             row.name,
             ", ".join(" x ".join(map(str, shape)) or "one number" for shape in row.tops.values()),
             f"{row.parameters:,}" if row.parameters else "",
@@ -102,6 +107,8 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
         for row in summary.layers
     ]
     print(f"{summary.name or model}: {len(summary.layers)} layers, phase {summary.phase}")
+    if stood_in:
+        print(f"without data: {', '.join(stood_in)} (--data read opens it)")
     print(f"inputs: {', '.join(net.inputs) or 'none'}; outputs: {', '.join(net.outputs) or 'none'}\n")
     total = ("total", "", "", f"{summary.parameters:,}", f"{summary.macs:,}", size(summary.bytes))
     lines = table(("type", "name", "top", "parameters", "multiply-adds", "memory"), [*cells, total], "<<<>>>")

@@ -9,8 +9,8 @@ from . import arguments
 NAME = "time"
 SHORT = "time each layer, forward and backward"
 TEXT = """\
-Time each layer, forward and backward, as `caffe time` does, with random inputs
-from 0 to 1. A net without a loss gets its gradients as if its prototxt said
+Time each layer, forward and backward, as `caffe time` does, with random inputs.
+Data layers give random values too, unless --data read opens their data. A net without a loss gets its gradients as if its prototxt said
 `force_backward: true`.
 """
 EPILOG: str | None = None
@@ -25,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     both.add_argument("--backward", action="store_true", default=True, help="time both passes (the default)")
     both.add_argument("--forward-only", dest="backward", action="store_false", help="time the forward pass alone")
     arguments.phase(parser)
+    arguments.data(parser)
     arguments.device(parser)
 
 
@@ -34,8 +35,10 @@ def run(args: Namespace) -> int:
 
     net = timing_net(
         args.model, args.weights, backward=args.backward, device=args.device, phase=args.phase, level=args.level,
-        stages=args.stage, **arguments.of_net(args),
+        stages=args.stage, **arguments.of_data(args), **arguments.of_net(args),
     )  # fmt: skip
+    if net.sources and net.sources.types:
+        print(f"Without data: {', '.join(net.sources.types)} (--data read opens it)")
     kind = "forward-backward" if args.backward else "forward"
     print(f"*** Benchmark begins *** ({net.device.describe()})")
     print(f"Testing for {args.iterations} iterations.", flush=True)

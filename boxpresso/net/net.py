@@ -17,6 +17,7 @@ from ..device import Blob, build_all, open_device
 from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
+from .anchors import Anchors, read_anchors
 from .batches import assign, batches, set_inputs
 from .chains import Chain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
@@ -25,6 +26,8 @@ from .memory import Memory
 from .plan import Source as Layers
 from .prepare import select, split
 from .runner import Runner, wants_bf16
+from .settle import settle
+from .sources import Shapes, stand_ins
 from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
 
 QUIET = nullcontext()
@@ -52,6 +55,15 @@ class Net:
         For fillers and Dropout; None takes another one every time.
     python_layers
         The modules, or their names, from which layers of type "Python" may take their classes; no other is imported.
+    data
+        "shapes" builds the net without its data: an Input stands in the place of each layer that reads data, shaped as the
+        layer's fields say (batch size, crop, resize, forks' own) and filled with random values that a forward can use.
+        {name: shape} does so too, with other shapes for some of the tops. None reads the data.
+    anchors
+        Those of region proposal layers whose prototxt does not say them: corners or rows as their layer has them, or the path
+        of a JSON or .npy file with them.
+    lazy
+        Kernels are compiled when they first run, so that a net can be looked at without a compiler.
     write_below
         The folder, or several, below which layers may write files that the prototxt names; None is everywhere.
     memory_limit
@@ -115,19 +127,25 @@ class Net:
         precision: str = "float32",
         write_below: Source | Sequence[Source] | None = (),
         memory_limit: int | None = None,
+        data: str | Shapes | None = None,
+        anchors: Anchors = None,
+        lazy: bool = False,
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
         given = model if isinstance(model, NetParameter) else read_net(model)
-        self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
+        chosen = settle(select(given, phase, level=level, stages=stages))
+        self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
+        self.sources = stand_ins(chosen, data, self.python_layers)
+        self.param: NetParameter = split(self.sources.param if self.sources else chosen)
+        self.anchors = read_anchors(anchors, model)
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
         self.device = open_device(device, deterministic=deterministic).with_stream()
         self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
 
         self.blobs: OrderedDict[str, Blob] = OrderedDict()
         self.params: OrderedDict[str, list[Blob]] = OrderedDict()
@@ -149,7 +167,7 @@ class Net:
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
-        if not planned:  # the plan may need others
+        if not (planned or lazy):  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
         self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
@@ -162,13 +180,17 @@ class Net:
             source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
             run = self.forward_layer, self.reshape_layer
             self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
-            build_all(self.device, self._runner.files(), self.dtype)
+            if not lazy:
+                build_all(self.device, self._runner.files(), self.dtype)
         elif phase == "TRAIN" or self.param.force_backward:
             self._count_diffs()
         if optimize and not planned:
             parts = self.layers, self.names, self.bottoms, self.tops
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
-            build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
+            if not lazy:
+                build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
+        if self.sources:
+            self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
 
@@ -179,7 +201,7 @@ class Net:
         phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
         seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
         layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
-        layer.python_layers, layer.write_below = self.python_layers, self.write_below
+        layer.python_layers, layer.write_below, layer.given_anchors = self.python_layers, self.write_below, self.anchors
         bottoms, tops = connect(layer, self.blobs)
         for name in bottoms:
             unused.pop(name, None)
@@ -187,6 +209,8 @@ class Net:
         self.blobs.update(tops)
         bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
         layer.memory, self.memory.blobs = self.memory, self.blobs
+        if self.sources:
+            self.sources.fit(layer, bottoms, self.blobs, self._reshape_changed)
         with named(layer):
             layer.setup(bottom, top)
             layer.reshape(bottom, top)
@@ -212,6 +236,12 @@ class Net:
             learning = [blob for blob, learns in zip(layer.blobs, layer.param_propagate_down) if learns and runs]
             self.memory.take_diffs(layer, "a parameter", learning, seen)
             self.memory.take_diffs(layer, "a bottom", [blob for blob, need in zip(bottoms, needs) if need], seen)
+
+    def _reshape_changed(self) -> None:
+        """Reshapes the layers that were built, as far as one of their bottoms has another shape."""
+        for i in range(len(self.layers)):
+            if signature(self.bottoms[i]) != self.seen_shapes[i]:
+                self.reshape_layer(i)
 
     # Running
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -173,6 +174,9 @@ class Layer:
         self.no_gradient = False
         self.python_layers: Sequence[str | ModuleType] = ()
         self.write_below: Sequence[str] | None = None  # folders that it may write to; None: everywhere
+        self.given_anchors: np.ndarray[Any, Any] | None = (
+            None  # of the net's caller, for layers whose prototxt lacks them
+        )
         self.memory: Room | None = None  # that of the net that it is in
         self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
         self.warned = False  # whether it has said that there is NaN
@@ -339,9 +343,12 @@ def discover() -> None:
 
 
 def layer_class(type: str, name: str) -> type[Layer]:
-    """The class of a layer type, in any case. Raises ModelError naming the layer and the nearest known type."""
+    """The class of a layer type, in any case; of CuDNNConvolution and its like the plain one's, whose kernels choose themselves.
+
+    Raises ModelError naming the layer and the nearest known type.
+    """
     discover()
-    known = REGISTRY.get(type.lower())
+    known = REGISTRY.get(type.lower()) or REGISTRY.get(re.sub("^cudnn", "", type.lower()))
     if known is None:
         names = sorted({n for cls in REGISTRY.values() for n in cls.types})
         raise ModelError(f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}")

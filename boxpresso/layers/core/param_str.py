@@ -223,3 +223,12 @@ def settings(layer: Layer, defaults: dict[str, Any]) -> dict[str, Any]:
                 stacklevel=2,
             )
     return result
+
+
+def given_names(layer: Layer) -> set[str]:
+    """The names of the settings that a layer's `param_str` gives, lower-case; none of a text that `settings` refuses."""
+    try:
+        given = read_param_str(layer.param.python_param.param_str)
+    except LayerError:
+        return set()
+    return {str(name).lower() for name in given} if isinstance(given, dict) else set()

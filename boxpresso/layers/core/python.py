@@ -27,10 +27,29 @@ SERVED = {
     ("rotation.rproposal_layer", "ProposalLayer"): "RotateProposal",
     ("rotation.anchor_target_layer", "AnchorTargetLayer"): "RotateAnchorTarget",
     ("rotation.rproposal_target_layer", "ProposalTargetLayer"): "RotateProposalTarget",
+    ("rotation.rlayer", "RoIDataLayer"): "RotateRoIData",
+    ("roi_data_layer_with_instance.layer", "RoIDataLayer"): "RoIData",
+    ("pylayer.proposal_layer", "ProposalLayer"): "Proposal",
+    ("pylayer.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
+    ("rpn.as_rois", "As_roisLayer"): "PyramidRegions",
+    ("rpn.as_rois_mrcnn", "As_rois_MergeRcnnLayer"): "PyramidRegions",
+    ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",
     ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
 }
+PYRAMIDS = {"Proposal": "FPNProposal", "AnchorTarget": "FPNAnchorTarget", "ProposalTarget": "FPNProposalTarget"}
 Numpy = np.ndarray[Any, Any]
 PHASES = {"TRAIN": 0, "TEST": 1}
+
+
+def served(module: str, layer: str, bottoms: int, tops: int) -> str:
+    """The layer type that runs in the place of a class; with the bottoms or tops of a feature pyramid that of pyramids.
+
+    >>> served("rpn.proposal_layer", "ProposalLayer", 11, 1)
+    'FPNProposal'
+    """
+    kind = SERVED[module, layer]
+    many = tops >= 8 if kind == "ProposalTarget" else bottoms > 4
+    return PYRAMIDS[kind] if kind in PYRAMIDS and many else kind
 
 
 class PythonLayer:
@@ -176,9 +195,9 @@ class Python(Layer, type="Python", param="python_param"):
         allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
         self.inner: Layer | None = None
         if p.module not in allowed and (p.module, p.layer) in SERVED:
-            cls = layer_class(SERVED[p.module, p.layer], self.name)
+            cls = layer_class(served(p.module, p.layer, len(bottom), len(top)), self.name)
             self.inner = cls(self.param, device=self.device, dtype=self.dtype, phase=self.phase)
-            self.inner.rng = self.rng
+            self.inner.rng, self.inner.given_anchors = self.rng, self.given_anchors
             check_arity(self.inner, len(bottom), len(top))
             self.inner.setup(bottom, top)
             self.no_gradient = self.inner.no_gradient

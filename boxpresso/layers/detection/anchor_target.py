@@ -1,4 +1,4 @@
-"""AnchorTarget, RotateAnchorTarget: the targets of a region proposal network."""
+"""AnchorTarget, FrcnnAnchorTarget, FPNAnchorTarget, RotateAnchorTarget: the targets of a region proposal network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from ..core.param_str import settings
-from . import suppress
+from ..core.param_str import given_names, settings
+from . import pyramid, suppress
+from .anchors import choose_anchors
 from .rcnn import Boxes, Rotated, Upright
 
 
-class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, tops=4):
+class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3, 4), tops=4):
     """The targets of a region proposal network: a label, box offsets and loss weights for each anchor.
 
     This is the AnchorTargetLayer of py-faster-rcnn's rpn.anchor_target_layer.
@@ -25,6 +26,8 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
     At most `rpn_batchsize` of the labelled anchors are drawn at random, with the net's seed; of these at most the
     fraction `rpn_fg_fraction` has label 1. The rest get label -1.
 
+    Where the scores have another number of anchors than the settings make, see Proposal.
+
     Without true boxes every anchor is background; py-faster-rcnn fails in that case. There is no gradient.
 
     Parameters
@@ -32,11 +35,11 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
     bottom 0
         (1, 2 A, H, W), scores of A anchors at each place. Only the shape is read.
     bottom 1
-        (G, 5), true boxes: xmin, ymin, xmax, ymax, label.
+        (G, 5), true boxes: xmin, ymin, xmax, ymax, label. Further axes of 1 may follow.
     bottom 2
         (1, 3), im_info: height and width of the net's input, and its scale.
     bottom 3
-        The image. It is not read.
+        Optional: the image. It is not read.
     python_param
         `param_str` holds the settings by name. Those of the anchors: `feat_stride` (16): pixels per place;
         `scales` (8, 16, 32); `ratios` (0.5, 1, 2); `base_size` (16); `allowed_border` (0): pixels by which an anchor
@@ -84,6 +87,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
     boxes: ClassVar[Boxes] = Upright
     extra: ClassVar[dict[str, Any]] = {"ratios": (0.5, 1, 2), "angles": (0,), "r_positive_angle_filter": 180,
                                        "r_negative_angle_filter": 180}  # fmt: skip
+    further: ClassVar[dict[str, Any]] = {}
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -93,13 +97,18 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
             "rpn_negative_overlap": 0.3, "rpn_clobber_positives": False, "rpn_fg_fraction": 0.5, "rpn_batchsize": 256,
             "rpn_bbox_inside_weights": (1.0,) * self.boxes.columns, "rpn_positive_weight": -1.0,
         }  # fmt: skip
-        s = self.settings = settings(self, {**defaults, **self.extra})
+        s = self.settings = settings(self, {**defaults, **self.extra, **self.further})
         weight = s["rpn_positive_weight"]
         self.need(
             weight < 0 or 0 < weight < 1, f"rpn_positive_weight must be negative or between 0 and 1, got {weight}"
         )
         self.need(s["rpn_batchsize"] > 0, f"rpn_batchsize must be at least 1, got {s['rpn_batchsize']}")
-        self.anchors = self.boxes.anchors(s["base_size"], s["ratios"], s["scales"], s["angles"])
+        self.make_anchors(bottom)
+
+    def make_anchors(self, bottom: list[Blob]) -> None:
+        """The anchors of a place, (A, columns)."""
+        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
+        self.anchors = choose_anchors(self, self.boxes, self.settings, channels, given_names(self))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, channels, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
@@ -107,7 +116,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
         self.need(images == 1, f"takes one image at a time, got {images}")
         self.need(channels == 2 * count, f"bottom 0 must have {2 * count} channels for {count} anchors, got {channels}")
         self.need(
-            bottom[1].shape[1:] == (columns + 1,),
+            bottom[1].shape[1:2] == (columns + 1,) and bottom[1].count == bottom[1].shape[0] * (columns + 1),
             f"bottom 1, the true boxes, must be (G, {columns + 1}), a box and its label; got {bottom[1].shape}",
         )
         self.need(bottom[2].count >= 2, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
@@ -118,7 +127,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         height, width = bottom[0].shape[2:]
         self.drawn = self.draws()
-        truth = np.asarray(bottom[1].data).astype(np.float64)
+        truth = np.asarray(bottom[1].data).astype(np.float64).reshape(-1, self.boxes.columns + 1)
         info = np.asarray(bottom[2].data).reshape(-1)
         every = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
         at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
@@ -182,7 +191,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=4, 
         return False
 
 
-class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=4, tops=4):
+class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4), tops=4):
     """AnchorTarget for rotated anchors.
 
     This is the AnchorTargetLayer of RRPN's rotation.anchor_target_layer. All that is not said here is as in
@@ -240,3 +249,154 @@ class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=4, top
     boxes = Rotated
     extra: ClassVar[dict[str, Any]] = {"ratios": (0.2, 0.5, 1), "angles": (-30, 0, 30, 60, 90, 120),
                                        "r_positive_angle_filter": 15, "r_negative_angle_filter": 15}  # fmt: skip
+
+
+class FrcnnAnchorTarget(AnchorTarget, type="FrcnnAnchorTarget", bottoms=(3, 4), tops=4):
+    """AnchorTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
+
+    All is as in AnchorTarget, with py-faster-rcnn's numbers, which `param_str` may change. The anchors of that file are given with
+    `Net(..., anchors="config.json")`. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1, bottom 2
+        As of AnchorTarget; true boxes are (G, 5, 1, 1).
+    python_param
+        `param_str`, as in AnchorTarget.
+
+    Returns
+    -------
+    top 0, top 1, top 2, top 3
+        As of AnchorTarget.
+
+    Raises
+    ------
+    LayerError
+        As AnchorTarget.
+
+    Source
+    ------
+    makefile/frcnn, and py-faster-rcnn for the numbers.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FrcnnAnchorTarget" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> truth, info = [[[[0]], [[0]], [[15]], [[15]], [[1]]]], [[16, 32, 1]]
+    >>> run_layer(text, [[[[0, 0]]] * 2], truth, info, tops=4)[0].tolist()
+    [[[[1.0, 0.0]]]]
+    """
+
+
+class FPNAnchorTarget(
+    AnchorTarget, type="FPNAnchorTarget", param=("python_param", "module_param"), bottoms=(3, None), tops=4
+):
+    """AnchorTarget over the levels of a feature pyramid at once: one draw of anchors from all of them. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, ..., L - 1
+        (1, 2 A, H, W), scores of each level. Only the shapes are read.
+    bottom L
+        (G, 5), true boxes: xmin, ymin, xmax, ymax, label.
+    bottom L + 1
+        (1, 3), im_info.
+    python_param, module_param
+        `param_str` as in AnchorTarget, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64): one for each
+        level, around which its anchors lie; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales`
+        (16, 32) and `ratios` of a Python layer; `allowed_border` (0, of a Python layer 1000).
+
+    Returns
+    -------
+    top 0
+        (1, 1, A S, 1) for S places of all levels, labels, by level, anchor and place; of a Python layer (1, A S).
+    top 1, top 2, top 3
+        (1, 4 A, S, 1) each, offsets and weights; of a Python layer (1, 4 A, S).
+
+    Raises
+    ------
+    LayerError
+        As AnchorTarget, and for a number of strides that is not that of the levels.
+
+    Source
+    ------
+    unsky/FPN (a Python layer rpn.anchor_target_layer with more bottoms), makefile/frcnn (a Module).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "FPNAnchorTarget" python_param { param_str: "{feat_strides: [16, 32], scales: [1], ratios: [1]}" }'''
+    >>> truth, info = [[0, 0, 15, 15, 1]], [[32, 32, 1]]
+    >>> run_layer(text, [[[[0, 0]]] * 2], [[[[0]]] * 2], truth, info, tops=4)[0].tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+
+    further: ClassVar[dict[str, Any]] = {
+        "feat_stride": None, "feat_strides": None, "anchor_scales": None, "anchor_ratios": None, "scales": None,
+        "allowed_border": None,
+    }  # fmt: skip
+
+    def make_anchors(self, bottom: list[Blob]) -> None:
+        s, self.levels = self.settings, len(bottom) - 2
+        self.module = bool(self.param.module_param.type)
+        self.strides = pyramid.strides(self, s, self.levels)
+        if s["allowed_border"] is None:
+            s["allowed_border"] = 0 if self.module else 1000
+        self.of_levels = pyramid.level_anchors(self.strides, s, self.module)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.sizes = []
+        for level in range(self.levels):
+            images, channels, height, width = self.axes(bottom[level], 4, f"bottom {level}, the scores,")
+            count = len(self.of_levels[level])
+            self.need(images == 1, f"takes one image at a time, got {images}")
+            self.need(
+                channels == 2 * count,
+                f"bottom {level} must have {2 * count} channels for {count} anchors, got {channels}",
+            )
+            self.sizes.append((height, width))
+        truth, info = bottom[self.levels :]
+        self.need(
+            truth.shape[1:2] == (5,) and truth.count == 5 * truth.shape[0],
+            f"bottom {self.levels}, the true boxes, must be (G, 5), got {truth.shape}",
+        )
+        self.need(info.count >= 2, f"bottom {self.levels + 1}, im_info, must be (1, 3), got {info.shape}")
+        count, places = len(self.of_levels[0]), sum(h * w for h, w in self.sizes)
+        top[0].reshape(*((1, 1, count * places, 1) if self.module else (1, count * places)))
+        for blob in top[1:]:
+            blob.reshape(1, 4 * count, places, *((1,) if self.module else ()))
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.drawn = self.draws()
+        truth = np.asarray(bottom[self.levels].data).astype(np.float64).reshape(-1, 5)
+        info = np.asarray(bottom[self.levels + 1].data).reshape(-1)
+        of_level = [
+            self.boxes.everywhere(anchors, *size, stride)
+            for anchors, size, stride in zip(self.of_levels, self.sizes, self.strides)
+        ]
+        every = np.concatenate(of_level)
+        at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
+        anchors = every[at]
+        shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
+        of_anchors = self.label(shared, self.boxes.turn(anchors, truth))
+        targets = np.zeros(anchors.shape)
+        if shared.size:
+            targets = self.boxes.encode(anchors, truth[shared.argmax(1), :-1])
+        if not self.module:
+            targets[of_anchors != 1] = 0  # as in unsky/FPN
+        labels = np.full(len(every), -1.0)
+        labels[at] = of_anchors
+        top[0].data[...] = self.level_by_level(labels[:, None], 1).reshape(top[0].shape)
+        for blob, values in zip(top[1:], (targets, *self.weights(of_anchors))):
+            whole = np.zeros(every.shape)
+            whole[at] = values
+            blob.data[...] = self.level_by_level(whole, 2).reshape(blob.shape)
+
+    def level_by_level(self, rows: np.ndarray, joined: int) -> np.ndarray:
+        """Rows by level, place and anchor as (1, A columns, places); labels (joined=1) as those of each level in turn."""
+        parts, start, count = [], 0, len(self.of_levels[0])
+        for height, width in self.sizes:
+            part = rows[start : start + height * width * count].reshape(height * width, -1).T
+            parts.append(part.reshape(1, -1) if joined == 1 else part[None])
+            start += height * width * count
+        return np.concatenate(parts, joined)

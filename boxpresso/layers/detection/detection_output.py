@@ -10,12 +10,17 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import AnyArray, Blob, Kernels
+from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
 from . import suppress
 from .results import Results
+
+
+_CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_type.values_by_name
+CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
 class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
@@ -28,6 +33,9 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     3. Of these those that overlap no better one that stays by more than `nms_threshold`. The threshold is
        multiplied by `eta` each time a box stays, while it is above 0.5.
     4. Of all classes together the `keep_top_k` best of the image.
+
+    A location of 12 numbers (TextBoxes++) is a box, then the offsets of four corners, clockwise from the top left, each from the
+    prior's own corner by its variance times the prior's size.
 
     Of equal scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. In the form
     with five bottoms (RefineDet), the first locations refine the priors, and priors of low objectness are dropped.
@@ -49,7 +57,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         none); `code_type` (CORNER); `variance_encoded_in_target` (false): offsets are not multiplied by the
         variances; `confidence_threshold` (none: all scores); `keep_top_k` (-1: all); `nms_param` with
         `nms_threshold` (0.3), `top_k` (all) and `eta` (1); `objectness_score` (0.01): scores of priors with less
-        become 0; `clip` (false). `save_output_param` writes the detections to files for the VOC, COCO and ILSVRC
+        become 0; `clip` (false); `use_polygon` (true): whether locations may have 12 numbers. `save_output_param` writes the detections to files for the VOC, COCO and ILSVRC
         servers, see results.py; if these files cannot be written there is a warning. `visualize` is ignored, with a
         warning.
 
@@ -57,7 +65,8 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     -------
     top 0
         (1, 1, D, 7), rows (image, label, score, xmin, ymin, xmax, ymax) of D detections, by image, label and falling
-        score. Without any detection N rows (image, -1, ...).
+        score. Without any detection N rows (image, -1, ...). With polygons (1, 1, D, 15), the corners x1, y1, ..., x4, y4 at the
+        end of each row.
 
     Raises
     ------
@@ -68,7 +77,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
 
     Source
     ------
-    SSD's and RefineDet's Caffe.
+    SSD's and RefineDet's Caffe; polygons: TextBoxes++ (Liao et al. 2018) and its Caffe.
 
     Examples
     --------
@@ -125,7 +134,14 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         loc, conf, prior = bottom[:3]
         self.batch, self.priors = (loc.shape or (1,))[0], prior.count // 8
         self.need(prior.shape[:2] == (1, 2), f"bottom 2, the priors, must be (1, 2, P * 4), got {prior.shape}")
-        wanted = [("locations", loc, 4 * self.loc_classes), ("scores", conf, self.classes)]
+        p = self.param.detection_output_param
+        polygons = bottom[0].count == self.batch * self.priors * 12 * self.loc_classes > 0 and len(bottom) < 5
+        self.corners = 8 if polygons and p.use_polygon else 0
+        self.need(
+            not self.corners or (p.code_type == CENTER_SIZE and not p.variance_encoded_in_target),
+            "polygons need code_type: CENTER_SIZE, and variances that are not in the targets",
+        )
+        wanted = [("locations", loc, (4 + self.corners) * self.loc_classes), ("scores", conf, self.classes)]
         if len(bottom) == 5:
             wanted += [("objectness", bottom[3], 2), ("first-step locations", bottom[4], 4)]
         for what, blob, each in wanted:
@@ -133,7 +149,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
-        top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+        top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
@@ -147,17 +163,19 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         p = self.param.detection_output_param.nms_param
         chosen = suppress.suppress_upright(self.device, boxes, p.nms_threshold, starts=starts, eta=p.eta, above=True)
         chosen = self.keep_best(chosen, image, scores.reshape(-1)[place])
-        rows = np.empty((len(chosen), 7), self.dtype)
+        rows = np.empty((len(chosen), 7 + self.corners), self.dtype)
         rows[:, 0], rows[:, 1], rows[:, 2] = image[chosen], label[chosen], scores.reshape(-1)[place[chosen]]
-        rows[:, 3:] = np.asarray(boxes)[chosen]
+        rows[:, 3:7] = np.asarray(boxes)[chosen]
+        if self.corners:
+            rows[:, 7:] = self.polygons(bottom, image[chosen], prior[chosen], label[chosen])
         if self.results:
             for i in range(self.batch):
-                self.results.add(rows[rows[:, 0] == i, 1:])
+                self.results.add(rows[rows[:, 0] == i, 1:7])
         if not len(rows):
             warn_of_nan(self, bottom)
-            rows = np.full((self.batch, 7), -1, self.dtype)
+            rows = np.full((self.batch, 7 + self.corners), -1, self.dtype)
             rows[:, 0] = np.arange(self.batch)
-        top[0].reshape(1, 1, len(rows), 7)
+        top[0].reshape(1, 1, *rows.shape)
         top[0].data[...] = rows
 
     def candidates(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -192,10 +210,21 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
             anchors, anchor_at = refined, table(np.arange(count))
         place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
         boxes: AnyArray = self.device.empty((count, 4), self.dtype)
+        if self.corners:  # a location is a box and a polygon: three times four numbers
+            place = 3 * place
         self.kernels.detection_decode(
             count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, self.coding, int(p.clip),
         )  # fmt: skip
         return boxes
+
+    def polygons(self, bottom: list[Blob], image: np.ndarray, prior: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """The corners (K, 8) that the locations of these candidates say."""
+        place = (image * self.priors + prior) * self.loc_classes + (0 if self.loc_classes == 1 else label)
+        offsets = np.asarray(bottom[0].data).reshape(-1, 12)[place, 4:].reshape(-1, 4, 2)
+        boxes, variances = np.asarray(bottom[2].data).reshape(2, -1, 4)[:, prior]
+        size = boxes[:, None, 2:] - boxes[:, None, :2]
+        corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+        return np.asarray(variances[:, None, :2] * offsets * size + corners).reshape(-1, 8)
 
     def keep_best(self, chosen: np.ndarray, image: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Of the chosen candidates the keep_top_k best of each image, in the order they had."""

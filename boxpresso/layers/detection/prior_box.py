@@ -20,6 +20,10 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     The centre of a cell is ((x + offset) step, (y + offset) step), in pixels. The boxes depend on the sizes of the
     bottoms alone, and there is no gradient.
 
+    With `denser_prior_boxes` (TextBoxes and TextBoxes++) each box comes twice, the second one centred on the lower edge of the
+    cell, at (y + 1) step. With `faceboxes`, boxes of 32 pixels come 16 times and those of 64 pixels 4 times in a cell, at distances
+    of 8 and 16 pixels, and all boxes are a pixel smaller. A net whose locations are of so many more boxes sets these by itself.
+
     Parameters
     ----------
     bottom 0
@@ -30,8 +34,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         `min_size`: one or more, required; `max_size`: none, or one for each `min_size`; `aspect_ratio`: any number
         (1 is always there); `flip` (true); `clip` (false): cut boxes at the image's edge; `variance` (0.1): one or
         four; `img_size`, or `img_h` and `img_w`: the size of the image, by default bottom 1's; `step`, or `step_h`
-        and `step_w`: by default the image's size over the map's; `offset` (0.5); `denser_prior_boxes` (false): each box
-        is followed by one like it at the lower edge of the cell.
+        and `step_w`: by default the image's size over the map's; `offset` (0.5); `denser_prior_boxes` (false);
+        `faceboxes` (false).
 
     Returns
     -------
@@ -45,12 +49,11 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         For a missing `min_size`; sizes, aspect ratios, variances or steps that are not above 0; a `max_size` that
         is not above its `min_size`; `max_size` for some of the `min_size` only; a number of variances other than
         1 or 4; both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four
-        axes or without cells; and fields of other programs: `faceboxes`, `tf`, `yx_order`, `keras`, `box_width` and
-        `box_height`.
+        axes or without cells; and fields of other programs: `tf`, `yx_order`, `keras`, `box_width` and `box_height`.
 
     Source
     ------
-    SSD (Liu et al. 2016) and its Caffe; `denser_prior_boxes` of TextBoxes_plusplus.
+    SSD (Liu et al. 2016) and its Caffe; TextBoxes++ (Liao et al. 2018) and FaceBoxes (Zhang et al. 2017) with theirs.
 
     Examples
     --------
@@ -66,7 +69,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prior_box_param
-        for name in ("faceboxes", "tf", "yx_order", "keras"):
+        for name in ("tf", "yx_order", "keras"):
             self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not supported")
         self.need(
             not p.box_width and not p.box_height,
@@ -89,17 +92,16 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
         self.need(len(p.variance) in (0, 1, 4), f"variance takes 1 or 4 values, got {len(p.variance)}")
         self.need(all(v > 0 for v in p.variance), f"variances must be positive, got {list(p.variance)}")
-        self.sizes = self.box_sizes(p)
+        self.sizes = self.dense(p, self.box_sizes(p))
         variance = list(p.variance) or [0.1]
         self.variance = self.device.table(variance if len(variance) == 4 else variance * 4, self.dtype)
-        self.size = self.device.table(self.sizes, self.dtype)
         self.image = self.pair(p, "img_h", "img_w", "img_size")
         self.step = self.pair(p, "step_h", "step_w", "step")
         self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
 
     @staticmethod
-    def box_sizes(p: Any) -> list[tuple[float, float, float]]:
-        """Width and height in pixels of each box of a cell, and its centre's place down the cell, in Caffe's order."""
+    def box_sizes(p: Any) -> list[tuple[float, float]]:
+        """Width and height in pixels of each box of a cell, in Caffe's order."""
         ratios = [1.0]
         for ratio in p.aspect_ratio:
             if all(abs(ratio - known) >= 1e-6 for known in ratios):
@@ -111,8 +113,23 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
                 between = sqrt(smallest * int(p.max_size[k]))
                 sizes.append((between, between))
             sizes += [(smallest * sqrt(ratio), smallest / sqrt(ratio)) for ratio in ratios[1:]]
-        places = [p.offset, 1.0] if p.denser_prior_boxes else [p.offset]
-        return [(width, height, place) for width, height in sizes for place in places]
+        return sizes
+
+    @staticmethod
+    def dense(p: Any, sizes: list[tuple[float, float]]) -> list[tuple[float, float, float, float, float]]:
+        """Width, height and where the centre is: in pixels along x and y, and in steps along y, from the middle of the cell."""
+        rows = []
+        for width, height in sizes:
+            if p.faceboxes:
+                count = {32: 4, 64: 2}.get(int(width), 1)
+                apart = {4: 8.0, 2: 16.0, 1: 0.0}[count]
+                at = [apart * i for i in range(-(count // 2), count - count // 2)]
+                rows += [(width - 1, height - 1, x, y, 0.0) for y in at for x in at]
+            else:
+                rows.append((width, height, 0.0, 0.0, 0.0))
+                if p.denser_prior_boxes:
+                    rows.append((width, height, 0.0, 0.0, 1 - p.offset))
+        return rows
 
     def pair(self, p: Any, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
         """A size or step given for both directions by one field, or by two; None when not given."""
@@ -140,13 +157,14 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             step_y, step_x = self.step or (image_height / height, image_width / width)
             self.priors = self.device.empty(top[0].shape, self.dtype)
             half, p = top[0].count // 2, self.param.prior_box_param
+            size = [(w, h, x, y + steps * step_y) for w, h, x, y, steps in self.sizes]
             cells = self.kernels.struct(
                 "Cells", sizes=len(self.sizes), columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
                 image_width=image_width, image_height=image_height, clip=p.clip,
             )  # fmt: skip
             self.kernels.prior_box_forward(
                 half // 4, self.device.part(self.priors, 0, (half,)), self.device.part(self.priors, half, (half,)),
-                self.size, self.variance, cells,
+                self.device.table(size, self.dtype), self.variance, cells,
             )  # fmt: skip
             self.priors_of = self.wanted
         top[0].data[...] = self.priors

@@ -1,4 +1,4 @@
-"""Proposal, FrcnnProposal, RotateProposal: from the output of a region proposal network to regions of interest."""
+"""Proposal, FrcnnProposal, FPNProposal, RotateProposal: from the output of a region proposal network to regions of interest."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.doubt import warn_of_nan
-from ..core.param_str import settings
-from . import suppress
+from ..core.param_str import given_names, settings
+from . import pyramid, suppress
+from .anchors import choose_anchors
 from .rcnn import Boxes, Rotated, Upright
 
 OTHERS = (  # proposal_param of programs whose Proposal is another
@@ -36,6 +37,10 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
     3. Of these the first `post_nms_topn` that overlap no better one by `nms_thresh` or more.
 
     Among equal scores the first place, then the first anchor, wins. There is no gradient.
+
+    Where the scores have another number of anchors than the settings make, and these do not give the scales, the anchors are those
+    of `Net(..., anchors=)`. Without, the scales are as many halvings of the largest as the number asks for, with a warning; a
+    number that no list of scales makes is an error.
 
     The settings are given in `proposal_param` (PVANET) or in `python_param` (as for the ProposalLayer of
     py-faster-rcnn's rpn.proposal_layer). The defaults of PVANET's form, written out:
@@ -130,9 +135,9 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             self.need(isinstance(s[name], (int, float)) and s[name] > 0, f"{name} must be above 0, got {s[name]!r}")
         for name in ("rpn_pre_nms_top_n", "rpn_post_nms_top_n", "rpn_nms_thresh", "rpn_min_size"):
             self.need(isinstance(s[name], (int, float)), f"{name} must be a number, got {s[name]!r}")
-        self.anchors = self.boxes.anchors(
-            s["base_size"], s["ratios"], s["scales"], s["angles"], rounded=away if cpp else np.round
-        )
+        told = given_names(self) | ({"scales"} if p.scale else set()) | ({"ratios"} if p.ratio else set())
+        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
+        self.anchors = choose_anchors(self, self.boxes, s, channels, told, away if cpp else np.round)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
@@ -142,7 +147,10 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             wanted = (images, each * count, height, width)
             self.need(blob.shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {blob.shape}")
         self.need(
-            len(info.shape) == 2 and info.shape[0] in (1, images) and info.shape[1] >= 3,
+            info.shape[:1] in ((1,), (images,))
+            and len(info.shape) > 1
+            and info.shape[1] >= 3
+            and info.count == info.shape[0] * info.shape[1],
             f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
         )
         top[0].reshape(1, columns + 1, *self.trailing)  # forward knows how many there are
@@ -151,6 +159,7 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
+        info = info.reshape(len(info), -1)
         count, columns = len(self.anchors), self.boxes.columns
         height, width = scores.shape[2:]
         anchors = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
@@ -285,3 +294,170 @@ class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
     boxes = Rotated
     ratios = (0.2, 0.5, 1)
     angles = (-30, 0, 30, 60, 90, 120)
+
+
+class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)):
+    """Regions of interest from the levels of a feature pyramid, chosen from all of them at once.
+
+    Each level has anchors of its own, around squares of its stride. Then follows Proposal's choice over all levels. With further
+    tops the regions are sorted by the level that their size belongs to, 4 + log2(root of the area / 224); a level without any has
+    one region of zeros. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        Scores (1, 2 A, H, W) and offsets (1, 4 A, H, W) of each level in turn, then im_info (1, 3), as makefile/frcnn has them; or
+        im_info, the offsets of all levels, then the scores of all levels, as unsky/FPN has them.
+    python_param, module_param
+        `param_str` as in Proposal, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64), one for each level;
+        `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales` (16, 32) and `ratios` of a Python layer.
+
+    Returns
+    -------
+    top 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax; without axes of 1 of a Python layer. By level where there are further
+        tops.
+    top 1, ...
+        Optional: the regions of each level.
+
+    Raises
+    ------
+    LayerError
+        For bottoms of the wrong number or shape, a number of strides that is not that of the levels, more than one image, or a
+        `param_str` that cannot be read.
+
+    Source
+    ------
+    unsky/FPN (a Python layer rpn.proposal_layer with more bottoms), which repeats regions until there are
+    `rpn_post_nms_top_n` and counts a level's places from the size of the image; makefile/frcnn (a Module).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "FPNProposal" python_param { param_str: "{feat_strides: [16], scales: [1], ratios: [1]}" }'''
+    >>> run_layer(text, [[16, 16, 1]], [[[[0]]] * 4], [[[[0.25]], [[0.75]]]]).tolist()
+    [[0.0, 0.0, 0.0, 15.0, 15.0]]
+    """
+
+    suppression: ClassVar[Kernels] = suppress.kernels
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient, train = True, self.phase == "TRAIN"
+        self.need(len(bottom) % 2 == 1, f"takes two bottoms for each level and im_info, got {len(bottom)}")
+        defaults: dict[str, Any] = {
+            "feat_stride": None, "feat_strides": None, "anchor_scales": None, "anchor_ratios": None, "scales": None,
+            "ratios": (0.5, 1, 2), "rpn_pre_nms_top_n": 12000 if train else 6000,
+            "rpn_post_nms_top_n": 2000 if train else 300, "rpn_nms_thresh": 0.7, "rpn_min_size": 16,
+        }  # fmt: skip
+        s = self.settings = settings(self, defaults)
+        self.levels, self.module = len(bottom) // 2, bool(self.param.module_param.type)
+        self.strides = pyramid.strides(self, s, self.levels)
+        self.anchors = pyramid.level_anchors(self.strides, s, self.module)
+
+    def parts(self, bottom: list[Blob]) -> tuple[Blob, list[Blob], list[Blob]]:
+        """im_info, and scores and offsets of each level."""
+        if (
+            len(bottom[-1].shape) == 4
+            and bottom[0].count < 16
+            and bottom[0].shape[:1] == (1,)
+            and bottom[0].shape[1] < 6
+        ):
+            return bottom[0], bottom[self.levels + 1 :], bottom[1 : self.levels + 1]
+        return bottom[-1], bottom[0:-1:2], bottom[1:-1:2]
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        info, scores, offsets = self.parts(bottom)
+        for level, (score, offset, anchors) in enumerate(zip(scores, offsets, self.anchors)):
+            images, _, height, width = self.axes(score, 4, f"the scores of level {level}")
+            count = len(anchors)
+            self.need(images == 1, f"takes one image at a time, got {images}")
+            for what, blob, each in (("scores", score, 2), ("offsets", offset, 4)):
+                wanted = (1, each * count, height, width)
+                self.need(
+                    blob.shape == wanted,
+                    f"the {what} of level {level} must be {wanted} for {count} anchors, got {blob.shape}",
+                )
+        self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
+        for blob in top:
+            blob.reshape(1, 5, *((1, 1) if self.module else ()))  # forward knows how many there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        s, (info_blob, scores, offsets) = self.settings, self.parts(bottom)
+        info = np.asarray(info_blob.data).reshape(-1)
+        boxes, values = [], []
+        for score, offset, anchors, stride in zip(scores, offsets, self.anchors, self.strides):
+            height, width = score.shape[2:]
+            every = Upright.everywhere(anchors, height, width, stride)
+            by = np.asarray(offset.data)[0].transpose(1, 2, 0).reshape(-1, 4)
+            boxes.append(Upright.clip(Upright.decode(every, by), info[0], info[1]))
+            values.append(np.asarray(score.data)[0, len(anchors) :].transpose(1, 2, 0).reshape(-1))
+        whole, score_of = np.concatenate(boxes), np.concatenate(values)
+        large = np.flatnonzero(Upright.large(whole, s["rpn_min_size"] * info[2]) & ~np.isnan(score_of))
+        before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
+        order = large[best(score_of[large], before if before > 0 else -1)]
+        stay = order[Upright.suppress(self.device, whole[order], s["rpn_nms_thresh"], after if after > 0 else -1)]
+        if not len(stay):
+            warn_of_nan(self, bottom)
+        rows = np.column_stack([np.zeros(len(stay), self.dtype), whole[stay]])
+        for blob, regions in zip(top, pyramid.split(rows, len(top) - 1)):
+            blob.reshape(len(regions), 5, *((1, 1) if self.module else ()))
+            blob.data[...] = regions.reshape(blob.shape)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class PyramidRegions(Layer, type="PyramidRegions", param="python_param", bottoms=1, tops=(2, None)):
+    """Regions sorted by the level of a feature pyramid that their size belongs to, 4 + log2(root of the area / 224).
+
+    A level without any has one region of zeros. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5), regions: image, xmin, ymin, xmax, ymax.
+
+    Returns
+    -------
+    top 0
+        (D, 5), all regions, by level.
+    top 1, ...
+        (K, 5), the regions of each level from 2 on.
+
+    Raises
+    ------
+    LayerError
+        For regions that are not (R, 5).
+
+    Source
+    ------
+    unsky/FPN (the Python layers rpn.as_rois and rpn.as_rois_mrcnn). rpn.as_rois fills each level up with regions of zeros.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> whole, small, large = run_layer('type: "PyramidRegions"', [[0, 0, 0, 300, 300], [0, 0, 0, 9, 9]], tops=3)
+    >>> small.tolist(), large.tolist()
+    ([[0.0, 0.0, 0.0, 9.0, 9.0]], [[0.0, 0.0, 0.0, 300.0, 300.0]])
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(
+            shape[1:2] == (5,) and bottom[0].count == 5 * shape[0],
+            f"bottom 0, the regions, must be (R, 5), got {shape}",
+        )
+        for blob in top:
+            blob.reshape(1, 5)  # forward knows how many there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = np.asarray(bottom[0].data).reshape(-1, 5)
+        for blob, regions in zip(top, pyramid.split(rows, len(top) - 1)):
+            blob.reshape(*regions.shape)
+            blob.data[...] = regions
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

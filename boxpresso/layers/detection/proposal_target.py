@@ -1,4 +1,4 @@
-"""ProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
+"""ProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
-from . import suppress
+from . import fields, group_target, pyramid, suppress
 from .rcnn import Boxes, Rotated, Upright
 
 
 class ProposalTarget(
-    Layer, type="ProposalTarget", param=("proposal_target_param", "bbox_reg_param", "python_param"), bottoms=2, tops=5
+    Layer,
+    type="ProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=2,
+    tops=(5, 7),
 ):
     """The regions that a detector learns from, with their labels, box offsets and loss weights.
 
-    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time.
+    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time. With six or seven
+    tops it is the layer of MS-CNN and Cascade R-CNN, of several images; group_target.py says how that one chooses.
 
     The true boxes are regions too (unless `append_gtbox` is false). Of the regions with an overlap of `fg_thresh` or
     more, at most `fg_fraction` * `batch_size` are drawn at random, with the net's seed. Of those with an overlap below
@@ -29,7 +34,8 @@ class ProposalTarget(
     bottom 0
         (R, 5), regions: image, xmin, ymin, xmax, ymax.
     bottom 1
-        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label.
+        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label. Of MS-CNN's layer (G, 7 or 8): image, xmin, ymin, xmax,
+        ymax, label, whether to ignore it.
     python_param
         `param_str` holds `num_classes` (required), with the background, and what py-faster-rcnn's cfg.TRAIN holds,
         with its defaults: `batch_size` (128; -1 takes all, as R-FCN does for OHEM), `fg_fraction` (0.25), `fg_thresh`
@@ -39,7 +45,8 @@ class ProposalTarget(
         every label but 0 is at place 1: R-FCN's class-agnostic boxes.
     proposal_target_param
         The same settings by other names: `cls_num` (or `n_classes`), `batch_size`, `fg_fraction`, `fg_thr`,
-        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence.
+        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence. MS-CNN's layer also reads `num_img_per_batch`,
+        `img_width`, `img_height`, `iou_weighted`, `bbox_thr_lw`, `bbox_thr_hg` and `pickup_discard`.
     bbox_reg_param
         `bbox_mean` and `bbox_std`: the means and stds that normalize the offsets. Both together turn on
         `bbox_normalize_targets_precomputed`.
@@ -56,6 +63,10 @@ class ProposalTarget(
         (D, 4 C), weights inside the loss: `bbox_inside_weights` at the place of the label of an object, else 0.
     top 4
         (D, 4 C), weights outside the loss: 1 where the weights inside are above 0.
+    top 5
+        MS-CNN's. (D, 6, 1, 1), matched true boxes: label, xmin, ymin, xmax, ymax, overlap; 0 for background.
+    top 6
+        Optional, MS-CNN's. (D, 1, 1, 1), weights of the regions in the loss of classes.
 
     Raises
     ------
@@ -83,13 +94,19 @@ class ProposalTarget(
     """
 
     boxes: ClassVar[Boxes] = Upright
+    trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     extra: ClassVar[dict[str, Any]] = {
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
     }  # fmt: skip
+    changed: ClassVar[dict[str, Any]] = {}  # settings that go before those of the messages
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
+        self.grouped = len(top) > 5
+        if self.grouped:
+            self.setup_grouped()
+            return
         columns = self.boxes.columns
         defaults: dict[str, Any] = {
             "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5,
@@ -106,7 +123,9 @@ class ProposalTarget(
         if regression.bbox_mean and regression.bbox_std:
             defaults.update(bbox_normalize_targets_precomputed=True, bbox_normalize_means=list(regression.bbox_mean))
             defaults.update(bbox_normalize_stds=list(regression.bbox_std))
-        s = self.settings = settings(self, defaults)
+        s = self.settings = settings(self, {**defaults, **self.changed})
+        if self.changed and s["num_classes"] == 0:
+            s["num_classes"] = p.cls_num or (p.n_classes if p.HasField("n_classes") else 0)
         self.classes = s["num_classes"]
         self.need(
             isinstance(self.classes, int) and self.classes > 1,
@@ -119,7 +138,47 @@ class ProposalTarget(
         for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
             self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
 
+    def setup_grouped(self) -> None:
+        """Reads the parameters of MS-CNN's layer."""
+        p = self.param.proposal_target_param
+        self.deviation, self.aware = fields.Deviation(self), self.param.bbox_reg_param.cls_aware
+        self.need(
+            p.cls_num > 1, f"proposal_target_param must give cls_num, 2 or more with the background; got {p.cls_num}"
+        )
+        self.need(
+            p.batch_size > 0 or p.batch_size == -1, f"batch_size must be above 0, or -1 for all, got {p.batch_size}"
+        )
+        self.need(p.fg_thr >= p.bg_thr_hg, f"fg_thr {p.fg_thr} is below bg_thr_hg {p.bg_thr_hg}")
+
+    def reshape_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The shapes of MS-CNN's layer, with one row until forward knows how many there are."""
+        for i, (what, least, most) in enumerate((("regions", 5, 5), ("true boxes", 7, 8))):
+            shape = (*bottom[i].shape, 1, 1)[:2]
+            self.need(
+                least <= shape[1] <= most and bottom[i].count == shape[0] * shape[1],
+                f"bottom {i}, the {what}, must be (R, {least}), got {bottom[i].shape}",
+            )
+        each = 4 * (self.param.proposal_target_param.cls_num if self.aware else 2)
+        for blob, few in zip(top, (5, 1, each, each, each, group_target.COLUMNS, 1)):
+            blob.reshape(max(1, self.param.proposal_target_param.batch_size), few, 1, 1)
+
+    def forward_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """MS-CNN's choice."""
+        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(b.shape[0], -1) for b in bottom)
+        p, labels = self.param.proposal_target_param, truth[truth[:, 0] >= 0, 5]
+        self.need(np.isfinite(truth).all(), "a true box holds NaN or infinity")
+        self.need(
+            not len(labels) or (labels.min() >= 0 and (labels.max() < p.cls_num or not self.aware)),
+            f"a true box has the label {labels.max(initial=0):g}, cls_num is {p.cls_num}",
+        )
+        for blob, values in zip(top, group_target.choose(self, p, self.deviation, self.aware, regions, truth)):
+            blob.reshape(len(values), values.size // max(1, len(values)), 1, 1)
+            blob.data[...] = values.reshape(blob.shape)
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.grouped:
+            self.reshape_grouped(bottom, top)
+            return
         columns = self.boxes.columns
         for i, what in ((0, "the regions"), (1, "the true boxes")):
             shape = (*bottom[i].shape, 1, 1)[:2]
@@ -133,12 +192,22 @@ class ProposalTarget(
             blob.reshape(1, columns * self.classes)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.grouped:
+            self.forward_grouped(bottom, top)
+            return
+        for blob, values in zip(top, self.targets(bottom)):
+            blob.reshape(len(values), *values.shape[1:], *self.trailing)
+            blob.data[...] = values.reshape(blob.shape)
+
+    def targets(self, bottom: list[Blob]) -> list[np.ndarray]:
+        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes)."""
         s, columns = self.settings, self.boxes.columns
         regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
         truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
         if regions[:, 0].any():
             self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
         self.check_truth(truth)
+        regions = self.screen(regions, truth)
         if s["append_gtbox"]:
             regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
         chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
@@ -154,9 +223,12 @@ class ProposalTarget(
             offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
         targets[rows, place] = offsets
         weights[rows, place] = s["bbox_inside_weights"]
-        for blob, values in zip(top, (boxes, labels, targets, weights, weights > 0)):
-            blob.reshape(len(chosen), *([] if values.ndim == 1 else [int(np.prod(values.shape[1:]))]))
-            blob.data[...] = values.reshape(blob.shape)
+        flat = [values.reshape(len(chosen), -1) for values in (targets, weights, weights > 0)]
+        return [boxes, labels[:, None] if self.trailing else labels, *flat]
+
+    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The regions that are looked at: here all."""
+        return regions
 
     def check_truth(self, truth: np.ndarray) -> None:
         """Raises LayerError for a true box with NaN or infinity, or with a label that is no class."""
@@ -252,3 +324,144 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     extra: ClassVar[dict[str, Any]] = {
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2, 1), "r_positive_angle_filter": 15, "r_negative_angle_filter": 15
     }  # fmt: skip
+
+
+class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2, tops=5):
+    """ProposalTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
+
+    All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized offsets. Where
+    fewer regions are drawn than `batch_size`, background is repeated. At a later `stage` of a cascade, the thresholds are 0.1
+    higher for each, and regions that overlap a true box by `gt_iou_thr` or more are left out first. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax.
+    bottom 1
+        (G, 5, 1, 1), true boxes: xmin, ymin, xmax, ymax, label.
+    proposal_target_param
+        `cls_num` (a net finds it from the loss that reads the offsets): the classes with the background; `stage` (0);
+        `gt_iou_thr` (0.95).
+    python_param
+        `param_str` as in ProposalTarget.
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget, with axes of 1 after them.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget.
+
+    Source
+    ------
+    makefile/frcnn and its configuration files. Among true boxes that a region overlaps alike, the last wins there.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FrcnnProposalTarget" proposal_target_param { cls_num: 2 } python_param { param_str: "batch_size: 4" }'
+    >>> regions, labels, *_ = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], tops=5)
+    >>> regions.shape, labels.ravel().tolist()
+    ((4, 5, 1, 1), [1.0, 0.0, 0.0, 0.0])
+    """
+
+    trailing = (1, 1)
+    changed: ClassVar[dict[str, Any]] = {
+        "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5, "bg_thresh_lo": 0.0,
+        "append_gtbox": True, "bbox_normalize_targets_precomputed": True,
+    }  # fmt: skip
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().setup(bottom, top)
+        self.stage = self.param.proposal_target_param.stage
+        for name in ("fg_thresh", "bg_thresh_hi"):
+            self.settings[name] += 0.1 * self.stage
+
+    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        if not self.stage or not len(truth):
+            return regions
+        shared = self.boxes.overlaps(self.device, regions[:, 1:].astype(np.float64), truth[:, :-1].astype(np.float64))
+        return np.asarray(regions[shared.max(1) < self.param.proposal_target_param.gt_iou_thr])
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        chosen, matched, objects = super().draw(boxes, truth)
+        missing = int(self.settings["batch_size"]) - len(chosen)
+        if missing > 0 and len(chosen) > objects:
+            chosen = np.append(chosen, np.resize(chosen[objects:], missing))
+            matched = np.append(matched, np.resize(matched[objects:], missing))
+        return chosen, matched, objects
+
+
+class FPNProposalTarget(
+    ProposalTarget,
+    type="FPNProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param", "module_param"),
+    bottoms=(2, 3),
+    tops=(6, None),
+):
+    """ProposalTarget for a feature pyramid: the regions drawn, sorted by the level that their size belongs to.
+
+    A level without any has one region of zeros, with label -1 and weights of 0. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget: regions and true boxes.
+    bottom 2
+        Optional: the image. It is not read.
+    python_param, module_param
+        `param_str` as in ProposalTarget. Of a Module the settings are FrcnnProposalTarget's.
+    proposal_target_param
+        `cls_num`: the classes, where `param_str` does not give num_classes; a net finds it from the loss that reads the offsets.
+
+    Returns
+    -------
+    top 0, ..., L - 1
+        (K, 5), the regions of each level from 2 on; of a Module with axes of 1 after them, as all tops.
+    top L, ..., L + 3
+        Labels, offsets and both weights of all regions, by level.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget.
+
+    Source
+    ------
+    unsky/FPN (Python layers with eight tops), which fills every level up to `batch_size` with such regions of zeros, or with four
+    of them where it is empty; makefile/frcnn (a Module).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "FPNProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> small, large, labels, *_ = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], tops=6)
+    >>> len(small), large.tolist(), labels.tolist()
+    (2, [[0.0, 0.0, 0.0, 0.0, 0.0]], [1.0, 0.0, -1.0])
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.changed = {"num_classes": 0}  # type: ignore[misc]
+        if self.param.module_param.type:
+            self.changed, self.trailing = FrcnnProposalTarget.changed, (1, 1)  # type: ignore[misc]
+        super().setup(bottom, top[:5])
+        self.levels = len(top) - 4
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, [top[0], *top[self.levels :]])
+        for blob in top[1 : self.levels]:
+            blob.reshape(1, 5)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        boxes, *others = self.targets(bottom)
+        rows = pyramid.by_level(boxes[:, 1:], self.levels)
+        padded = np.concatenate([boxes, np.zeros((1, 5), boxes.dtype)])
+        order = np.concatenate(rows)
+        fills = [-1.0, 0.0, 0.0, 0.0]
+        whole = [np.concatenate([v, np.full((1, *v.shape[1:]), fill)])[order] for v, fill in zip(others, fills)]
+        for blob, values in zip(top, [*(padded[mine] for mine in rows), *whole]):
+            blob.reshape(len(values), *values.shape[1:], *self.trailing)
+            blob.data[...] = values.reshape(blob.shape)

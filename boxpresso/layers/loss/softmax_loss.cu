@@ -2,9 +2,12 @@
 #include <cfloat>
 #include "loss.h"
 
+// The weight of a position, 1 without weights.
+DEVICE Real weight_of(const Real* weight, int i, int has_weight) { return has_weight ? weight[i] : Real(1); }
+
 // partial[3 b ...]: as piece_of_loss has it
 KERNEL label_losses(int n, const Real* probability, const Real* label, double* partial, int positions, int channels,
-                    int inner, int has_ignored, int ignored) {
+                    int inner, int has_ignored, int ignored, const Real* weight, int has_weight) {
   SHARED double part[PARTS];
   BLOCK_LOOP(b, n)
     piece_of_loss(
@@ -12,13 +15,14 @@ KERNEL label_losses(int n, const Real* probability, const Real* label, double* p
         [=](int i) {
           const int outer = i / inner;
           const Real p = probability[(outer * channels + int(label[i])) * inner + i - outer * inner];
-          return -log(p < Real(FLT_MIN) ? Real(FLT_MIN) : p);
+          return -log(p < Real(FLT_MIN) ? Real(FLT_MIN) : p) * weight_of(weight, i, has_weight);
         });
 }
 
 // bottom_diff = (probability - 1 at the label) * top_diff / result[0]; 0 where the label is ignored
 KERNEL label_diffs(int n, const Real* probability, const Real* label, const Real* top_diff, const Real* result,
-                   Real* bottom_diff, int channels, int inner, int has_ignored, int ignored) {
+                   Real* bottom_diff, int channels, int inner, int has_ignored, int ignored, const Real* weight,
+                   int has_weight) {
   BLOCK_LOOP(b, n) {
     const Real by = top_diff[0] / result[0];
     const int outer = b / channels, c = b % channels;
@@ -26,17 +30,19 @@ KERNEL label_diffs(int n, const Real* probability, const Real* label, const Real
       const Real given = label[outer * inner + i];
       const int truth = truth_of(given), at = b * inner + i;
       const Real off = probability[at] - (truth == c ? Real(1) : Real(0));
-      bottom_diff[at] = is_ignored(given, has_ignored, ignored) ? Real(0) : off * by;
+      const Real share = by * weight_of(weight, outer * inner + i, has_weight);
+      bottom_diff[at] = is_ignored(given, has_ignored, ignored) ? Real(0) : off * share;
     }
   }
 }
 
 KERNEL label_diffs_of_rows(int n, const Real* probability, const Real* label, const Real* top_diff, const Real* result,
-                           Real* bottom_diff, int channels, int has_ignored, int ignored) {
+                           Real* bottom_diff, int channels, int has_ignored, int ignored, const Real* weight,
+                           int has_weight) {
   GRID_LOOP(row, n) {
     const int truth = truth_of(label[row]), at = row * channels;
     const bool counts = !is_ignored(label[row], has_ignored, ignored);
-    const Real by = top_diff[0] / result[0];
+    const Real by = top_diff[0] / result[0] * weight_of(weight, row, has_weight);
     for (int c = 0; c < channels; ++c) {
       const Real off = probability[at + c] - (truth == c ? Real(1) : Real(0));
       bottom_diff[at + c] = counts ? off * by : Real(0);

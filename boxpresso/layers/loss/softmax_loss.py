@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...device import Blob, Kernels
+import numpy as np
+
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer, softmax
 from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
 class SoftmaxWithLoss(
-    Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 2), loss=True
+    Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=(2, 3), tops=(1, 3), loss=True
 ):
     """top 0 = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
 
@@ -26,6 +28,8 @@ class SoftmaxWithLoss(
         Scores, the channels at `axis`.
     bottom 1
         Whole labels from 0, one for each position of the other axes.
+    bottom 2
+        Optional: a weight for each label, by which its loss is multiplied; the normaliser does not know it.
     softmax_param
         `axis` (1): the axis of the channels.
     loss_param
@@ -38,6 +42,8 @@ class SoftmaxWithLoss(
         A single number.
     top 1
         Optional: the probabilities, in the shape of bottom 0.
+    top 2
+        Optional: the loss of each label, in the shape of bottom 1, without a gradient; 0 where the label is ignored.
 
     Raises
     ------
@@ -48,7 +54,7 @@ class SoftmaxWithLoss(
 
     Source
     ------
-    Caffe, but a label that is not a channel raises LayerError.
+    Caffe, but a label that is not a channel raises LayerError. Weights and losses of labels: Cascade R-CNN's Caffe.
 
     Examples
     --------
@@ -79,7 +85,13 @@ class SoftmaxWithLoss(
             f"{bottom[1].shape} has {bottom[1].count}; labels are whole numbers, one for each position",
         )
         self.need(channels > 0, f"scores of shape {shape} have no channels")
+        self.need(
+            len(bottom) < 3 or bottom[2].count == bottom[1].count,
+            f"bottom 2 must have a weight for each of {bottom[1].count} labels, its shape is {bottom[-1].shape}",
+        )
         top[0].reshape()
+        if len(top) > 2:
+            top[2].reshape(*bottom[1].shape)
         self.probability.reshape(*shape)
         if len(top) > 1:
             top[1].share_data(self.probability)
@@ -93,23 +105,45 @@ class SoftmaxWithLoss(
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, probability, *self.shape)
         self.kernels.label_losses(
-            self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored
-        )
+            self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored,
+            *self.weight(bottom),
+        )  # fmt: skip
         self.sum.join(top[0].data, self.divisor)
         self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
+        if len(top) > 2:
+            top[2].data[...] = self.losses(bottom).reshape(top[2].shape)
+
+    def weight(self, bottom: list[Blob]) -> tuple[AnyArray, int]:
+        """The weights, and whether there are any; without, what stands in for them is not read."""
+        return bottom[-1].data, int(len(bottom) > 2)
+
+    def losses(self, bottom: list[Blob]) -> np.ndarray:
+        """The loss of each label (outer, 1, inner)."""
+        outer, _, inner = self.shape
+        truth = np.asarray(bottom[1].data).reshape(outer, 1, inner).astype(np.int64)
+        counts = truth != self.ignored[1] if self.ignored[0] else np.ones(truth.shape, bool)
+        whole = np.asarray(self.probability.data).reshape(self.shape)
+        likely = np.take_along_axis(whole, np.where(counts, truth, 0), 1)
+        given = np.asarray(bottom[2].data).reshape(truth.shape) if len(bottom) > 2 else 1
+        return np.asarray(np.where(counts, -np.log(np.maximum(likely, np.finfo(np.float32).tiny)) * given, 0))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")
+        self.need(not any(propagate_down[2:]), "weights have no gradient; set propagate_down: false for bottom 2")
         if not propagate_down[0]:
             return
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         given, diff = (top[0].diff, self.sum.result), bottom[0].diff
         if inner == 1:
-            self.kernels.label_diffs_of_rows(outer, probability, label, *given, diff, channels, *self.ignored)
+            self.kernels.label_diffs_of_rows(
+                outer, probability, label, *given, diff, channels, *self.ignored, *self.weight(bottom)
+            )
         else:
             blocks = outer * channels if inner else 0
-            self.kernels.label_diffs(blocks, probability, label, *given, diff, channels, inner, *self.ignored)
+            self.kernels.label_diffs(
+                blocks, probability, label, *given, diff, channels, inner, *self.ignored, *self.weight(bottom)
+            )
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0

@@ -1,0 +1,106 @@
+"""Data layers of forks whose files are not read here: their tops have the shapes that the fields give."""
+
+from __future__ import annotations
+
+from ...device import Blob
+from ..core import Layer
+from .shapes import data_tops
+
+
+class ForkData(
+    Layer,
+    type=(
+        "ImageGtData",
+        "DetectionData",
+        "EvalData",
+        "YoloData",
+        "VideoData",
+        "LaneData",
+        "AnnotatedRData",
+        "FrcnnVidData",
+        "SegData",
+        "MultiImageData",
+        "PairImageData",
+        "RotateRoIData",
+    ),  # fmt: skip
+    param=(
+        "image_gt_data_param",
+        "detection_data_param",
+        "eval_data_param",
+        "yolo_data_param",
+        "video_data_param",
+        "data_param",
+        "annotated_data_param",
+        "seg_data_param",
+        "multi_image_data_param",
+        "pair_image_data_param",
+        "transform_param",
+        "python_param",
+        "window_data_param",
+    ),  # fmt: skip
+    bottoms=0,
+    tops=(1, None),
+):
+    """A data layer of a fork: a net with it builds, and can be looked at; its files are not read.
+
+    The tops have the shapes that the layer's fields give: batch size, crop or resized size, strides of label maps. What no field
+    tells is what `Net(..., data="shapes")` takes. A forward pass is an error, which says to give the tops: `Net(..., data="shapes")`
+    makes each of them an input of the net, filled with random values, or with those that the caller assigns.
+
+    Parameters
+    ----------
+    image_gt_data_param, detection_data_param, eval_data_param, yolo_data_param, video_data_param
+        Of the layer of that name: `batch_size`; `resize_height` and `resize_width`, `short_size` and `long_size`, `new_height` and
+        `new_width`; `crop_height` and `crop_width`; `downsample_rate` or `stride`, one for each label map; `coord_num` (4);
+        `num_sides`; `new_length`, `num_segments` and `modality`, for the channels of VideoData.
+    transform_param
+        `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
+
+    Returns
+    -------
+    top 0, ...
+        The images, then what belongs to them: labels (N), label maps (N, 6, H, W), true boxes (G, 7 or 8, 1, 1), sizes
+        (N, 2, 1, 1).
+
+    Raises
+    ------
+    LayerError
+        When it is to run, and for more tops than the layer has.
+
+    Source
+    ------
+    MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData, SegData),
+    MobileNet-YOLO (LaneData), makefile/frcnn (AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> text = '''layer { name: "data" type: "EvalData" top: "data" top: "gt_boxes" top: "image_sizes"
+    ...     eval_data_param { source: "window_file.txt" batch_size: 1 short_size: 600 long_size: 1000 } }'''
+    >>> net = Net(parse_net(text), device="cpu")
+    >>> net.blobs["data"].shape, net.blobs["image_sizes"].shape
+    ((1, 3, 1000, 600), (1, 2, 1, 1))
+    >>> Net(parse_net(text), device="cpu", data="shapes").forward()["image_sizes"].ravel().tolist()
+    [1000.0, 600.0]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.need(
+            len(self.param.top) in (0, len(top)), f"has {len(top)} tops, the prototxt names {len(self.param.top)}"
+        )
+        given = data_tops(self.param)
+        self.need(len(given) == len(top), f"has {len(given)} tops, the prototxt gives {len(top)}")
+        for blob, known in zip(top, given):
+            blob.reshape(*known.shape)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The fields gave the shapes."""
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.need(
+            False,
+            f'files of {self.param.type} are not read here; build the net with Net(..., data="shapes"), which makes its tops '
+            "inputs of the net, and assign them",
+        )

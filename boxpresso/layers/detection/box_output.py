@@ -1,0 +1,140 @@
+"""BoxOutput: regions from the maps of MS-CNN's proposal network."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...data.boxes import best
+from ...device import Blob
+from ..core import Layer
+from ..core.doubt import warn_of_nan
+from ..core.param_str import settings
+from . import fields, suppress
+
+
+class BoxOutput(
+    Layer,
+    type="BoxOutput",
+    param=("box_output_param", "bbox_reg_param", "python_param"),
+    bottoms=(1, None),
+    tops=(1, 2),
+):
+    """Regions from the maps of a multi-scale proposal network, one bottom for each field.
+
+    The score of a place is the best of its classes minus that of the background. It counts from `fg_thr` on. Its box is the field
+    moved by the offsets, the centre by at most 1 / `field_xyr` of the field, the size at most `field_whr` times; cut at the map's
+    pixels, it counts when both its sides have `min_size` or more. Of an image's boxes the `max_nms_num` best are taken, and of
+    these the first `max_post_nms_num` that overlap no better one by `iou_thr` or more. For both numbers 0 means all. There is no
+    gradient.
+
+    Parameters
+    ----------
+    bottom 0, 1, ...
+        (N, C + 4, H, W): scores, the background's first, then offsets.
+    box_output_param
+        `fg_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one); `field_w`, `field_h` and `downsample_rate`, one each for
+        every bottom; `field_whr` (2), `field_xyr` (2), `max_nms_num` (0), `max_post_nms_num` (0), `min_size` (15).
+    bbox_reg_param
+        `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1) of the offsets.
+    python_param
+        `param_str` holds the settings of `box_output_param` by name, each of which goes before its field.
+
+    Returns
+    -------
+    top 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax, the last two first corner plus size. R may be 0.
+    top 1
+        Optional. (R, 6, 1, 1), the same and the score.
+
+    Raises
+    ------
+    LayerError
+        For another `nms_type`; lists that have not one number for each bottom; bounds that make no sense; a `bbox_mean` or
+        `bbox_std` that is not four numbers; bottoms without five channels, or of different numbers of images.
+
+    Source
+    ------
+    Cai et al. 2016 (MS-CNN) and its Caffe. It suppresses above the threshold, and without any region its output is a region of
+    its own, (1, 1, 10, 10); here the tops are then empty.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "BoxOutput" box_output_param { field_w: 20 field_h: 20 downsample_rate: 32 }'
+    >>> regions, scored = run_layer(text, [[[[0.25]], [[0.75]], [[0]], [[0]], [[0]], [[0]]]], tops=2)
+    >>> scored[:, :, 0, 0].tolist()
+    [[0.0, 6.0, 6.0, 26.0, 26.0, 0.5]]
+    """
+
+    kernels = suppress.kernels
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        p = self.param.box_output_param
+        names = (
+            "fg_thr",
+            "iou_thr",
+            "nms_type",
+            "field_whr",
+            "field_xyr",
+            "max_nms_num",
+            "max_post_nms_num",
+            "min_size",
+        )
+        lists = ("field_w", "field_h", "downsample_rate")
+        defaults = {name: getattr(p, name) for name in names} | {name: list(getattr(p, name)) for name in lists}
+        s = self.settings = settings(self, defaults)
+        self.need(s["nms_type"] == "IOU", f"nms_type must be IOU here, got {s['nms_type']!r}")
+        for name in lists:
+            self.need(
+                len(s[name]) == len(bottom) and min(s[name]) > 0,
+                f"{name} must be one number above 0 for each of {len(bottom)} bottoms, got {list(s[name])}",
+            )
+        self.need(s["field_whr"] > 1 and s["field_xyr"] > 0, "field_whr must be above 1 and field_xyr above 0")
+        self.deviation = fields.Deviation(self)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        for i, blob in enumerate(bottom):
+            self.axes(blob, 4, f"bottom {i}")
+            self.need(blob.shape[1] > 5, f"bottom {i} must have scores of two classes and 4 offsets, got {blob.shape}")
+        images = {blob.shape[0] for blob in bottom}
+        self.need(len(images) == 1, f"all bottoms must have the same images, got {sorted(images)}")
+        self.images = images.pop()
+        for blob, columns in zip(top, (5, 6)):
+            blob.reshape(1, columns, 1, 1)  # forward knows how many there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        s = self.settings
+        parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
+        rows = [np.zeros((0, 6), self.dtype)]
+        for image in range(self.images):
+            boxes = np.concatenate([part[image] for part in parts])
+            wide = boxes[:, 2:4] - boxes[:, :2]
+            boxes = boxes[(boxes[:, 4] >= np.float32(s["fg_thr"])) & (wide >= np.float32(s["min_size"])).all(1)]
+            boxes = boxes[best(boxes[:, 4], s["max_nms_num"] or -1)]
+            threshold, limit = float(np.float32(s["iou_thr"])), s["max_post_nms_num"] or -1
+            stay = suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit, pixels=False)
+            rows.append(np.column_stack([np.full(len(stay), image, self.dtype), boxes[stay]]))
+        joined = np.concatenate(rows)
+        if not len(joined):
+            warn_of_nan(self, bottom)
+        for blob, columns in zip(top, (5, 6)):
+            blob.reshape(len(joined), columns, 1, 1)
+            blob.data[...] = joined[:, :columns].reshape(blob.shape)
+
+    def boxes(self, index: int, given: np.ndarray) -> np.ndarray:
+        """(N, H W, 5): corners and scores of one bottom."""
+        s, stride = self.settings, self.settings["downsample_rate"][index]
+        images, channels, height, width = given.shape
+        scores, offsets = given[:, : channels - 4], self.deviation.restore(given[:, channels - 4 :], 1)
+        field = np.resize([s["field_w"][index], s["field_h"][index]], (images, 2)).astype(np.float64)
+        boxes = fields.decode(offsets, field, stride, s["field_xyr"], s["field_whr"])
+        first = np.maximum(boxes[:, :2], 0)
+        most = np.array([width * stride, height * stride])[:, None, None]
+        size = np.minimum(boxes[:, 2:], most - first)
+        score = scores[:, 1:].max(1, keepdims=True) - scores[:, :1]
+        rows = np.concatenate([first, first + size, score], 1).transpose(0, 2, 3, 1)
+        return rows.reshape(images, height * width, 5).astype(self.dtype)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False

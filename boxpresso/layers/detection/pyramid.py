@@ -1,0 +1,89 @@
+"""Feature pyramids: anchors of each level, and regions sorted by the level that their size belongs to.
+
+Sources: Lin et al. 2017 (Feature Pyramid Networks), unsky/FPN and makefile/frcnn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..core import Layer
+from .rcnn import Upright
+
+FIRST = 2  # the finest level: features of a fourth of the image's size
+CANONICAL = 224.0  # a region of that size belongs to level 4
+
+
+def strides(layer: Layer, settings: dict[str, Any], levels: int) -> list[int]:
+    """The stride of each level, of the setting feat_strides or feat_stride. Raises LayerError for another number of them."""
+    given = settings["feat_strides"] or settings["feat_stride"] or (4, 8, 16, 32, 64)
+    result = [int(stride) for stride in np.atleast_1d(given)]
+    layer.need(
+        len(result) == levels and min(result) > 0,
+        f"feat_strides must be one number above 0 for each of {levels} levels, got {result}",
+    )
+    return result
+
+
+def level_anchors(of: Sequence[int], settings: dict[str, Any], module: bool) -> list[np.ndarray]:
+    """The anchors (A, 4) of each level, around squares of its stride, with the settings' ratios and scales.
+
+    With `module` they are those of makefile/frcnn: by scale, then ratio, cut to whole numbers; a scale multiplies the width and
+    height that the last ratio of the scale before left, as that program does.
+    """
+    scales = settings["anchor_scales"] or settings["scales"] or ((8, 16) if module else (16, 32))
+    ratios = settings["anchor_ratios"] or settings["ratios"]
+    if not module:
+        return [Upright.anchors(stride, ratios, scales) for stride in of]
+    return [np.array(module_anchors(stride, ratios, scales), np.float64) for stride in of]
+
+
+def module_anchors(base: int, ratios: Sequence[float], scales: Sequence[float]) -> list[list[int]]:
+    """makefile/frcnn's anchors of one level.
+
+    >>> module_anchors(4, [1], [8])
+    [[-14, -14, 17, 17]]
+    """
+    width = height = base
+    centre, rows = 0.5 * (base - 1), []
+    for scale in scales:
+        width, height = int(width * scale), int(height * scale)
+        size = width * height
+        for ratio in ratios:
+            width = int(sqrt(size / ratio))
+            height = int(width * ratio)
+            half = 0.5 * (width - 1), 0.5 * (height - 1)
+            rows.append([int(centre - half[0]), int(centre - half[1]), int(centre + half[0]), int(centre + half[1])])
+    return rows
+
+
+def levels_of(boxes: np.ndarray, count: int) -> np.ndarray:
+    """The level, from 0, that each box (N, 4) belongs to: 4 + log2(root of its area / 224), from level 2 to 1 + count.
+
+    >>> levels_of(np.array([[0, 0, 224, 224], [0, 0, 10, 10], [0, 0, 900, 900]]), 4).tolist()
+    [2, 0, 3]
+    """
+    area = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
+    with np.errstate(invalid="ignore"):
+        level = np.floor(4 + np.log2(np.sqrt(area) / CANONICAL + 1e-6))
+    return np.asarray(np.clip(np.nan_to_num(level, nan=FIRST), FIRST, FIRST + count - 1).astype(int) - FIRST)
+
+
+def by_level(boxes: np.ndarray, count: int) -> list[np.ndarray]:
+    """The indices of the boxes (N, 4) of each level; an empty level has the one index N, of a row that stands in for it."""
+    levels = levels_of(boxes, count)
+    rows = [np.flatnonzero(levels == level) for level in range(count)]
+    return [mine if len(mine) else np.array([len(boxes)]) for mine in rows]
+
+
+def split(regions: np.ndarray, count: int) -> list[np.ndarray]:
+    """Regions (R, 5), then those of each of `count` levels; by level where there are any. An empty level has a row of zeros."""
+    if not count:
+        return [regions]
+    padded = np.concatenate([regions, np.zeros((1, regions.shape[1]), regions.dtype)])
+    parts = [padded[mine] for mine in by_level(regions[:, 1:5], count)]
+    return [np.concatenate(parts), *parts]

@@ -1,0 +1,100 @@
+"""ScaleRoute: the regions of one range of sizes, for the level of a feature pyramid that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...device import Blob
+from ..core import Layer
+
+
+class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
+    """The regions whose size is of one range, and what belongs to them: rows of further bottoms.
+
+    The size of a region is the root of its area in pixels, the last one included. Those from `low_scale` on and below
+    `high_scale` are taken, in their order. Without any, the region is taken whose size is closest to the middle of the range (by
+    ratio; the root of both bounds' product, or the one bound that is given, or 256), so that what follows has something to do.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5 or more), regions: image, xmin, ymin, xmax, ymax.
+    bottom 1, ...
+        Optional. (R, ...), rows that go with them.
+    scale_route_param
+        `low_scale` (none): the least size. `high_scale` (none): the size from which on regions belong elsewhere.
+
+    Returns
+    -------
+    top 0, ...
+        The rows of each bottom that were taken.
+
+    Raises
+    ------
+    LayerError
+        For a `low_scale` that is not above 0 or is above `high_scale`, different numbers of bottoms and tops or of rows, or
+        regions with fewer than five numbers.
+
+    Source
+    ------
+    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. Its gradient of further bottoms is that of the rows that were taken,
+    as here; without any region it fails, where here nothing is taken.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> regions = [[0, 0, 0, 9, 9], [0, 0, 0, 99, 99]]
+    >>> run_layer('type: "ScaleRoute" scale_route_param { low_scale: 56 high_scale: 112 }', regions).tolist()
+    [[0.0, 0.0, 0.0, 99.0, 99.0]]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p = self.param.scale_route_param
+        self.need(len(bottom) == len(top), f"takes as many bottoms as tops, got {len(bottom)} and {len(top)}")
+        self.need(not p.HasField("low_scale") or p.low_scale > 0, f"low_scale must be above 0, got {p.low_scale}")
+        both = p.HasField("low_scale") and p.HasField("high_scale")
+        self.need(
+            not both or p.low_scale <= p.high_scale, f"low_scale {p.low_scale} is above high_scale {p.high_scale}"
+        )
+        self.low = p.low_scale if p.HasField("low_scale") else 0.0
+        self.high = p.high_scale if p.HasField("high_scale") else np.inf
+        self.middle = (
+            np.sqrt(self.low * self.high) if both else self.low or (256.0 if self.high == np.inf else self.high)
+        )
+        self.need(self.middle > 0, f"high_scale must be above 0, got {self.high}")
+        self.taken = np.zeros(0, np.intp)
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = bottom[0].shape[:1]
+        self.need(
+            len(bottom[0].shape) >= 2 and bottom[0].shape[1] >= 5,
+            f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}",
+        )
+        for i, (blob, out) in enumerate(zip(bottom, top)):
+            self.need(blob.shape[:1] == rows, f"bottom {i} has the shape {blob.shape}, there are {rows[0]} regions")
+            out.reshape(*blob.shape)  # forward knows how many there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        regions = np.asarray(bottom[0].data).reshape(bottom[0].shape[0], -1).astype(np.float64)
+        extent = regions[:, 3:5] - regions[:, 1:3] + 1
+        size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
+        self.taken = np.flatnonzero((size >= self.low) & (size < self.high))
+        if not len(self.taken) and len(size):
+            with np.errstate(divide="ignore"):
+                self.taken = np.array([np.abs(np.log2(size / self.middle)).argmin()])
+        for blob, out in zip(bottom, top):
+            rows = np.asarray(blob.data)[self.taken]
+            out.reshape(*rows.shape)
+            out.data[...] = rows
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        for blob, out, asked in zip(bottom, top, propagate_down):
+            if asked:
+                whole = np.zeros(blob.shape, self.dtype)
+                whole[self.taken] = np.asarray(out.diff)
+                blob.diff[...] = whole
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index > 0

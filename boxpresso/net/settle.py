@@ -1,0 +1,148 @@
+"""Settings that a prototxt leaves to a file beside it, found from the layers that read what a layer makes."""
+
+from __future__ import annotations
+
+from ..layers.core.param_str import read_param_str
+from ..layers.detection.prior_box import PriorBox
+from ..proto import LayerParameter, NetParameter
+from ..proto.errors import LayerError
+
+TARGETS = {"frcnnproposaltarget": 2, "fpnproposaltarget": 5}  # which top holds box offsets, four for each class
+SAME = {
+    "permute",
+    "pooling",
+    "reshape",
+    "relu",
+    "scale",
+    "flatten",
+    "dropout",
+    "split",
+}  # keep the channels, or join what follows
+LOSSES = {"smoothl1loss", "smoothl1lossohem", "euclideanloss"}
+
+
+def settle(net: NetParameter) -> NetParameter:
+    """The net with the settings that other layers tell.
+
+    The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the outputs of the
+    layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox whose locations are twice
+    as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and 128 pixels and locations for 21 boxes
+    is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs make more boxes without a word in the prototxt.
+
+    Examples
+    --------
+    >>> from boxpresso.proto import parse_net
+    >>> net = parse_net('''layer { name: "x" type: "Input" top: "x" }
+    ...     layer { name: "data" type: "FrcnnProposalTarget" bottom: "x" bottom: "x"
+    ...         top: "rois" top: "labels" top: "targets" top: "inside" top: "outside" }
+    ...     layer { name: "box" type: "InnerProduct" bottom: "x" top: "box" inner_product_param { num_output: 84 } }
+    ...     layer { name: "loss" type: "SmoothL1Loss" bottom: "box" bottom: "targets" top: "loss" }''')
+    >>> settle(net).layer[1].proposal_target_param.cls_num
+    21
+    """
+    wanting = [layer for layer in net.layer if wants_classes(layer)]
+    marks = priors(net)
+    if not wanting and not marks:
+        return net
+    result = NetParameter()
+    result.CopyFrom(net)
+    for layer in result.layer:
+        if wants_classes(layer) and (count := classes_of(result, layer)):
+            layer.proposal_target_param.cls_num = count
+        if layer.type == "PriorBox" and layer.name in marks:
+            setattr(layer.prior_box_param, marks[layer.name], True)
+    return result
+
+
+def priors(net: NetParameter) -> dict[str, str]:
+    """{name of a PriorBox layer: the field that says how its program makes more boxes}, where the locations show it."""
+    marks: dict[str, str] = {}
+    made = {top: layer for layer in net.layer for top in layer.top if top not in layer.bottom}
+    boxes = [layer for layer in net.layer if layer.type == "PriorBox"]
+    if not boxes or any(b.prior_box_param.faceboxes or b.prior_box_param.denser_prior_boxes for b in boxes):
+        return marks
+    for reader in net.layer:
+        if reader.type not in ("DetectionOutput", "MultiBoxLoss") or len(reader.bottom) < 3:
+            continue
+        locations, found = (joined(made, reader.bottom[i]) for i in (0, 2))
+        if len(locations) != len(found):
+            continue
+        for blob, prior in zip(locations, found):
+            layer, outputs = made.get(prior), outputs_of(net, blob)
+            if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
+                continue
+            p = layer.prior_box_param
+            count = len(PriorBox.box_sizes(p))
+            if outputs == 8 * count:
+                marks[layer.name] = "denser_prior_boxes"
+            elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:
+                return {layer.name: "faceboxes" for layer in boxes}
+    return marks
+
+
+def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:
+    """The blobs that a Concat joins to make a blob, also when reshaped afterwards; a blob of another layer stands for itself."""
+    for _ in range(4):
+        layer = made.get(blob)
+        if layer is None or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
+            return [blob]
+        if layer.type == "Concat":
+            return list(layer.bottom)
+        blob = layer.bottom[0]
+    return [blob]
+
+
+def kind_of(layer: LayerParameter) -> str:
+    """The type of a layer, or the one that a Module or Python layer names, lower-case."""
+    if layer.type == "Module":
+        return str(layer.module_param.type).lower()
+    if layer.type == "Python" and layer.python_param.layer.endswith("TargetLayer") and len(layer.top) == 8:
+        return "fpnproposaltarget"
+    return str(layer.type).lower()
+
+
+def wants_classes(layer: LayerParameter) -> bool:
+    """Whether a layer needs a number of classes that its prototxt does not give."""
+    p = layer.proposal_target_param
+    if kind_of(layer) not in TARGETS or p.cls_num or p.HasField("n_classes"):
+        return False
+    text = layer.module_param.param_str if layer.type == "Module" else layer.python_param.param_str
+    try:
+        given = read_param_str(text)
+    except LayerError:
+        return False
+    return not (isinstance(given, dict) and "num_classes" in {str(name).lower() for name in given})
+
+
+def classes_of(net: NetParameter, layer: LayerParameter) -> int:
+    """How many classes the offsets are of that are compared with a layer's targets; 0 if that cannot be seen."""
+    at = TARGETS[kind_of(layer)]
+    if at >= len(layer.top):
+        return 0
+    targets = {layer.top[at]}
+    for reader in net.layer:
+        kind = reader.type.lower()
+        if kind in LOSSES and len(reader.bottom) > 1 and reader.bottom[1] in targets:
+            outputs = outputs_of(net, reader.bottom[0])
+            return outputs // 4 if outputs % 4 == 0 else 0
+        if set(reader.bottom) & targets and kind not in LOSSES and kind in SAME | {"concat"}:
+            targets |= set(reader.top)
+    return 0
+
+
+def outputs_of(net: NetParameter, blob: str) -> int:
+    """The channels of a blob, as far as the layer that makes it says."""
+    for _ in range(16):
+        maker = next((layer for layer in reversed(net.layer) if blob in layer.top and blob not in layer.bottom), None)
+        if maker is None:
+            return 0
+        for count in (
+            maker.inner_product_param.num_output, maker.convolution_param.num_output, maker.psroi_pooling_param.output_dim,
+            maker.psroi_align_param.output_dim, maker.deformable_psroi_pooling_param.output_dim,
+        ):  # fmt: skip
+            if count:
+                return int(count)
+        if maker.type.lower() not in SAME or not maker.bottom:
+            return 0
+        blob = maker.bottom[0]
+    return 0

@@ -1,0 +1,264 @@
+"""Nets without their data: Inputs in the place of data layers, shaped as the layers' fields say and filled with plausible values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..device import Blob
+from ..layers.core import Layer
+from ..layers.data.shapes import Top, by_name, data_tops
+from ..proto import LayerParameter, ModelError, NetParameter, nearest
+
+Shapes = Mapping[str, Sequence[int]]
+Numpy = np.ndarray[Any, Any]
+KEPT = {"input", "dummydata", "parameter", "range"}  # layers without bottoms that read no file
+LABELLED = {  # losses and measures whose second bottom holds a class for each place of the first
+    "softmaxwithloss", "softmaxwithlossohem", "accuracy", "multinomiallogisticloss", "infogainloss", "hingeloss",
+    "segaccuracy", "focalloss", "segmentationevaluate",
+}  # fmt: skip
+ALIKE = {
+    "euclideanloss",
+    "sigmoidcrossentropyloss",
+    "smoothl1loss",
+    "smoothl1lossohem",
+    "l1loss",
+    "yoloseg",
+    "diceloss",
+}
+
+
+class Sources:
+    """The data layers of a net that is built without its data.
+
+    Parameters
+    ----------
+    net
+        Of one phase, without splits.
+    shapes
+        Shapes of tops by name, which go before those that the fields give.
+    python_layers
+        Names of the Python modules that the net may import: their layers run as they are.
+
+    Attributes
+    ----------
+    param
+        The net with an Input in the place of each data layer.
+    types
+        {name of such a layer: its own type}.
+    tops
+        {name of a blob: what it holds}, of the data layers and of the Inputs that the net has anyway.
+
+    Raises
+    ------
+    ModelError
+        For a shape of a name that is not a top of a data layer or an Input.
+    """
+
+    def __init__(self, net: NetParameter, shapes: Shapes | None = None, python_layers: Sequence[str] = ()) -> None:
+        self.types: dict[str, str] = {}
+        self.tops: dict[str, Top] = {}
+        self.scales: dict[str, float] = {}
+        self.classes: dict[str, int] = {}
+        self.origin: dict[str, str] = {}  # copies of a top -> the top
+        given = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
+        self.param = NetParameter()
+        self.param.CopyFrom(net)
+        for layer in self.param.layer:
+            if layer.type.lower() == "input":
+                self.keep(layer, given)
+            elif is_source(layer, python_layers):
+                self.replace(layer, net, given)
+        for name in given:
+            if name not in self.tops:
+                raise ModelError(
+                    f"data gives a shape for {name!r}, which is not a top of a data layer{nearest(name, self.tops)}"
+                )
+        self.origin.update((name, name) for name in self.tops)
+
+    def keep(self, layer: LayerParameter, given: Mapping[str, tuple[int, ...]]) -> None:
+        """Takes note of an Input's tops, and gives them the shapes of the caller."""
+        shapes = [tuple(map(int, shape.dim)) for shape in layer.input_param.shape]
+        shapes = shapes * (len(layer.top) if len(shapes) == 1 else 1)
+        if any(name in given for name in layer.top) and len(shapes) == len(layer.top):
+            shapes = [given.get(name, shape) for name, shape in zip(layer.top, shapes)]
+            layer.input_param.ClearField("shape")
+            for shape in shapes:
+                layer.input_param.shape.add(dim=shape)
+        for name, shape in zip(layer.top, shapes):
+            known = by_name(name, 1, (3, 1, 1), 2, shape[-1] if name == "gt_boxes" and shape else 5)
+            role = known.role if known else "class" if "label" in name else "image"
+            self.tops[name] = Top(shape, role)
+
+    def replace(self, layer: LayerParameter, net: NetParameter, given: Mapping[str, tuple[int, ...]]) -> None:
+        """Makes an Input of a data layer."""
+        readers = [[other.type for other in net.layer if name in other.bottom] for name in layer.top]
+        tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
+        scale = layer.transform_param.scale or 1.0
+        self.types[layer.name] = layer.type
+        name, names = layer.name, list(layer.top)
+        layer.Clear()
+        layer.name, layer.type = name, "Input"
+        layer.top.extend(names)
+        for top_name, top in zip(names, tops):
+            own = Top(given[top_name], top.role) if top_name in given else top
+            self.tops[top_name], self.scales[top_name] = own, scale
+            layer.input_param.shape.add(dim=own.shape)
+
+    # While the net is built
+
+    def fit(self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
+        """Learns of the tops that a layer reads what fields did not tell: their shape, and how many classes there are.
+
+        Parameters
+        ----------
+        layer
+            The layer that is being built.
+        bottoms
+            Their names.
+        blobs
+            Those of the net so far.
+        changed
+            Called when a top has another shape: reshapes the layers that were built before.
+        """
+        kind = layer.type.lower()
+        if kind == "split":
+            for name in layer.param.top:
+                if bottoms[0] in self.origin:
+                    self.origin[name] = self.origin[bottoms[0]]
+            return
+        if len(bottoms) < 2 or kind not in LABELLED | ALIKE:
+            return
+        rows = blobs[bottoms[0]].shape
+        for at, name in enumerate(bottoms[1:], 1):
+            top = self.origin.get(name)
+            if top is None:
+                continue
+            wanted = rows
+            if kind in LABELLED and rows:
+                axis = axis_of(layer.param, kind) % len(rows)
+                self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])
+                wanted = labels_of(rows, axis)
+                if at > 1:
+                    self.tops[top] = Top(self.tops[top].shape, "ones", self.tops[top].certain)
+            elif kind == "sigmoidcrossentropyloss":
+                self.classes[top] = 2
+                self.tops[top] = Top(self.tops[top].shape, "class", self.tops[top].certain)
+            known = self.tops[top]
+            if not known.certain and int(np.prod(known.shape)) != int(np.prod(wanted)):
+                role = "numbers" if kind in ALIKE and known.role == "image" else known.role
+                self.tops[top] = Top(wanted, role, False)
+                blobs[top].reshape(*wanted)
+                changed()
+
+    # Values
+
+    def fill(self, blobs: Mapping[str, Blob], seed: int = 0) -> None:
+        """Fills the tops of data layers and Inputs with values of a plausible range."""
+        rng = np.random.default_rng(seed)
+        image = next(
+            (blobs[n].shape for n, top in self.tops.items() if top.role == "image" and len(top.shape) == 4), ()
+        )
+        for name, top in self.tops.items():
+            blob = blobs[name]
+            if blob.count:
+                values = fill(top.role, blob.shape, image or blob.shape, self.classes.get(name, 2), rng)
+                blob.data[...] = values * self.scales.get(name, 1.0) if top.role == "image" else values
+
+
+def stand_ins(
+    net: NetParameter, data: str | Shapes | None, python_layers: Sequence[str | ModuleType]
+) -> Sources | None:
+    """The Sources that Net's argument `data` asks for, or None where data are read."""
+    if data is None:
+        return None
+    if isinstance(data, str) and data != "shapes":
+        raise ModelError(f"data is 'shapes', a mapping of shapes, or None to read the data; got {data!r}")
+    modules = [getattr(module, "__name__", str(module)) for module in python_layers]
+    return Sources(net, None if isinstance(data, str) else data, modules)
+
+
+def is_source(layer: LayerParameter, python_layers: Sequence[str]) -> bool:
+    """Whether a layer reads data: it has no bottom, and is not of those that make their tops by themselves."""
+    if layer.bottom or not layer.top or layer.type.lower() in KEPT:
+        return False
+    return layer.type.lower() != "python" or layer.python_param.module not in python_layers
+
+
+def sliced(net: NetParameter, blob: str) -> int:
+    """The channels that a Slice of a blob asks for: two, for the pairs of a siamese net; 0 where none does."""
+    for layer in net.layer:
+        p = layer.slice_param
+        if layer.type == "Slice" and blob in layer.bottom and (p.axis == 1 or p.slice_dim == 1) and p.slice_point:
+            points = [0, *p.slice_point]
+            return points[-1] + points[-1] - points[-2]
+    return 0
+
+
+def axis_of(param: LayerParameter, kind: str) -> int:
+    """The axis of the classes of a loss or measure."""
+    return int(param.accuracy_param.axis if kind == "accuracy" else param.softmax_param.axis)
+
+
+def labels_of(scores: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape of labels for scores: one for each place, with a single channel where there are places."""
+    places = scores[axis + 1 :]
+    return (*scores[:axis], 1, *places) if places and int(np.prod(places)) > 1 else scores[:axis]
+
+
+def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int, rng: np.random.Generator) -> Numpy:
+    """Values of one top; `image` is the shape of the images that it belongs to.
+
+    >>> fill("info", (1, 3), (1, 3, 600, 800), 2, np.random.default_rng(0)).tolist()
+    [[600.0, 800.0, 1.0]]
+    """
+    height, width = image[-2:] if len(image) > 1 else (1, 1)
+    images, count = max(1, image[0]) if image else 1, int(np.prod(shape))
+    if role == "image":
+        return rng.standard_normal(shape) * 50
+    if role == "class":
+        return rng.integers(0, max(1, classes), shape).astype(float)
+    if role == "ones":
+        return np.ones(shape)
+    if role == "info":
+        return np.resize([height, width, *([1.0] * max(1, shape[-1] - 2))][: max(1, shape[-1])], shape).astype(float)
+    if role == "sizes":
+        return np.resize([height, width], shape).astype(float)
+    if role == "detection map":
+        values = np.zeros(shape)
+        if count:
+            values[:, :, shape[2] // 2, shape[3] // 2] = [1, width / 4, height / 4, width / 2, height / 2, 1][
+                : shape[1]
+            ]
+        return values
+    if role in ("objects", "rotated objects", "object rows", "rois", "boxes", "rotated rows", "yolo"):
+        return boxes(role, shape, (height, width), images, rng).reshape(shape)
+    return rng.standard_normal(shape) * 0.1
+
+
+def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int, rng: np.random.Generator) -> Numpy:
+    """Rows of boxes inside the image, an eighth to a half of its sides, of class 1."""
+    columns = 5 if role in ("rois", "yolo") and len(shape) < 2 else shape[1] if role == "object rows" else shape[-1]
+    count = int(np.prod(shape)) // max(1, columns)
+    height, width = size
+    part = rng.uniform([0, 0, 0.125, 0.125], [0.45, 0.45, 0.5, 0.5], (count, 4))  # xmin, ymin, width, height
+    corners = np.concatenate([part[:, :2], part[:, :2] + part[:, 2:]], 1)
+    pixels = np.floor(corners * [width, height, width, height])
+    number, one, zero = np.arange(count)[:, None] % images, np.ones((count, 1)), np.zeros((count, 1))
+    centres = part[:, :2] + part[:, 2:] / 2
+    rows = {
+        "objects": [pixels, one],
+        "rotated objects": [centres * [width, height], part[:, [3, 2]] * [height, width], zero, one],
+        "object rows": [number, pixels, one, zero, zero, zero, zero],
+        "rois": [zero, pixels],
+        "boxes": [number, one, zero, corners, zero],
+        "rotated rows": [number, one, zero, corners, zero, zero],
+        "yolo": [zero, centres, part[:, 2:]],
+    }[role]
+    whole = np.concatenate(rows, 1)
+    if role in ("boxes", "rotated rows"):
+        whole = whole[np.argsort(whole[:, 0], kind="stable")]
+    return np.resize(whole[:, :columns], (count, columns))
