@@ -9,13 +9,20 @@ KERNEL narrow(int n, const Real* x, Store* y) { GRID_LOOP(i, n) y[i] = x[i]; }
 KERNEL region_boxes(int n, const int* image, const int* bins, int* boxes, int pooled_height, int pooled_width) {
   GRID_LOOP(k, n) {
     const Pooled pooled = {pooled_height, pooled_width};
-    const int *y = bins + k * pooled.columns(), *x = y + 2 * pooled_height;
     int* box = boxes + 5 * k;
     box[0] = image[k];
-    box[1] = y[0];
-    box[2] = max(y[2 * pooled_height - 1] - y[0], 0);
-    box[3] = x[0];
-    box[4] = max(x[2 * pooled_width - 1] - x[0], 0);
+    for (int axis = 0; axis < 2; ++axis) {
+      const int* begin = bins + k * pooled.columns() + axis * 2 * pooled_height;
+      const int count = axis ? pooled_width : pooled_height;
+      int first = 0, end = 0;
+      for (int p = 0; p < count; ++p) {
+        if (begin[p] >= begin[count + p]) continue;  // an empty bin
+        first = end > 0 ? min(first, begin[p]) : begin[p];
+        end = max(end, begin[count + p]);
+      }
+      box[1 + 2 * axis] = first;
+      box[2 + 2 * axis] = end - first;
+    }
   }
 }
 

@@ -36,7 +36,7 @@ class RegionLayer(Layer):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.arrays: dict[str, AnyArray] = {}
-        self.cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
+        self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
         """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
@@ -120,22 +120,38 @@ class RegionLayer(Layer):
         boxes: (K, 5), the image, first row, rows, first column and columns of each region; order: the order in which a tile
         takes them.
         """
-        key = self.batch, *self.size, self.regions, TILED[self.device.kind]
-        if self.cut is None or self.cut[0] != key:
+        key = self.batch, *self.size, self.regions, self.tiled
+        if self.tile_cut is None or self.tile_cut[0] != key:
             side = KERNELS.constants["TILE_SIDE"]
-            rows, columns = (side, side) if TILED[self.device.kind] else (max(size, 1) for size in self.size)
+            rows, columns = (side, side) if self.tiled else (max(size, 1) for size in self.size)
             down, across = -(-self.size[0] // rows), -(-self.size[1] // columns)
             cut = KERNELS.struct("Tiles", rows=rows, columns=columns, down=down, across=across, most=self.regions)
-            self.cut = key, self.batch * down * across, cut
-        _, count, cut = self.cut
+            self.tile_cut = key, self.batch * down * across, cut
+        _, count, cut = self.tile_cut
         lists = self.scratch("tiles", (KERNELS.constants["TILE_HEAD"] + count * (self.regions + 1),), np.int32)
         KERNELS.on(self.device).region_tiles(count, boxes, order, lists, self.regions, *self.size, cut)
         return count, lists
 
+    @property
+    def channel_slabs(self) -> int:
+        """How many slabs the channels of an image make."""
+        return -(-self.channels // KERNELS.constants["SLAB"])
+
+    @property
+    def tiled(self) -> bool:
+        """Whether gradients of maps are made in small tiles, by as many blocks."""
+        return TILED[self.device.kind]
+
+    def boxes_of(self, image: AnyArray, bins: AnyArray) -> AnyArray:
+        """For `tiles`: where the regions of a table of bins lie."""
+        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        KERNELS.on(self.device).region_boxes(self.regions, image, bins, boxes, *self.pooled)
+        return boxes
+
     def tile_room(self, count: int, more: int = 0) -> tuple[int, AnyArray | None]:
         """How many blocks make `count` tiles, and the room that they need outside their own memory: on the CPU a slab for each
         worker, which stays in its core's cache, with `more` pixels behind, so that a forward pass may have the same room."""
-        if TILED[self.device.kind]:
+        if self.tiled:
             return count, None
         at_once, pixels = min(self.device.workers, count), self.size[0] * self.size[1] + more
         return at_once, self.scratch("room", (at_once, pixels, KERNELS.constants["SLAB"]))

@@ -266,7 +266,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         self.check_grids(rows, not self.aligned)
         self.make_lists(rows)
         by_pixel = self.turn_lists()
-        if self.in_slabs or self.device.kind == "cuda":
+        if self.in_slabs or self.tiled:
             tiles, lists = self.tiles(self.lists[0], self.by_place(rows))
             blocks, room = self.tile_room(tiles * -(-self.channels // self.kernels.constants["SLAB"]), self.bins)
             self.in_tiles.roi_align_backward_tiles(

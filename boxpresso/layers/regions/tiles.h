@@ -96,6 +96,11 @@ DEVICE Lanes& along(Lanes* line, const TileMap& map, int x) { return line[x * ma
 DEVICE Lanes& along(Lanes* line, const TileMap&, int x) { return line[x]; }  // a pixel is one vector
 #endif
 
+// Number (row, x) of the map in one channel of the slab, for what treats channels differently: tile_rows() with SLAB groups.
+DEVICE Real& number_at(const TileMap& map, const Tile& tile, int row, int x, int channel) {
+  return map.base[(row - tile.top) * map.line + (x - tile.left) * map.pixel + channel * (map.plane / LANES)];
+}
+
 // Slabs with a room (n, `pixels`, SLAB) for the blocks, or else `own`, SHARED, of TILE_OWN Lanes. What nvcc compiles has no room.
 #if defined(__CUDACC__)
 constexpr int TILE_OWN = SLAB * TILE_PLANE;
@@ -197,4 +202,36 @@ DEVICE void store(const TileMap& map, const Tile& tile, Store* maps, int channel
     for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);
   }
 #endif
+}
+
+DEVICE void store_last(const TileMap& map, const Tile& tile, Store* maps, int channel, int channels, int height, int width) {
+  const int columns = tile.right - tile.left;
+  Store* to = maps + (((long long)tile.image * height + tile.top) * width + tile.left) * channels + channel;
+  TILE_LOOP(pixel, c, (tile.bottom - tile.top) * columns, min(SLAB, channels - channel)) {
+    const int row = pixel / columns, x = pixel - row * columns;
+    to[((long long)row * width + x) * channels + c] = number_at(map, tile, tile.top + row, tile.left + x, c);
+  }
+}
+
+// What a kernel that makes a gradient in tiles of its blocks' own memory does: for each of its tiles in a slab
+// add(tile, channel, map), the tile stored in maps (B, C, height, width) after it, or (B, height, width, C) if channels_last.
+template <class Add>
+DEVICE void make_tiles(int b, int n, const int* lists, Store* maps, int batch, int channels, int height, int width, Lanes* own,
+                       int channels_last, Add add) {
+  const TileMap map = own_map(own);
+  const Tiles tiles = tiles_of(lists);
+  const int count = batch * tiles.down * tiles.across;
+  for (int i = b; i < count * slabs_of(channels); i += n) {
+    const Tile tile = tile_of(i % count, lists, tiles, height, width);
+    const int channel = i / count * SLAB;
+    clear(map, tile);
+    BARRIER();
+    add(tile, channel, map);
+    BARRIER();
+    if (channels_last)
+      store_last(map, tile, maps, channel, channels, height, width);
+    else
+      store(map, tile, maps, channel, channels, height, width);
+    BARRIER();
+  }
 }
