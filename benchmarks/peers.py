@@ -216,7 +216,7 @@ def train_torch(torch: Any, case: Case, x: Any, g: Any, layout: Any) -> Call:
         else:
             convolve(layer[1], stride=layer[3], group=layer[1])
             convolve(layer[2], kernel=1)
-    net = nn.Sequential(*modules).train().to(memory_format=layout)
+    net = nn.Sequential(*modules).train().to(device=x.device, memory_format=layout)
 
     def call() -> Results:
         net.zero_grad()

@@ -141,6 +141,20 @@ def pack_slabs() -> None:
         region_base.PACKED["cpu"] = False
 
 
+def make_tiles() -> None:
+    """Gradients of maps in tiles, as on a GPU: every layer of test_gpu_tiles.py. Its other gradients have sums whose order
+    depends on the vectors of the machine, and launches of their own."""
+    from test_gpu_tiles import LAYERS
+
+    region_base.TILED["cpu"] = True
+    try:
+        for text, bottoms, down in LAYERS.values():
+            with np.errstate(all="ignore"):
+                run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
+    finally:
+        region_base.TILED["cpu"] = False
+
+
 def suppress() -> None:
     """Boxes that lie over two others each, upright and turned."""
     device, pixels = open_device("cpu"), np.float32(100 * BOXES)
@@ -166,6 +180,7 @@ def launch_all() -> None:
         run(*case)
     update_weights()
     pack_slabs()
+    make_tiles()
     suppress()
 
 

@@ -3,7 +3,7 @@
 // A region is a row (batch index, cx, cy, w, h, theta); its samples lie on an upright grid around its centre, turned by theta:
 // y = yy cos - xx sin + cy, x = yy sin + xx cos + cx (the image's y goes down, so theta turns it counter-clockwise).
 #include "grid.h"
-#include "slab.h"
+#include "tiles.h"
 
 struct Turned {
   Grid grid;  // around the centre
@@ -86,9 +86,9 @@ DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height
   }
 }
 
-// Whether samples `first` to first + count - 1 of bin (ph, pw) may lie on the map: the upright box around their rows and columns
-// does, widened by what rounding may move them.
-DEVICE bool may_touch(const Turned& t, int ph, int pw, int first, int count, int height, int width) {
+// Whether samples `first` to first + count - 1 of bin (ph, pw) may lie in rows top to bottom and columns left to right: the upright
+// box around their rows and columns does, widened by what rounding may move them.
+DEVICE bool may_touch(const Turned& t, int ph, int pw, int first, int count, int from_y, int to_y, int from_x, int to_x) {
   const Grid& g = t.grid;
   const int top = first / g.columns, bottom = (first + count - 1) / g.columns;
   const int left = top == bottom ? first - top * g.columns : 0;
@@ -103,7 +103,7 @@ DEVICE bool may_touch(const Turned& t, int ph, int pw, int first, int count, int
   const Real sine = abs(t.sine), cosine = abs(t.cosine);
   const Real margin = 2 + Real(1e-5) * (abs(t.y) + abs(t.x) + abs(g.y) + abs(g.x) + abs(yy) + abs(xx) + tall + wide);
   const Real reach_y = tall * cosine + wide * sine + margin, reach_x = tall * sine + wide * cosine + margin;
-  return !(y + reach_y < 0 || y - reach_y > height || x + reach_x < 0 || x - reach_x > width);  // NaN: it may
+  return !(y + reach_y < from_y || y - reach_y > to_y || x + reach_x < from_x || x - reach_x > to_x);  // NaN: it may
 }
 
 // visit(bin, some) for the samples of a region, as many at a time as SAMPLES and `most` bins; bin: the number of their first.
@@ -116,11 +116,11 @@ DEVICE void visit_some(const Turned& t, int pooled_height, int pooled_width, int
   const int together = samples == 0 ? most : max(min(SAMPLES / samples, most), 1);
   for (int bin = 0; bin < bins; bin += together) {
     const int ph = bin / pooled_width, pw = bin % pooled_width, last = samples - 1 - (samples - 1) % SAMPLES;
-    const bool all = samples <= SAMPLES, any = all || may_touch(t, ph, pw, 0, samples, height, width);
+    const bool all = samples <= SAMPLES, any = all || may_touch(t, ph, pw, 0, samples, 0, height, 0, width);
     for (int first = 0; first == 0 || first < samples; first += SAMPLES) {
       if (!any && first > 0) first = last;
       const int count = min(SAMPLES, samples - first);
-      if (!all && first > 0 && first < last && !may_touch(t, ph, pw, first, count, height, width)) continue;
+      if (!all && first > 0 && first < last && !may_touch(t, ph, pw, first, count, 0, height, 0, width)) continue;
       visit(bin, Some{ph, pw, min(together, bins - bin), first, count});
     }
   }
@@ -239,6 +239,92 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
            end - begin, min(SLAB, channels - channel));
       BARRIER();
     }
+  }
+}
+
+// Where each region may have pixels, for the lists of tiles.h.
+KERNEL align_rotated_boxes(int n, const Real* rows, int* boxes, int clockwise, GridGeometry g) {
+  GRID_LOOP(k, n) {
+    const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
+    const bool any = t.grid.rows * t.grid.columns > 0;
+    const Real half_height = abs(t.grid.y), half_width = abs(t.grid.x), sine = abs(t.sine), cosine = abs(t.cosine);
+    const Real reach[2] = {half_height * cosine + half_width * sine, half_height * sine + half_width * cosine};
+    boxes[5 * k] = image_of(rows + 6 * (long long)k, 6, g.batch);
+    for (int axis = 0; axis < 2; ++axis) {
+      const Real centre = axis ? t.x : t.y, limit = axis ? g.width : g.height;
+      const Real margin = 2 + Real(1e-5) * (abs(centre) + reach[axis]);
+      const int first = int(min(max(floor(centre - reach[axis] - margin), Real(0)), limit));
+      const int end = int(min(max(ceil(centre + reach[axis] + margin) + 1, Real(0)), limit));
+      boxes[5 * k + 1 + 2 * axis] = first;
+      boxes[5 * k + 2 + 2 * axis] = any ? max(end - first, 0) : 0;
+    }
+  }
+}
+
+// Samples for a tile: the pixel above and left, whether there is one below and beside (1 or 0), and the parts of those.
+struct Corners {
+  int top[SAMPLES], left[SAMPLES], more[SAMPLES];
+  Real down[SAMPLES], across[SAMPLES];
+  int width;
+};
+
+DEVICE void put(Corners& chunk, int i, const Sample& s) {
+  const int top = s.at / chunk.width;
+  chunk.top[i] = s.inside ? top : -2;
+  chunk.left[i] = s.at - top * chunk.width;
+  chunk.more[i] = (s.below > 0 ? 2 : 0) + (s.beside > 0 ? 1 : 0);
+  chunk.down[i] = s.down;
+  chunk.across[i] = s.across;
+}
+
+// The gradient in tiles, for a GPU: of each region the samples that have a pixel in the tile are found, and a thread takes those
+// in its row.
+KERNEL align_rotated_backward_tiles(int n, const Store* top_diff, const int* lists, const Real* rows, Store* diff, int clockwise,
+                                    GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    SHARED Corners chunk;
+    SHARED int scratch[FLAG_ROOM], hit[SAMPLES];
+    THREAD_LOOP(one, 1) chunk.width = width;
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      Given given = {};
+      given.channel = channel, given.channels = channels, given.bins = pooled_height * pooled_width;
+      for (int j = 0; j < tile.count; ++j) {
+        const int k = tile.list[j];
+        const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
+        const Real count = Real(t.grid.rows) * Real(t.grid.columns);
+        take(given, top_diff, k);
+        visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
+          if (some.bins == 1 &&
+              !may_touch(t, some.ph, some.pw, some.first, some.count, tile.top, tile.bottom, tile.left, tile.right))
+            return;
+          find(t, some, pooled_width, height, width, chunk);
+          BARRIER();
+          const auto touches = [&](int s) {
+            const int top = chunk.top[s], left = chunk.left[s];
+            return top >= 0 && top < tile.bottom && top + 1 >= tile.top && left < tile.right && left + 1 >= tile.left;
+          };
+          const int hits = compact(scratch, some.bins * some.count, touches, [&](int rank, int s) { hit[rank] = s; });
+          TILE_LOOP(line_number, group, tile.bottom - tile.top, GROUPS) {
+            const int row = tile.top + line_number;
+            Lanes* line = line_of(map, tile, row, group);
+            for (int i = 0; i < hits; ++i) {
+              const int s = hit[i], top = chunk.top[s], left = chunk.left[s], more = chunk.more[s];
+              if (row != top && (row != top + 1 || more < 2)) continue;
+              const Lanes gradient = lanes_of(given, bin + s / some.count, group) / count;
+              const Real down = row == top ? 1 - chunk.down[s] : chunk.down[s];
+              if (left >= tile.left && left < tile.right) along(line, map, left) += down * (1 - chunk.across[s]) * gradient;
+              if (more % 2 && left + 1 >= tile.left && left + 1 < tile.right)
+                along(line, map, left + 1) += down * chunk.across[s] * gradient;
+            }
+          }
+          BARRIER();
+        });
+      }
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false, add_regions);
   }
 }
 

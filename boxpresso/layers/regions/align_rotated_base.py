@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
@@ -64,6 +66,14 @@ class AlignRotated(RegionLayer):
     def to_features(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The features' gradient."""
         self.check_grids(rows, not self.aligned)
+        if self.tiled:
+            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+            self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, self.geometry)
+            tiles, lists = self.tiles(boxes, self.by_place(rows))
+            self.rotated.align_rotated_backward_tiles(
+                tiles * self.slabs, pooled_diff, lists, rows, diff, self.clockwise, self.geometry
+            )
+            return
         bands = max(min(BANDS[self.device.kind], self.size[0]), 1)
         room = self.room("sums", self.size[0] * self.size[1])
         self.rotated.align_rotated_backward(

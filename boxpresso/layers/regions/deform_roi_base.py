@@ -80,17 +80,20 @@ class DeformPoolingLayer(RegionLayer):
         self.need_no_region_gradient(propagate_down)
         _, regions, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
-        if MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]:
+        if not self.tiled and MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]:
             self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
             return
-        self.turn(top[0].diff, self.bins_last)
+        if offset_diff is not None or mask_diff is not None or not self.tiled:
+            self.turn(top[0].diff, self.bins_last)
         if offset_diff is not None or mask_diff is not None:
             self.turn(bottom[0].data, self.features_last)
             self.kernels.deform_roi_moves(
                 self.regions * self.bins, self.bins_last, self.features_last, regions, offset, mask, offset_diff, mask_diff,
                 self.gamma, self.geometry,
             )  # fmt: skip
-        if feature_diff is not None:
+        if feature_diff is not None and self.tiled:
+            self.backward_tiles(top[0].diff, regions, offset, mask, feature_diff)
+        elif feature_diff is not None:
             self.features_last.fill(0)
             height, shares = self.size[0], self.batch * -(-self.padded // self.kernels.constants["OWNED"])
             band = max(1, height if self.device.kind == "cpu" and shares >= 2 * self.device.workers else 8)
@@ -99,6 +102,17 @@ class DeformPoolingLayer(RegionLayer):
                 self.geometry,
             )  # fmt: skip
             self.turn_back(self.features_last, feature_diff)
+
+    def backward_tiles(
+        self, top_diff: AnyArray, regions: AnyArray | None, offset: AnyArray | None, mask: AnyArray | None, diff: AnyArray
+    ) -> None:  # fmt: skip
+        """The gradient of the features, in tiles."""
+        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        self.slabs.deform_roi_boxes(self.regions, regions, offset, boxes, self.gamma, self.geometry)
+        tiles, lists = self.tiles(boxes, self.device.table(np.arange(self.regions)))
+        self.slabs.deform_roi_backward_tiles(
+            tiles * self.channel_slabs, top_diff, lists, regions, offset, mask, diff, self.gamma, self.geometry
+        )
 
     def backward_slabs(
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,

@@ -1,6 +1,6 @@
 // deformable_psroi_pooling.cu: averages of samples in bins that are moved, each bin in its own channel (Deformable ConvNets).
 #include "region.h"
-#include "tile.h"
+#include "tiles.h"
 
 constexpr int MOST = 64;  // samples of a bin in each direction
 
@@ -203,5 +203,68 @@ KERNEL deformable_psroi_pooling_trans(int n, const Real* slopes, const Store* re
           for (int out = kind * outputs; out < (kind + 1) * outputs; ++out)
             sum += slopes[2 * ((k * g.output_dim + out) * bins + bin) + axis];
     trans_diff[i] = sum;
+  }
+}
+
+// Where the bins of region k may have samples, for the lists of tiles.h: an upright box around the region, moved by the least and
+// the most that `trans` says. What is not finite moves a bin to where it has none.
+KERNEL deformable_psroi_pooling_boxes(int n, const Store* regions, const Store* trans, int* boxes, PartGeometry g) {
+  GRID_LOOP(i, n) {
+    const int k = i / 2, axis = i % 2;  // y, then x
+    const Store* region = regions + 5 * (long long)k;
+    const int cells = g.part * g.part, image = image_of(region, 5, g.batch);
+    Real least = 0, most = 0;
+    for (int cell = 0; trans && cell < g.classes * cells; ++cell) {
+      const Real moved = Real(trans[((long long)k * g.classes + cell / cells) * 2 * cells + (1 - axis) * cells + cell % cells]);
+      if (moved < least) least = moved;
+      if (moved > most) most = moved;
+    }
+    const Real start = round(Real(region[2 - axis])) * g.scale - Real(0.5);
+    const Real size = max((round(Real(region[4 - axis])) + 1) * g.scale - Real(0.5) - start, Real(0.1));
+    const Real low = min(least * g.trans_std, most * g.trans_std) * size, high = max(least * g.trans_std, most * g.trans_std) * size;
+    const Real limit = axis ? g.width : g.height;
+    const int first = int(min(max(floor(start + low) - 2, Real(0)), limit));
+    const int end = int(min(max(ceil(start + size + high) + 3, Real(0)), limit));
+    if (axis == 0) boxes[5 * k] = image;
+    boxes[5 * k + 1 + 2 * axis] = first;
+    boxes[5 * k + 2 + 2 * axis] = max(end - first, 0);
+  }
+}
+
+// The gradient of the features in tiles, for a GPU: a thread finds the samples of its row by itself. A pixel of the row takes
+// from a bin the sum of the weights of its rows, times that of each of its columns in turn.
+KERNEL deformable_psroi_pooling_backward_tiles(int n, const Store* top_diff, const Store* regions, const Store* trans,
+                                               const int* lists, Store* bottom_diff, PartGeometry g) {
+  const int samples = g.samples, height = g.height, width = g.width, channels = g.output_dim * g.group * g.group;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    SHARED Channel shared[SLAB];
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      THREAD_LOOP(c, SLAB) shared[c] = channel_of(tile.image * channels + min(channel + c, channels - 1), g);
+      BARRIER();
+      const auto rows = [&](int, int c) { return channel + c < channels ? Span{tile.top, tile.bottom} : Span{0, 0}; };
+      tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
+        for (int i = 0; i < shared[c].bins; ++i) {
+          const Bin bin = bin_of(regions + 5 * k, trans, g, shared[c], k, i);
+          int low, high, down = 0, across = 0;
+          Real upper, weight = 0;
+          for (int s = 0; s < samples; ++s) {
+            if (!ends(bin.y + s * bin.step_y, height, &low, &high, &upper)) continue;
+            ++down;
+            if (low == row) weight += 1 - upper;
+            if (high == row && low < high) weight += upper;
+          }
+          if (weight == 0) continue;
+          for (int s = 0; s < samples; ++s) across += ends(bin.x + s * bin.step_x, width, &low, &high, &upper);
+          const Real share = Real(top_diff[bin.place]) / max(down * across, 1) * weight;
+          for (int s = 0; s < samples; ++s) {
+            if (!ends(bin.x + s * bin.step_x, width, &low, &high, &upper)) continue;
+            if (low >= tile.left && low < tile.right) number_at(map, tile, row, low, c) += share * (1 - upper);
+            if (low < high && high >= tile.left && high < tile.right) number_at(map, tile, row, high, c) += share * upper;
+          }
+        }
+      });
+    };
+    make_tiles(b, n, lists, bottom_diff, g.batch, channels, height, width, own, false, add_regions);
   }
 }

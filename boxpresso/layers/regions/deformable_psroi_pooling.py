@@ -132,7 +132,14 @@ class DeformablePSROIPooling(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
         planes, move = self.batch * self.channels, bottom[2].data if self.moved else None
-        if propagate_down[0]:
+        if propagate_down[0] and self.tiled:
+            boxes, regions = self.scratch("boxes", (self.regions, 5), np.int32), bottom[1].data
+            self.kernels.deformable_psroi_pooling_boxes(2 * self.regions, regions, move, boxes, self.geometry)
+            tiles, lists = self.tiles(boxes, self.by_place(regions))
+            self.kernels.deformable_psroi_pooling_backward_tiles(
+                tiles * self.channel_slabs, top[0].diff, regions, move, lists, bottom[0].diff, self.geometry
+            )
+        elif propagate_down[0]:
             diff = bottom[0].diff
             self.kernels.deformable_psroi_pooling_backward(
                 planes, top[0].diff, bottom[1].data, move, self.sums_of(diff), diff, self.geometry

@@ -3,6 +3,7 @@
 // top.
 #pragma once
 #include "bins.h"
+#include "tiles.h"
 
 struct Plane {
   int image, channel, ph, pw;
@@ -29,4 +30,22 @@ DEVICE void add_regions(int number, const Store* top_diff, const int* image, Rea
     BARRIER();
   }
   THREAD_LOOP(i, area) bottom_diff[(long long)number * area + i] = map[i];
+}
+
+// The same in tiles, for a GPU: span(plane, k) says which rows of the map region k has pixels in, and give(plane, k, gradient,
+// row, first, end, add) adds by add(x, value) what it gives to columns first to end of a row. `planes`: SHARED.
+template <class Rows, class Give>
+DEVICE void add_regions_in_tiles(int b, int n, const Store* top_diff, const int* lists, Store* bottom_diff, const Geometry& g,
+                                 Lanes* own, Plane* planes, Rows span, Give give) {
+  const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+    THREAD_LOOP(c, SLAB) planes[c] = plane_of(tile.image * g.channels + min(channel + c, g.channels - 1), g);
+    BARRIER();
+    const auto rows = [&](int k, int c) { return channel + c < g.channels ? span(planes[c], k) : Span{0, 0}; };
+    tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
+      const Real gradient = Real(top_diff[(long long)k * g.channels + channel + c]);
+      give(planes[c], k, gradient, row, tile.left, tile.right,
+           [&](int x, Real value) { number_at(map, tile, row, x, c) += value; });
+    });
+  };
+  make_tiles(b, n, lists, bottom_diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
 }

@@ -3,7 +3,7 @@
 // The surface is the sum of v[i, j] hat(y - i) hat(x - j) with hat(t) = max(0, 1 - |t|): 0 from one pixel outside the map on.
 // So a bin's average is Wy . v . Wx with the averages Wy[i] of hat(y - i) and Wx[j] of hat(x - j) over its sides.
 #include "bins.h"
-#include "slab.h"
+#include "tiles.h"
 
 DEVICE double hat(double t) { return max(0.0, 1 - abs(t)); }
 
@@ -322,6 +322,40 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
           if (image[t / MOVES] == of) slopes[(long long)s * regions * MOVES + t] = sum_of(totals, t);
       BARRIER();
     }
+  }
+}
+
+// The gradient of the features in tiles, for a GPU: see tiles.h.
+KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lists, const int* bins, const Real* weights,
+                                    Store* diff, Geometry g) {
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, channels = g.channels;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      Given given = {};
+      given.channel = channel, given.channels = channels, given.bins = pooled_height * pooled_width;
+      const auto rows = [&](int k, int) {
+        const int* y = bins + k * pooled_of(g).columns();
+        return Span{y[0], y[2 * pooled_height - 1]};
+      };
+      const auto prepare = [&](int k) { take(given, top_diff, k); };
+      tile_rows(tile, GROUPS, prepare, rows, [&](int k, int row, int group) {
+        const int *y = bins + k * pooled_of(g).columns(), *x = y + 2 * pooled_height;
+        const Real *down = weights_of(weights, k, g), *across = down + pooled_height * g.height;
+        int first = 0, end = 0;
+        while (first < pooled_height && y[pooled_height + first] <= row) ++first;
+        while (end < pooled_height && y[end] <= row) ++end;
+        Lanes* line = line_of(map, tile, row, group);
+        for (int pw = 0; pw < pooled_width && x[pw] < tile.right; ++pw) {
+          const int left = max(x[pw], tile.left), right = min(x[pooled_width + pw], tile.right);
+          if (left >= right) continue;
+          Lanes gradient = {};
+          for (int ph = first; ph < end; ++ph) gradient += down[ph * g.height + row] * lanes_of(given, ph * pooled_width + pw, group);
+          for (int i = left; i < right; ++i) along(line, map, i) += across[pw * g.width + i] * gradient;
+        }
+      });
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, g.height, g.width, own, false, add_regions);
   }
 }
 

@@ -102,6 +102,14 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         band = min(BAND, self.size[0]) if self.device.kind == "cpu" else self.size[0]
         pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
         self.cut(regions)
+        if diffs[0] is not None and self.tiled:
+            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(regions, False))
+            self.kernels.prroi_pooling_backward_tiles(
+                tiles * self.count, top[0].diff, lists, self.bins, self.weights, diffs[0], self.geometry
+            )
+            diffs[0] = None
+            if slopes is None:
+                return
         self.kernels.prroi_pooling_backward(
             at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights, self.below,
             self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,

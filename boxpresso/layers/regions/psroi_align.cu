@@ -100,3 +100,23 @@ KERNEL psroi_align_backward(int n, const Store* top_diff, const int* image, cons
     });
   }
 }
+
+// The same in tiles, for a GPU.
+KERNEL psroi_align_backward_tiles(int n, const Store* top_diff, const int* lists, const int* samples, const int* bins,
+                                  const Real* weights, Store* bottom_diff, Geometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    SHARED Plane planes[SLAB];
+    const auto span = [&](const Plane& plane, int k) {
+      const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);
+      return Span{box.top, box.bottom};
+    };
+    add_regions_in_tiles(b, n, top_diff, lists, bottom_diff, g, own, planes, span,
+                         [&](const Plane& plane, int k, Real gradient, int row, int first, int end, auto add) {
+                           const Bin bin = bin_of(bins, samples, weights, k, plane, g);
+                           const Real share = gradient / bin.count;
+                           for (int x = max(first, bin.box.left); x < min(end, bin.box.right); ++x)
+                             add(x, share * bin.down[row] * bin.across[x]);
+                         });
+  }
+}

@@ -88,6 +88,13 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
         self.need_no_region_gradient(propagate_down)
         if propagate_down[0]:
             diff = bottom[0].diff
+            if self.tiled:
+                image, samples, bins, weights = self.lists
+                tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(bottom[1].data))
+                self.kernels.psroi_align_backward_tiles(
+                    tiles * self.channel_slabs, top[0].diff, lists, samples, bins, weights, diff, self.geometry
+                )
+                return
             self.kernels.psroi_align_backward(
                 self.batch * self.channels, top[0].diff, *self.lists, self.sums_of(diff), diff, self.geometry
             )

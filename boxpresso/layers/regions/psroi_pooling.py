@@ -92,6 +92,12 @@ class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_
         if propagate_down[0]:
             self.cut(bottom, 0)
             diff = bottom[0].diff
+            if self.tiled:
+                tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
+                self.kernels.psroi_pooling_backward_tiles(
+                    tiles * self.channel_slabs, top[0].diff, lists, self.bins, diff, self.geometry
+                )
+                return
             self.kernels.psroi_pooling_backward(
                 self.batch * self.channels, top[0].diff, self.image, self.bins, self.sums_of(diff), diff, self.geometry
             )

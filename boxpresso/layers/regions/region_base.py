@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ...device.kernel import real_of
+from ...device.kernel import StructValue, real_of
 from ..core.layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
+TILED = {"cpu": False, "cuda": True}  # whether gradients are made in small tiles, each by a block; else a map is one tile
 PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
@@ -35,6 +36,7 @@ class RegionLayer(Layer):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.arrays: dict[str, AnyArray] = {}
+        self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
         """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
@@ -111,6 +113,48 @@ class RegionLayer(Layer):
                 order = np.lexsort((centre[:, 0], band, rows[:, 0]))
         table: AnyArray = self.device.table(order)
         return table
+
+    def tiles(self, boxes: AnyArray, order: AnyArray) -> tuple[int, AnyArray]:
+        """How many tiles the gradient of all maps is made in, and the lists of the regions that touch each: see tiles.h.
+
+        boxes: (K, 5), the image, first row, rows, first column and columns of each region; order: the order in which a tile
+        takes them.
+        """
+        key = self.batch, *self.size, self.regions, self.tiled
+        if self.tile_cut is None or self.tile_cut[0] != key:
+            side = KERNELS.constants["TILE_SIDE"]
+            rows, columns = (side, side) if self.tiled else (max(size, 1) for size in self.size)
+            down, across = -(-self.size[0] // rows), -(-self.size[1] // columns)
+            cut = KERNELS.struct("Tiles", rows=rows, columns=columns, down=down, across=across, most=self.regions)
+            self.tile_cut = key, self.batch * down * across, cut
+        _, count, cut = self.tile_cut
+        lists = self.scratch("tiles", (KERNELS.constants["TILE_HEAD"] + count * (self.regions + 1),), np.int32)
+        KERNELS.on(self.device).region_tiles(count, boxes, order, lists, self.regions, *self.size, cut)
+        return count, lists
+
+    @property
+    def channel_slabs(self) -> int:
+        """How many slabs the channels of an image make."""
+        return -(-self.channels // KERNELS.constants["SLAB"])
+
+    @property
+    def tiled(self) -> bool:
+        """Whether gradients of maps are made in small tiles, by as many blocks."""
+        return TILED[self.device.kind]
+
+    def boxes_of(self, image: AnyArray, bins: AnyArray) -> AnyArray:
+        """For `tiles`: where the regions of a table of bins lie."""
+        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        KERNELS.on(self.device).region_boxes(self.regions, image, bins, boxes, *self.pooled)
+        return boxes
+
+    def tile_room(self, count: int, more: int = 0) -> tuple[int, AnyArray | None]:
+        """How many blocks make `count` tiles, and the room that they need outside their own memory: on the CPU a slab for each
+        worker, which stays in its core's cache, with `more` pixels behind, so that a forward pass may have the same room."""
+        if self.tiled:
+            return count, None
+        at_once, pixels = min(self.device.workers, count), self.size[0] * self.size[1] + more
+        return at_once, self.scratch("room", (at_once, pixels, KERNELS.constants["SLAB"]))
 
     @property
     def packed(self) -> bool:

@@ -8,7 +8,7 @@
 // copied, and only what the regions touch is read. Or, where many regions share a map, in slabs, with vectors along the
 // channels: only the pixels that have a weight are read.
 #include "columns.h"
-#include "grid.h"
+#include "roi_lists.h"
 #include "sample.h"
 #include "slab.h"
 #include "tile.h"
@@ -16,45 +16,6 @@
 constexpr int STRIP = 4096;    // numbers that a block keeps between the two products
 constexpr int PART = 16;       // channels that a block of the regions' gradient takes
 constexpr int PRODUCTS = 256;  // of them stored before they are summed
-
-// `regions` regions of maps (batch, channels, height, width), cut into pooled_height x pooled_width bins.
-struct ListGeometry {
-  int regions, batch, channels, height, width, pooled_height, pooled_width;
-  int room_y, room_x;                    // entries that the lists of a region have room for, on each axis
-  int sampling_ratio, aligned, corners;  // see grid.h; corners: Cascade R-CNN's grid
-  Real scale, pad_ratio;
-};
-
-// One axis of a region, as lists. By bin: entries start[p] to start[p + 1] are the pixels that bin p takes, and with which
-// weight. By pixel: those of pixel `first + i` are the bins that it gives to.
-struct Axis {
-  const int *start, *at;
-  const Real* weight;
-  int first, length;  // the pixels that are touched lie in [first, first + length)
-};
-
-// Where axis 0 (y) or 1 (x) of region k lies in lists of so many starts an axis: index holds (K, starts of both axes), then
-// (K, rooms of both) for what the entries are about; weight is (K, rooms).
-struct Offsets {
-  long long start, at, weight;
-};
-
-DEVICE Offsets offsets_of(int k, int axis, int starts_y, int starts_x, const ListGeometry& g) {
-  const int starts = starts_y + starts_x;
-  const long long entry = (long long)k * (g.room_y + g.room_x) + axis * g.room_y;
-  return {(long long)k * starts + axis * starts_y, (long long)g.regions * starts + entry, entry};
-}
-
-// An axis by bin and by pixel. head: (K, 5): the image, then first and length of y and of x.
-DEVICE Axis axis_of(int k, int axis, const int* head, const int* index, const Real* weight, const Offsets& to) {
-  return {index + to.start, index + to.at, weight + to.weight, head[5 * k + 1 + 2 * axis], head[5 * k + 2 + 2 * axis]};
-}
-DEVICE Axis axis_by_bin(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
-  return axis_of(k, axis, head, index, weight, offsets_of(k, axis, g.pooled_height + 1, g.pooled_width + 1, g));
-}
-DEVICE Axis axis_by_pixel(int k, int axis, const int* head, const int* index, const Real* weight, const ListGeometry& g) {
-  return axis_of(k, axis, head, index, weight, offsets_of(k, axis, g.height + 1, g.width + 1, g));
-}
 
 // The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the
 // samples of a bin. A pixel is entered once for a bin, and once more with weight 0 if a sample names it so: 0 *
@@ -305,46 +266,6 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
         turn(averages, SLAB, top + ((long long)k * channels + channel) * bins, bins, bins, min(SLAB, channels - channel));
         BARRIER();
       }
-    }
-  }
-}
-
-// And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
-KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, const int* head, const Real* inverse,
-                                const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
-                                Real* room, Store* diff, ListGeometry g) {
-  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
-  BLOCK_LOOP(b, n) {
-    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
-    for (int i = b; i < batch * slabs; i += n) {
-      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
-      for (int j = 0; j < regions; ++j) {
-        const int k = order[j];
-        if (head[5 * k] != image) continue;
-        const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);
-        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
-        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
-        turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
-        BARRIER();
-        TILE_LOOP(row, group, y.length, GROUPS) {
-          if (y.start[row] == y.start[row + 1]) continue;
-          Real* out = slab + (long long)(y.first + row) * width * SLAB;
-          for (int pw = 0; pw < pooled_width; ++pw) {
-            Lanes share = {};
-            for (int e = y.start[row]; e < y.start[row + 1]; ++e)
-              share += y.weight[e] * lanes(given, y.at[e] * pooled_width + pw, group);
-            share *= inverse[k];
-            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(out, x.at[f], group) += x.weight[f] * share;
-          }
-        }
-        BARRIER();
-      }
-      BARRIER();
-      empty_slab(i, slab, diff, channels, area);
-      BARRIER();
     }
   }
 }

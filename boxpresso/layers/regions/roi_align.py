@@ -92,6 +92,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
     """
 
     kernels = Kernels("roi_align.cu")
+    in_tiles = Kernels("roi_align_tiles.cu")
     largest = Kernels("roi_align_max.cu")
     keep = False  # whether forward stores where the largest samples lie, for a backward that may come
     has_places = False  # whether it has stored it
@@ -163,6 +164,10 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         )
 
     @property
+    def bins(self) -> int:
+        return self.pooled[0] * self.pooled[1]
+
+    @property
     def in_slabs(self) -> bool:
         """Whether so many regions share the features that bringing them into slabs pays. On a GPU that would leave too few
         blocks for the backward pass."""
@@ -173,7 +178,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         slab = self.kernels.constants["SLAB"]
         slabs = self.batch * -(-self.channels // slab)
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
+        pixels = self.size[0] * self.size[1] + self.bins
         return self.scratch("room", (at_once, pixels, slab))
 
     def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
@@ -261,10 +266,11 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         self.check_grids(rows, not self.aligned)
         self.make_lists(rows)
         by_pixel = self.turn_lists()
-        if self.in_slabs:
-            room, order = self.room(), self.by_place(rows)
-            self.kernels.roi_align_backward_slabs(
-                room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
+        if self.in_slabs or self.tiled:
+            tiles, lists = self.tiles(self.lists[0], self.by_place(rows))
+            blocks, room = self.tile_room(tiles * -(-self.channels // self.kernels.constants["SLAB"]), self.bins)
+            self.in_tiles.roi_align_backward_tiles(
+                blocks, top_diff, lists, *self.lists, *by_pixel, room, diff, self.geometry
             )
             return
         sums, (head, inverse, *_) = self.sums_of(diff), self.lists

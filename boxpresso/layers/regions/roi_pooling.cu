@@ -1,7 +1,7 @@
 // roi_pooling.cu: the largest value of each bin of each region, and its gradient to the pixel that was the largest.
 #include "bins.h"
 #include "region.h"
-#include "slab.h"
+#include "tiles.h"
 
 // Where bin p of an axis begins and ends. Products as p * (length / bins) in Real: other ways to write them give other bins
 // (length 7, 13 bins).
@@ -148,5 +148,39 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
         if (pixel >= begin && pixel < end) map[(long long)c * wide + (long long)pixel * step] += Real(top_diff[at]);
       });
     }
+  }
+}
+
+// The same in tiles, for a GPU: see tiles.h. A thread takes the bins of its row and column, and adds what lies in its row.
+KERNEL roi_pooling_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const int* bins,
+                                  Store* diff, int channels_last, Geometry g) {
+  const int channels = g.channels, width = g.width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    const Pooled pooled = pooled_of(g);
+    const int cells = pooled.cells(), next = channels_last ? 1 : cells, step = channels_last ? channels : 1;
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      const auto rows = [&](int k, int) {
+        const int* y = bins + k * pooled.columns();
+        return Span{y[0], y[2 * pooled.height - 1]};
+      };
+      const auto add_row = [&](int k, int row, int c) {
+        if (channel + c >= channels) return;
+        const int *y = bins + k * pooled.columns(), *x = y + 2 * pooled.height;
+        const long long first = (long long)k * channels * cells + (channel + c) * next;
+        const int left = row * width + tile.left, right = row * width + tile.right;
+        for (int ph = 0; ph < pooled.height && y[ph] <= row; ++ph) {
+          if (y[pooled.height + ph] <= row) continue;
+          for (int pw = 0; pw < pooled.width && x[pw] < tile.right; ++pw) {
+            if (x[pooled.width + pw] <= tile.left) continue;
+            const long long at = first + (ph * pooled.width + pw) * step;
+            const int pixel = places[at];
+            if (pixel >= left && pixel < right) number_at(map, tile, row, pixel - row * width, c) += Real(top_diff[at]);
+          }
+        }
+      };
+      tile_rows(tile, SLAB, [](int) {}, rows, add_row);
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, g.height, width, own, channels_last, add_regions);
   }
 }

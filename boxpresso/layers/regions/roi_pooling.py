@@ -122,6 +122,12 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         if not self.has_places:
             self.walk(bottom[0].data, top[0], False, True)
         diff = bottom[0].diff
+        if self.tiled:
+            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
+            self.kernels.roi_pooling_backward_tiles(
+                tiles * self.count, top[0].diff, self.places, lists, self.bins, diff, self.last, self.geometry
+            )
+            return
         sums = self.sums_of(diff)
         lines = self.last and self.device.kind == "cpu"
         group, bands = (self.channels, self.device.workers) if lines else (self.slab, 1)

@@ -1,0 +1,372 @@
+"""Everything that a GPU is to prove and to measure, in at most 8 minutes, without a network; one table, the worst ratio first.
+
+    python benchmarks/gpu.py [--quick] [--out FILE] [--device cuda] [--minutes 8] [SECTION...]
+
+Sections, in this order: ceilings (what a copy and matrix products reach here), operators (region operators and Permute, forward
+and backward, beside torchvision's), nets (SSD300, MobileNet-SSD, Faster R-CNN, beside torch in float32, TF32 and channels
+last), steps (forward and backward of a trunk), training (the shapes example), accuracy (each operator against float64).
+
+Each section runs in a process of its own, which starts again behind a case that fails, so that none takes another along.
+Times of operators are medians by events with cold caches; those of nets by the clock, outputs on the host. `least` is the time
+that the ceilings allow for the bytes that must be moved (each array once) or the operations of the plain formula, whichever is
+longer. `bar` is what is asked of us: half the time of torchvision, the time of torch in the same precision for nets, else
+twice `least`. The ratio is our time over the bar: at most 1 is met. --quick measures one shape and less long;
+--tiny runs everything on arrays of a few kilobytes, to try the command where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from benchmarks import gpu_nets, gpu_operators  # noqa: E402
+from benchmarks.cases import TRUNKS  # noqa: E402
+from benchmarks.gpu_timing import Timer, torch_ms  # noqa: E402
+from boxpresso.device import Device, open_device  # noqa: E402
+
+Row = dict[str, Any]
+SHARES = {"ceilings": 25, "operators": 160, "nets": 125, "steps": 50, "training": 50, "accuracy": 55}  # of 465 seconds
+# GB/s and GFLOP/s in float32 by the datasheet, where the ceilings could not be measured.
+DATASHEET = {"H200": (4800, 67000), "H100": (3350, 67000), "A100": (1555, 19500), "T4": (320, 8100)}
+MARK = "row "
+PROGRAM = Path(__file__).resolve()  # what a child process runs
+
+
+def ceiling_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
+    """What a device-to-device copy moves (bytes read and written), and what a product of square matrices computes."""
+    timer = Timer(device, seconds, tiny)
+    if name == "copy":
+        count = 1 << (12 if tiny else 28)
+        source, target = device.empty((count,), np.float32), device.empty((count,), np.float32)
+        source.fill(1)
+        target.fill(0)
+        ms = timer.ms(lambda: target.__setitem__(Ellipsis, source), cold=False)
+        yield {"name": "copy", "ms": ms, "rate": 8 * count / ms / 1e6, "unit": "GB/s"}
+        return
+    side = 64 if tiny else 8192
+    work = 2 * side**3
+    if name == "GEMM float32":
+        from boxpresso.device import blas
+
+        a, b, c = (device.empty((side, side), np.float32) for _ in range(3))
+        a.fill(1)
+        b.fill(1)
+        ms = timer.ms(lambda: blas.gemm(device, False, False, side, side, side, 1.0, a, b, 0.0, c), cold=False)
+    else:
+        torch = gpu_nets.cuda_torch()
+        torch.backends.cuda.matmul.allow_tf32 = "TF32" in name
+        kind = torch.bfloat16 if "bf16" in name else torch.float32
+        a, b = (torch.ones(side, side, device="cuda", dtype=kind) for _ in range(2))
+        ms = torch_ms(lambda: a @ b, seconds, cold=False)
+    yield {"name": name, "ms": ms, "rate": work / ms / 1e6, "unit": "GFLOP/s"}
+
+
+def operator_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
+    """One operator at one shape, forward and backward."""
+    if name.startswith("Permute"):
+        yield from permute_rows(name, device, seconds, tiny)
+        return
+    pair = [case for case in gpu_operators.cases(tiny=tiny) if item_of(case) == name]
+    rig, timer = gpu_operators.Rig(pair[0], device), Timer(device, seconds, tiny)
+    for case in pair:
+        row: Row = {"name": case.name, "ms": timer.ms(rig.backward if case.backward else rig.forward), "peers": {}}
+        row["bytes"], row["operations"] = gpu_operators.moved(case), gpu_operators.operations(case)
+        try:
+            call = gpu_operators.peer(case, rig)
+            if call is not None:
+                row["peers"]["torchvision"] = torch_ms(call, seconds)
+        except Exception as error:
+            row["why"] = f"torchvision: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        yield row
+
+
+def permute_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
+    """SSD's Permute, and its gradient."""
+    from boxpresso import Blob
+    from boxpresso.layers.core import make_layer
+    from boxpresso.proto import parse_net
+
+    shape = tuple(int(word) for word in name.split()[1].split("x"))
+    text = 'layer { type: "Permute" permute_param { order: 0 order: 2 order: 3 order: 1 } }'
+    layer = make_layer(parse_net(text).layer[0], device=device)
+    bottom, top = [Blob(shape, np.float32, device)], [Blob((), np.float32, device)]
+    bottom[0].data.fill(1)
+    layer.setup(bottom, top)
+    layer.reshape(bottom, top)
+    top[0].diff.fill(1)
+    timer, size = Timer(device, seconds, tiny), 8 * int(np.prod(shape))
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        (name, lambda: layer.forward(bottom, top)),
+        (name.replace("Permute", "Permute backward"), lambda: layer.backward(top, [True], bottom)),
+    ]
+    for title, call in calls:
+        row: Row = {"name": title, "ms": timer.ms(call), "bytes": size, "operations": 0, "peers": {}}
+        try:
+            torch = gpu_nets.cuda_torch()
+            order = (0, 2, 3, 1) if title == name else (0, 3, 1, 2)
+            x = torch.ones(*(shape if title == name else tuple(top[0].shape)), device="cuda")
+            row["peers"]["torch"] = torch_ms(lambda: x.permute(*order).contiguous(), seconds)  # noqa: B023
+        except Exception as error:
+            row["why"] = f"torch: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        yield row
+
+
+def accuracy_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
+    """An operator in float32 on the device against float64 on the CPU: sum |difference| / sum |wanted|."""
+    shape, count, scale = gpu_operators.TINY[0] if tiny else ((2, 32, 100, 152), 200, 1 / 8)
+    group = gpu_operators.OPERATORS[name].group
+    channels = max(shape[1] // group, 1) * group
+    case = gpu_operators.Case(name, (shape[0], channels, *shape[2:]), count, scale)
+    start = time.perf_counter()
+    got = gpu_operators.Rig(case, device).results()
+    again = gpu_operators.Rig(case, device).results()
+    wanted = gpu_operators.Rig(case, open_device("cpu"), np.float64).results()
+    error = gpu_operators.difference(got, wanted)
+    row: Row = {"name": f"{name} against float64", "error": error, "seconds": time.perf_counter() - start}
+    if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(got, again)):
+        row["failed"] = "a second run gave other bits"
+    elif not error <= 3e-3:
+        row["failed"] = f"differs by {error:.2g}, more than 3e-3"
+    yield row
+
+
+def item_of(case: gpu_operators.Case) -> str:
+    """The name that a case and its other direction share."""
+    return case.name.replace(" backward", "")
+
+
+def items(section: str, quick: bool, tiny: bool) -> list[str]:
+    """What a section measures, in the order of its importance."""
+    if section == "ceilings":
+        return ["copy", "GEMM float32", "torch GEMM float32", "torch GEMM TF32", "torch GEMM bf16"]
+    if section == "operators":
+        shapes = (gpu_operators.TINY if tiny else gpu_operators.PYRAMID)[: 1 if quick else None]
+        found = list(dict.fromkeys(item_of(case) for case in gpu_operators.cases(quick, tiny)))
+        return [*found, *(f"Permute {'x'.join(map(str, shape))}" for shape, _, _ in shapes)]
+    if section == "nets":
+        return list(gpu_nets.TINY_NETS if tiny else gpu_nets.NETS)
+    if section == "steps":
+        return [gpu_nets.SMALL] if tiny else list(TRUNKS)
+    if section == "training":
+        return ["shapes example"]
+    return list(gpu_operators.OPERATORS)
+
+
+ROWS: dict[str, gpu_nets.Rows] = {
+    "ceilings": ceiling_rows, "operators": operator_rows, "nets": gpu_nets.net_rows, "steps": gpu_nets.step_rows,
+    "training": gpu_nets.training_rows, "accuracy": accuracy_rows,
+}  # fmt: skip
+
+
+def child(section: str, names: list[str], device: str, seconds: float, tiny: bool) -> None:
+    """Measures; prints a line for each case as it starts, and one for each row."""
+    opened = open_device(device)
+    for name in names:
+        print(f"{MARK}{json.dumps({'starts': name})}", flush=True)
+        try:
+            for row in ROWS[section](name, opened, seconds, tiny):
+                print(f"{MARK}{json.dumps(row)}", flush=True)
+        except ImportError as error:  # of what is measured beside us
+            print(f"{MARK}{json.dumps({'name': name, 'missing': str(error)})}", flush=True)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            said = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+            print(f"{MARK}{json.dumps({'name': name, 'failed': said[:300]})}", flush=True)
+            opened.synchronize()  # a broken context fails here, and this process ends
+
+
+def measured(section: str, asked: argparse.Namespace, limit: float) -> Iterator[Row]:
+    """The rows of a section from child processes; one that ends early is followed by another for the cases behind."""
+    names, deadline = items(section, asked.quick, asked.tiny), time.monotonic() + limit
+    while names and time.monotonic() < deadline:
+        command = [sys.executable, str(PROGRAM), "--child", section, "--device", asked.device]
+        command += ["--seconds", str(0.0 if asked.tiny else 0.06 if asked.quick else 0.15)] + ["--tiny"] * asked.tiny
+        process = subprocess.Popen(
+            [*command, "--names", json.dumps(names)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        lines: queue.Queue[str | None] = queue.Queue()
+        reader = threading.Thread(target=read, args=(process, lines), daemon=True)
+        reader.start()
+        current, late = "", False
+        while True:
+            try:
+                line = lines.get(timeout=max(deadline - time.monotonic(), 0.01))
+            except queue.Empty:
+                late = True
+                process.kill()
+                break
+            if line is None:
+                break
+            if not line.startswith(MARK):
+                print(line, end="", file=sys.stderr)
+                continue
+            row = json.loads(line[len(MARK) :])
+            if "starts" in row:
+                current = row["starts"]
+                continue
+            yield {"section": section, **row}
+        status = process.wait()
+        names = names[names.index(current) + 1 :] if current else ([] if status else names)
+        if late:
+            names = [current, *names] if current else items(section, asked.quick, asked.tiny)
+            break
+        if not status:
+            return
+        yield {"section": section, "name": current or section, "failed": f"its process ended with status {status}"}
+    for name in names:
+        yield {"section": section, "name": name, "failed": f"not measured: out of the {limit:.0f} s of its section"}
+
+
+def read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    for line in process.stdout or ():
+        lines.put(line)
+    lines.put(None)
+
+
+def ceilings_of(rows: list[Row], device: str) -> tuple[float, float, str]:
+    """GB/s and GFLOP/s, and where they are from."""
+    rates = {row["name"]: row["rate"] for row in rows if row["section"] == "ceilings" and "rate" in row}
+    found = next(((name, rates_of) for name, rates_of in DATASHEET.items() if name in device), ("", (0, 0)))
+    bandwidth = rates.get("copy") or found[1][0]
+    computed = max(rates.get("GEMM float32", 0), rates.get("torch GEMM float32", 0)) or found[1][1]
+    return bandwidth, computed, "measured" if "copy" in rates else f"datasheet of {found[0]}" if found[0] else "unknown"
+
+
+def judged(row: Row, bandwidth: float, computed: float) -> Row:
+    """A row with its `least` time, its `bar` and its ratio, as far as they are known."""
+    made = dict(row)
+    if row.get("bytes") and bandwidth and computed:
+        made["least"] = max(row["bytes"] / bandwidth / 1e6, row["operations"] / computed / 1e6)
+    peers = row.get("peers") or {}
+    if row["section"] == "operators":
+        if "torchvision" in peers:
+            made["bar"], made["of"] = peers["torchvision"] / 2, "torchvision / 2"
+        elif "torch" in peers:
+            made["bar"], made["of"] = peers["torch"], "torch"
+        elif "least" in made:
+            made["bar"], made["of"] = 2 * made["least"], "2 x least"
+    elif "torch float32" in peers:
+        made["bar"], made["of"] = peers["torch float32"], "torch float32"
+    if made.get("bar") and "ms" in row:
+        made["ratio"] = row["ms"] / made["bar"]
+    return made
+
+
+def table(rows: list[Row], bandwidth: float, computed: float) -> list[str]:
+    """All rows: what failed, then the worst ratio first, then those without a bar."""
+    made = [judged(row, bandwidth, computed) for row in rows]
+    failed, missing = ([row for row in made if key in row] for key in ("failed", "missing"))
+    rest = [row for row in made if not row.keys() & {"failed", "missing"}]
+    rest.sort(key=lambda row: (-row.get("ratio", -1.0), row["section"], row["name"]))
+    lines = [f"{'':66} {'ms':>9} {'least':>8} {'GB/s':>7} {'bar':>9} {'ratio':>7}"]
+    number = lambda row, key, form: format(row[key], form) if row.get(key) is not None else "-"  # noqa: E731
+    for row in rest:
+        rate = row["bytes"] / row["ms"] / 1e6 if row.get("bytes") and row.get("ms") else None
+        cells = f"{number(row, 'ms', '9.4f'):>9} {number(row, 'least', '8.4f'):>8} {f'{rate:.0f}' if rate else '-':>7} "
+        cells += f"{number(row, 'bar', '9.4f'):>9} {number(row, 'ratio', '7.2f'):>7}"
+        more = [f"of {row['of']}"] if "of" in row else []
+        more += [f"{name} {ms:.3f}" for name, ms in (row.get("peers") or {}).items()]
+        more += [f"{row['rate']:.0f} {row['unit']}"] if "rate" in row else []
+        more += [f"error {row['error']:.2g}"] if "error" in row else []
+        more += [row[key] for key in ("note", "why") if row.get(key)]
+        lines.append(f"{row['name'][:66]:66} {cells}  {'; '.join(more)}".rstrip())
+    if missing:
+        lines += ["", "not here:", *(f"  {row['section']}: {row['name']}: {row['missing']}" for row in missing)]
+    if failed:
+        lines += [
+            "",
+            f"{len(failed)} FAILED:",
+            *(f"  {row['section']}: {row['name']}: {row['failed']}" for row in failed),
+        ]
+    return lines
+
+
+def machine(device: str) -> str:
+    """The device, its driver, and the versions of what is measured beside us."""
+    words = [open_device(device).describe()]
+    try:
+        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        words.append("driver " + subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[0])
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        words.append("driver unknown")
+    for name in ("pycuda", "torch", "torchvision"):
+        try:
+            module = import_module(name)
+            version = getattr(module, "VERSION_TEXT", None) or getattr(module, "__version__", "?")
+        except Exception:
+            version = "missing"
+        words.append(f"{name} {version}")
+    return ", ".join(words)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("gpu.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of {', '.join(SHARES)}; all")
+    parser.add_argument("--quick", action="store_true", help="one shape of the operators, shorter medians, 2 minutes")
+    parser.add_argument("--tiny", action="store_true", help="arrays of a few kilobytes, for a trial without a GPU")
+    parser.add_argument("--out", type=Path, help="the file for the table; FILE.json beside it has the rows")
+    parser.add_argument("--device", default="cuda", help="cuda (the default), cuda:N or cpu")
+    parser.add_argument("--minutes", type=float, help="at most so long (8; 3 with --quick)")
+    for name in ("--child", "--names"):
+        parser.add_argument(name, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=0.15, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        child(asked.child, json.loads(asked.names), asked.device, asked.seconds, asked.tiny)
+        return 0
+    unknown = [name for name in asked.sections if name not in SHARES]
+    if unknown:
+        parser.error(f"unknown section {unknown[0]!r}: choose from {', '.join(SHARES)}")
+    chosen = [name for name in SHARES if name in (asked.sections or SHARES)]
+    scale = 60 * (asked.minutes or (3 if asked.quick else 8)) - 10  # seconds; the rest is for starting and the table
+    scale /= sum(SHARES[name] for name in chosen)
+    about = (
+        f"{time.strftime('%Y-%m-%d %H:%M')}, python benchmarks/gpu.py {' '.join(sys.argv[1:])}\n{machine(asked.device)}"
+    )
+    print(about, flush=True)
+    rows, spare = [], 0.0
+    for section in chosen:
+        limit, start = SHARES[section] * scale + spare, time.monotonic()
+        for row in measured(section, asked, limit):
+            rows.append(row)
+            shown = (
+                row.get("failed")
+                or row.get("missing")
+                or (f"{row['ms']:.4f} ms" if "ms" in row else f"error {row.get('error', 0):.2g}")
+            )
+            print(f"  {section}: {row['name']}: {shown}", flush=True)
+        spare = max(limit - (time.monotonic() - start), 0.0)
+    bandwidth, computed, source = ceilings_of(rows, about)
+    head = f"ceilings ({source}): {bandwidth:.0f} GB/s read and written, {computed / 1000:.1f} TFLOP/s float32"
+    text = "\n".join([about, head, "", *table(rows, bandwidth, computed)]) + "\n"
+    print("\n" + text)
+    if asked.out:
+        asked.out.parent.mkdir(parents=True, exist_ok=True)
+        for path, content in (
+            (asked.out, text),
+            (asked.out.with_name(f"{asked.out.name}.json"), json.dumps(rows, indent=1)),
+        ):
+            part = path.with_name(f"{path.name}.tmp")
+            part.write_text(content, encoding="utf-8")
+            os.replace(part, path)
+    return int(any("failed" in row for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

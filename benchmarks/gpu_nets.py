@@ -1,0 +1,167 @@
+"""Whole nets on a GPU, beside torch: forward passes, steps of training, and a training of the shapes example."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import TRUNKS, arrays_of, weights_of
+from benchmarks.gpu_timing import Timer, torch_by_clock
+from benchmarks.ours import trunk_of
+from benchmarks.peers import train_torch
+from boxpresso import Net, Solver
+from boxpresso.proto import parse_net
+
+ROOT = Path(__file__).resolve().parents[1]
+NETS = {
+    "SSD300": "examples/ssd/vgg16_300/deploy.prototxt",
+    "MobileNet-SSD": "examples/ssd/mobilenet_300/deploy.prototxt",
+    "Faster R-CNN VGG16": "examples/faster_rcnn/vgg16/deploy.prototxt",
+}
+TINY_NETS = {"shapes": "examples/shapes/deploy.prototxt"}
+SMALL = "small trunk, 16x16, batch 1"
+ITERATIONS = 200
+
+
+def modes(torch: Any) -> Iterator[tuple[str, Any]]:
+    """torch's ways to compute: each name, while its settings hold, with the layout of its arrays."""
+    for name, tf32, layout in (
+        ("torch float32", False, torch.contiguous_format),
+        ("torch TF32", True, torch.contiguous_format),
+        ("torch TF32 channels last", True, torch.channels_last),
+    ):
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+        torch.backends.cudnn.benchmark = True
+        yield name, layout
+
+
+def cuda_torch() -> Any:
+    """torch, where it is installed and sees a GPU; ImportError says what is missing."""
+    torch: Any = import_module("torch")
+    if not torch.cuda.is_available():
+        raise ImportError("torch sees no GPU")
+    return torch
+
+
+def prepared(path: str, folder: Path) -> dict[str, np.ndarray]:
+    """Writes p.prototxt and w.caffemodel with random weights into a folder; the inputs of batch 1."""
+    command = [sys.executable, str(ROOT / "benchmarks/nets.py"), str(ROOT / path), "-", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        raise RuntimeError(f"{path} cannot be prepared: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+    with np.load(folder / "x.npz") as file:
+        return {name: file[name] for name in file.files}
+
+
+def net_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """A net's forward pass at batch 1 and 8 with its inputs on the device, its outputs brought to the host."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        single = prepared({**NETS, **TINY_NETS}[name], folder)
+        for batch in (1, 2) if tiny else (1, 8):
+            inputs = {key: np.repeat(value, batch, axis=0) for key, value in single.items()}
+            net = Net(folder / "p.prototxt", folder / "w.caffemodel", phase="TEST", device=device.name)
+            for key, value in inputs.items():
+                net.blobs[key].reshape(*value.shape)
+            net.forward(**inputs)  # prepared: plans, kernels, memory
+            timer = Timer(net.device, seconds, tiny)
+            row: dict[str, Any] = {"name": f"{name} forward, batch {batch}", "ms": timer.by_clock(net.forward)}
+            row["peers"], row["why"] = torch_net(net, inputs, seconds)
+            yield row
+            del net
+
+
+def torch_net(net: Net, inputs: dict[str, np.ndarray], seconds: float) -> tuple[dict[str, float], str]:
+    """The times of torch's modules of the same net, and why there are none."""
+    found: dict[str, float] = {}
+    try:
+        torch = cuda_torch()
+        from boxpresso.exports import to_torch
+
+        module = to_torch(net).cuda().eval()
+        for name, layout in modes(torch):
+            tensors = {key: torch.from_numpy(value).cuda() for key, value in inputs.items()}
+            tensors = {k: t.contiguous(memory_format=layout) if t.ndim == 4 else t for k, t in tensors.items()}
+            placed = module.to(memory_format=layout)
+            with torch.no_grad():
+                found[name] = torch_by_clock(lambda: placed(**tensors), seconds)  # noqa: B023
+    except Exception as error:
+        return found, f"torch: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    return found, ""
+
+
+def step_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """Forward and backward of a trunk; its loss is a product with given numbers."""
+    if tiny:
+        TRUNKS[SMALL] = (1, 16, [("c", 4), "p", ("s", 6), ("d", 6, 8, 1)])
+    case = {"kind": "train", "name": name}
+    arrays, weights = arrays_of(case), iter(weights_of(name))
+    net = Net(parse_net(trunk_of(name)), phase="TRAIN", device=device.name, seed=0)
+    for layer in net.layers:
+        for blob in layer.blobs if layer.type == "Convolution" else ():
+            blob.data[...] = next(weights)
+    for key in net.inputs:
+        net.blobs[key].data[...] = arrays[key]
+
+    def call() -> None:
+        net.clear_param_diffs()
+        net.forward()
+        net.backward()
+
+    timer = Timer(net.device, seconds, tiny)
+    call()
+    row: dict[str, Any] = {"name": f"{name}: forward and backward", "ms": timer.by_clock(call), "peers": {}, "why": ""}
+    try:
+        torch = cuda_torch()
+        for mode, layout in modes(torch):
+            x, g = (torch.from_numpy(arrays[key]).cuda().contiguous(memory_format=layout) for key in "xg")
+            row["peers"][mode] = torch_by_clock(train_torch(torch, case, x, g, layout), seconds)
+    except Exception as error:
+        row["why"] = f"torch: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    yield row
+
+
+def training_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
+    """The shapes example trained: milliseconds an iteration without the first ones, and how the loss falls."""
+    from examples.shapes.scenes import TRAINING, draw, records
+    from examples.shapes.train import recipe
+
+    iterations, scenes = (3, 16) if tiny else (ITERATIONS, 640)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        draw(folder / "train_lmdb", records(1, TRAINING, scenes))
+        draw(folder / "test_lmdb", records(1, TRAINING + 1, 20))
+        param = recipe(folder, 1, iterations, 20)
+        param.snapshot, param.snapshot_after_train, param.display = 0, False, 1
+        for field in ("test_net_param", "test_iter", "test_interval", "test_initialization"):
+            param.ClearField(field)
+        if tiny:
+            param.train_net_param.layer[0].data_param.batch_size = 1
+        lines: list[str] = []
+        solver = Solver(param, device=device.name, log=lines.append)
+        warm = max(iterations // 10, 1)
+        solver.step(warm)
+        solver.net.device.synchronize()
+        start = time.perf_counter()
+        solver.step(iterations - warm)
+        solver.net.device.synchronize()
+        ms = 1000 * (time.perf_counter() - start) / (iterations - warm)
+        losses = [float(line.rpartition("loss = ")[2].split()[0]) for line in lines if ", loss = " in line]
+        row = {"name": f"{name}, {iterations} iterations: one", "ms": ms, "peers": {}, "why": ""}
+        if losses:
+            first, last = np.mean(losses[: max(warm, 1)]), np.mean(losses[-max(warm, 1) :])
+            row["note"] = f"loss {first:.3f} to {last:.3f}"
+            if not np.isfinite(losses).all():
+                row["failed"] = "the loss is not finite"
+        yield row
+
+
+Rows = Callable[[str, Any, float, bool], Iterator[dict[str, Any]]]

@@ -1,0 +1,237 @@
+// tiles.h: gradients of maps, made in tiles: a block owns a tile of a map in SLAB channels and adds what the regions that touch it
+// give, in their order. So a GPU has thousands of blocks that share nothing: no atomics, and the same bits in every run.
+//
+// Lists say which regions touch a tile; region_base.cu makes them in a counting pass. On a GPU a tile is TILE_SIDE x TILE_SIDE
+// pixels in the block's own memory, where a thread owns a row in one channel: it takes all regions of the tile by itself, so that
+// no thread waits for another. On the CPU a tile is a whole map in a worker's `room`, and a row has all channels of the slab.
+#pragma once
+#include "slab.h"
+
+constexpr int TILE_SIDE = 16;                           // rows and columns
+constexpr int TILE_ROW = TILE_SIDE + 1;                 // numbers from a row to the next, odd, and
+constexpr int TILE_PLANE = TILE_SIDE * TILE_ROW + 2;    // from a channel to the next, even: 2 rows of 16 channels meet no bank twice
+constexpr int TILE_HEAD = 5;                            // ints before the lists: the numbers of Tiles
+constexpr int FLAGS = 256, FLAG_PART = 16;              // what compact() takes together, and what is counted by one thread
+constexpr int FLAG_ROOM = FLAGS + FLAGS / FLAG_PART;    // ints that it needs
+constexpr int GIVEN = 256;                              // bins of a region whose gradient the host brings into lanes at once
+
+// A function that the host calls, so that its loops have all registers.
+#if defined(__CUDACC__)
+#define APART DEVICE
+#else
+#define APART static __attribute__((noinline))
+#endif
+
+// `down` x `across` tiles of rows x columns pixels; a list has room for `most` regions.
+struct Tiles {
+  int rows, columns, down, across, most;
+};
+
+DEVICE Tiles tiles_of(const int* lists) { return {lists[0], lists[1], lists[2], lists[3], lists[4]}; }
+
+// Rows top to bottom and columns left to right of an image, and the numbers of the regions that touch them, in order.
+struct Tile {
+  int image, top, bottom, left, right, count;
+  const int* list;
+};
+
+// Tile `number` of all images: lists hold TILE_HEAD ints, then for each tile how many regions there are, and room for them.
+DEVICE Tile tile_of(int number, const int* lists, const Tiles& t, int height, int width) {
+  const int image = number / (t.down * t.across), place = number - image * t.down * t.across;
+  const int y = place / t.across * t.rows, x = place % t.across * t.columns;
+  const int* list = lists + TILE_HEAD + (long long)number * (t.most + 1);
+  return {image, y, min(y + t.rows, height), x, min(x + t.columns, width), list[0], list + 1};
+}
+
+// put(rank, i) for each 0 <= i < count that chosen(i) chooses, its rank among them in order; how many there are, told to every
+// thread. scratch: SHARED, FLAG_ROOM ints. Counts are made by parts, so that a rank is a few sums.
+template <class Chosen, class Put>
+DEVICE int compact(int* scratch, int count, Chosen chosen, Put put) {
+  int total = 0;
+#if defined(__CUDACC__)
+  for (int first = 0; first < count; first += FLAGS) {
+    THREAD_LOOP(i, FLAGS) scratch[i] = first + i < count && chosen(first + i);
+    BARRIER();
+    THREAD_LOOP(p, FLAGS / FLAG_PART) {
+      int sum = 0;
+      for (int j = 0; j < FLAG_PART; ++j) sum += scratch[p * FLAG_PART + j];
+      scratch[FLAGS + p] = sum;
+    }
+    BARRIER();
+    THREAD_LOOP(i, FLAGS) {
+      if (scratch[i]) {
+        int rank = total;
+        for (int p = 0; p < i / FLAG_PART; ++p) rank += scratch[FLAGS + p];
+        for (int j = i / FLAG_PART * FLAG_PART; j < i; ++j) rank += scratch[j];
+        put(rank, first + i);
+      }
+    }
+    for (int p = 0; p < FLAGS / FLAG_PART; ++p) total += scratch[FLAGS + p];
+    BARRIER();
+  }
+#else
+  for (int i = 0; i < count; ++i)
+    if (chosen(i)) put(total++, i);
+#endif
+  return total;
+}
+
+// The sums of a tile: number (row, x, group) of the tile lies at base[row * line + x * pixel + group * plane].
+struct TileMap {
+  Real* base;
+  int line, pixel, plane;
+};
+
+DEVICE Lanes& at(const TileMap& map, int row, int x, int group) {
+  return *(Lanes*)(map.base + (long long)row * map.line + x * map.pixel + group * map.plane);
+}
+
+// A row of the map in a group, from which a thread counts pixels of the whole map: number x is along(line, map, x).
+DEVICE Lanes* line_of(const TileMap& map, const Tile& tile, int row, int group) {
+  return (Lanes*)(map.base + (long long)(row - tile.top) * map.line + group * map.plane - (long long)tile.left * map.pixel);
+}
+#if defined(__CUDACC__)
+DEVICE Lanes& along(Lanes* line, const TileMap& map, int x) { return line[x * map.pixel]; }
+#else
+DEVICE Lanes& along(Lanes* line, const TileMap&, int x) { return line[x]; }  // a pixel is one vector
+#endif
+
+// Number (row, x) of the map in one channel of the slab, for what treats channels differently: tile_rows() with SLAB groups.
+DEVICE Real& number_at(const TileMap& map, const Tile& tile, int row, int x, int channel) {
+  return map.base[(row - tile.top) * map.line + (x - tile.left) * map.pixel + channel * (map.plane / LANES)];
+}
+
+// Slabs with a room (n, `pixels`, SLAB) for the blocks, or else `own`, SHARED, of TILE_OWN Lanes. What nvcc compiles has no room.
+#if defined(__CUDACC__)
+constexpr int TILE_OWN = SLAB * TILE_PLANE;
+DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_ROW, 1, TILE_PLANE}; }
+#else
+constexpr int TILE_OWN = TILE_SIDE * TILE_SIDE;
+DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_SIDE * SLAB, SLAB, LANES}; }
+#endif
+#if defined(__NVCC__)
+DEVICE TileMap map_of(Real*, Lanes* own, int, long long, int) { return own_map(own); }
+#else
+DEVICE TileMap map_of(Real* room, Lanes* own, int block, long long pixels, int width) {
+  if (!room) return own_map(own);
+  return {room + block * pixels * SLAB, width * SLAB, SLAB, LANES};
+}
+#endif
+
+// What tile_rows() visits is a row of the tile in a group; the rows of an image that a region has pixels in are a Span.
+struct Span {
+  int first, end;
+};
+
+// The loop of all gradients in tiles: add(k, row, group) for each region k of the tile, in order, and each row of the map that
+// rows(k, group) names. A thread keeps its row and group. prepare(k) comes before: what it finds the rows of a region share.
+template <class Prepare, class Rows, class Add>
+DEVICE void tile_rows(const Tile& tile, int groups, Prepare prepare, Rows rows, Add add) {
+#if defined(__CUDACC__)
+  TILE_LOOP(line, group, tile.bottom - tile.top, groups) {
+    const int row = tile.top + line;
+    for (int j = 0; j < tile.count; ++j) {
+      const int k = tile.list[j];
+      const Span span = rows(k, group);
+      if (row < span.first || row >= span.end) continue;
+      prepare(k);
+      add(k, row, group);
+    }
+  }
+#else
+  for (int j = 0; j < tile.count; ++j) {
+    const int k = tile.list[j];
+    prepare(k);
+    for (int group = 0; group < groups; ++group) {
+      const Span span = rows(k, group);
+      for (int row = max(span.first, tile.top); row < min(span.end, tile.bottom); ++row) add(k, row, group);
+    }
+  }
+#endif
+}
+
+// The gradient of the top, (K, C, bins), of one region in a slab.
+struct Given {
+  const Store* from;
+  int channel, channels, bins;
+#if !defined(__CUDACC__)
+  Lanes turned[GIVEN];
+#endif
+};
+
+// From `channel` on. The host brings it into lanes; a GPU's threads read what they need themselves.
+APART void take(Given& given, const Store* top_diff, int k) {
+  given.from = top_diff + ((long long)k * given.channels + given.channel) * given.bins;
+#if !defined(__CUDACC__)
+  if (given.bins <= GIVEN)
+    turn(given.from, given.bins, (Real*)given.turned, SLAB,
+         min(SLAB, given.channels - given.channel), given.bins);
+#endif
+}
+
+#if defined(__CUDACC__)
+DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
+  return given.channel + group < given.channels ? Real(given.from[group * given.bins + bin]) : Real(0);
+}
+#else
+DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
+  if (__builtin_expect(given.bins <= GIVEN, 1)) return given.turned[bin];
+  return gather(given.from - (long long)given.channel * given.bins, given.channel, given.channels, given.bins, bin, group);
+}
+#endif
+
+DEVICE void clear(const TileMap& map, const Tile& tile) {
+  TILE_LOOP(line, u, tile.bottom - tile.top, (tile.right - tile.left) * GROUPS)
+    at(map, line, u / GROUPS, u % GROUPS) = Lanes{};
+}
+
+// The tile to its place in maps (B, C, area), from `channel` on.
+DEVICE void store(const TileMap& map, const Tile& tile, Store* maps, int channel, int channels, int height, int width) {
+  const int rows = tile.bottom - tile.top, columns = tile.right - tile.left, count = min(SLAB, channels - channel);
+  const long long area = (long long)height * width;
+  Store* to = maps + ((long long)tile.image * channels + channel) * area + (long long)tile.top * width + tile.left;
+#if defined(__CUDACC__)
+  TILE_LOOP(line, x, count * rows, columns) {
+    const int c = line / rows, row = line - c * rows;
+    to[c * area + (long long)row * width + x] = at(map, row, x, c);
+  }
+#else
+  if (columns == width && map.line == width * SLAB) {
+    turn(map.base, SLAB, to, area, rows * width, count);
+  } else {
+    for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);
+  }
+#endif
+}
+
+DEVICE void store_last(const TileMap& map, const Tile& tile, Store* maps, int channel, int channels, int height, int width) {
+  const int columns = tile.right - tile.left;
+  Store* to = maps + (((long long)tile.image * height + tile.top) * width + tile.left) * channels + channel;
+  TILE_LOOP(pixel, c, (tile.bottom - tile.top) * columns, min(SLAB, channels - channel)) {
+    const int row = pixel / columns, x = pixel - row * columns;
+    to[((long long)row * width + x) * channels + c] = number_at(map, tile, tile.top + row, tile.left + x, c);
+  }
+}
+
+// What a kernel that makes a gradient in tiles of its blocks' own memory does: for each of its tiles in a slab
+// add(tile, channel, map), the tile stored in maps (B, C, height, width) after it, or (B, height, width, C) if channels_last.
+template <class Add>
+DEVICE void make_tiles(int b, int n, const int* lists, Store* maps, int batch, int channels, int height, int width, Lanes* own,
+                       int channels_last, Add add) {
+  const TileMap map = own_map(own);
+  const Tiles tiles = tiles_of(lists);
+  const int count = batch * tiles.down * tiles.across;
+  for (int i = b; i < count * slabs_of(channels); i += n) {
+    const Tile tile = tile_of(i % count, lists, tiles, height, width);
+    const int channel = i / count * SLAB;
+    clear(map, tile);
+    BARRIER();
+    add(tile, channel, map);
+    BARRIER();
+    if (channels_last)
+      store_last(map, tile, maps, channel, channels, height, width);
+    else
+      store(map, tile, maps, channel, channels, height, width);
+    BARRIER();
+  }
+}

@@ -1,0 +1,142 @@
+"""benchmarks/gpu.py and tests/gpu_day.sh: run end to end, survive what fails, and put the worst first."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import stand_in
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+from benchmarks import gpu, gpu_operators  # noqa: E402
+
+DEVICE = "cuda" if stand_in.active() else "cpu"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+# A child that dies at one case, one that raises at another.
+DYING = """
+import os, sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from benchmarks import gpu
+gpu.PROGRAM = Path(__file__).resolve()
+def rows(name, device, seconds, tiny):
+    if name == "copy":
+        os._exit(7)
+    if "float32" in name:
+        raise ValueError("on purpose")
+    yield {{"name": name, "ms": 1.0, "rate": 1.0, "unit": "GB/s"}}
+gpu.ROWS["ceilings"] = rows
+sys.exit(gpu.main())
+"""
+
+
+def run(program: Path, *words: str, out: Path) -> tuple[subprocess.CompletedProcess[str], list[gpu.Row]]:
+    command = [sys.executable, str(program), "--tiny", "--device", DEVICE, "--out", str(out), *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd=ROOT)
+    return done, json.loads(out.with_name(f"{out.name}.json").read_text()) if out.exists() else []
+
+
+@pytest.mark.slow
+def test_everything_runs_at_tiny_shapes(tmp_path):
+    done, rows = run(ROOT / "benchmarks/gpu.py", out=tmp_path / "gpu.txt")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not [row for row in rows if "failed" in row]
+    for section in gpu.SHARES:
+        mine = [row for row in rows if row["section"] == section and "missing" not in row]
+        wanted = gpu.items(section, False, True)
+        assert len(mine) >= (2 if section == "ceilings" else len(wanted)), f"{section} has {len(mine)} rows"
+    text = (tmp_path / "gpu.txt").read_text()
+    assert text in done.stdout
+    ratios = [gpu.judged(row, *gpu.ceilings_of(rows, "")[:2]).get("ratio") for row in rows]
+    first = next(row["name"] for row, ratio in zip(rows, ratios) if ratio == max(r for r in ratios if r is not None))
+    assert text.split("ratio\n")[1].startswith(first)
+
+
+def test_accuracy_runs(tmp_path):
+    done, rows = run(ROOT / "benchmarks/gpu.py", "accuracy", out=tmp_path / "gpu.txt")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {row["name"].removesuffix(" against float64") for row in rows} == set(gpu_operators.OPERATORS)
+    assert all(0 < row["error"] < 1e-4 for row in rows)
+
+
+def test_a_case_that_dies_takes_no_other_along(tmp_path):
+    program = tmp_path / "dying.py"
+    program.write_text(DYING.format(root=str(ROOT)))
+    done, rows = run(program, "ceilings", out=tmp_path / "gpu.txt")
+    assert done.returncode == 1
+    by_name = {row["name"]: row for row in rows}
+    assert list(by_name) == gpu.items("ceilings", False, True)
+    assert by_name["copy"]["failed"] == "its process ended with status 7"
+    assert "ValueError: on purpose (dying.py:" in by_name["GEMM float32"]["failed"]
+    assert [row["name"] for row in rows if "failed" not in row] == ["torch GEMM TF32", "torch GEMM bf16"]
+    assert "3 FAILED:" in (tmp_path / "gpu.txt").read_text()
+
+
+def test_a_section_out_of_time_says_so(tmp_path):
+    done, rows = run(ROOT / "benchmarks/gpu.py", "steps", "--minutes", "0.1667", out=tmp_path / "gpu.txt")
+    assert done.returncode == 1
+    assert "not measured: out of the" in rows[0]["failed"]
+
+
+def test_the_worst_ratio_comes_first():
+    rows = [
+        {"section": "operators", "name": "good", "ms": 0.5, "peers": {"torchvision": 2.0}, "bytes": 1, "operations": 0},
+        {"section": "operators", "name": "bad", "ms": 3.0, "peers": {}, "bytes": 10**9, "operations": 1},
+        {"section": "operators", "name": "computes", "ms": 4.0, "peers": {}, "bytes": 1, "operations": 2 * 10**9},
+        {"section": "nets", "name": "net", "ms": 4.0, "peers": {"torch float32": 2.0, "torch TF32": 1.0}},
+        {"section": "accuracy", "name": "right", "error": 1e-6},
+        {"section": "steps", "name": "broken", "failed": "why"},
+    ]
+    judged = {row["name"]: gpu.judged(row, 1000, 1000) for row in rows}
+    assert {name: row.get("ratio") for name, row in judged.items()} == {
+        "good": 0.5, "bad": 1.5, "computes": 1.0, "net": 2.0, "right": None, "broken": None,
+    }  # fmt: skip
+    lines = gpu.table(rows, 1000, 1000)
+    assert [line.split()[0] for line in lines[1:6]] == ["net", "bad", "computes", "good", "right"]
+    assert lines[-1] == "  steps: broken: why"
+
+
+def test_bytes_and_operations_by_hand():
+    case = gpu_operators.Case("ROIAlign", (2, 8, 20, 30), 6, 0.25)
+    assert gpu_operators.samples(case) == 6 * 49 * 4
+    assert gpu_operators.operations(case) == 8 * 8 * 6 * 49 * 4
+    assert gpu_operators.moved(case) == 4 * (2 * 8 * 20 * 30 + 6 * 8 * 49 + 6 * 5)  # every pixel: fewer than named
+    back = gpu_operators.Case("ROIAlign", (2, 8, 20, 30), 6, 0.25, backward=True)
+    assert gpu_operators.moved(back) == 4 * (2 * 8 * 20 * 30 + 6 * 8 * 49 + 6 * 5)
+    one = np.array([1.0, 2.0])
+    assert gpu_operators.difference([one], [one]) == 0
+    assert gpu_operators.difference([one + np.array([0, 0.3])], [one]) == pytest.approx(0.1)
+    assert gpu_operators.difference([one * np.nan], [one]) == np.inf
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
+def test_the_script_of_the_day(tmp_path):
+    """Each step runs whatever became of the one before; logs lie in $OUT; the status counts what failed."""
+    for name, text in (("python", 'echo "python $*"; case "$*" in *"-m pytest"*) exit 3;; esac'),
+                       ("sanitizer", 'echo "sanitizer $*"; [ "$2" != racecheck ]')):  # fmt: skip
+        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"),
+                   "SANITIZER": str(tmp_path / "sanitizer"), "MEASURE": "--quick"}  # fmt: skip
+    done = subprocess.run(
+        ["bash", str(ROOT / "tests/gpu_day.sh")], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == 2, done.stdout + done.stderr  # the suite and racecheck
+    logs = {path.stem: path.read_text() for path in (tmp_path / "out").glob("*.log")}
+    assert set(logs) == {"suite", "memcheck", "racecheck", "initcheck", "measure"}
+    assert "-m pytest -m cuda" in logs["suite"]
+    assert "sanitizer --tool memcheck" in logs["memcheck"]
+    assert "tests/test_gpu_tiles.py" in logs["racecheck"]
+    assert f"--out {tmp_path}/out/gpu.txt --quick" in logs["measure"]
+    unknown = subprocess.run(
+        ["bash", str(ROOT / "tests/gpu_day.sh"), "nonsense"], capture_output=True, text=True, env=environment
+    )
+    assert unknown.returncode == 64
+    for word in logs["racecheck"].split():
+        assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"

@@ -1,0 +1,151 @@
+"""Gradients of maps in tiles (layers/regions/tiles.h): the lists, the results beside those of whole maps, blocks, and bits."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from harness import Rig, close
+from region_checks import regions
+
+from boxpresso.device import open_device
+from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
+
+SIDE = KERNELS.constants["TILE_SIDE"]
+RNG = np.random.default_rng(5)
+POOL = "pooled_h: 3 pooled_w: 4 spatial_scale: 0.5"
+MAPS = RNG.standard_normal((2, 19, 37, 45))  # three tiles by three, two slabs, none of them full
+PLANES = RNG.standard_normal((2, 18, 37, 45))
+ROWS = regions(RNG, 14, 2, 80)
+ROWS[3, 1:] = [5, 5, 200, 190]  # all of the map, and more
+ROWS[5, 0], ROWS[6, 2] = 7, np.nan
+TURNED = np.c_[ROWS[:, :1], (ROWS[:, 1:3] + ROWS[:, 3:]) / 2, ROWS[:, 3:] - ROWS[:, 1:3], RNG.uniform(-3, 3, 14)]
+OFFSETS, MASK = RNG.uniform(-1, 1, (14, 2, 3, 4)), RNG.uniform(0, 1, (14, 1, 3, 4))
+PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
+
+# name: layer, bottoms, which of them get a gradient
+LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
+    "ROIAlign": (f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, ROWS], [True, False]),
+    "ROIAlign adaptive": (f'type: "ROIAlign" roi_align_param {{ {POOL} aligned: true }}', [MAPS, ROWS], [True, True]),
+    "ROIAlign many bins": (
+        'type: "ROIAlign" roi_align_param { pooled_h: 17 pooled_w: 18 spatial_scale: 0.5 sampling_ratio: 1 }', [MAPS, ROWS],
+        [True, False],
+    ),
+    "ROIPooling": (f'type: "ROIPooling" roi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, False]),
+    "PSROIPooling": (f'type: "PSROIPooling" psroi_pooling_param {{ {PSROI} }}', [PLANES, ROWS], [True, False]),
+    "DeformablePSROIPooling": (
+        f'type: "DeformablePSROIPooling" deformable_psroi_pooling_param {{ {PSROI} pooled_size: 4 part_size: 3 sample_per_part: 3 '
+        "trans_std: 0.2 }", [PLANES, ROWS, RNG.uniform(-1, 1, (14, 4, 3, 3))], [True, False, True],
+    ),
+    "DeformablePSROIPooling unmoved": (
+        f'type: "DeformablePSROIPooling" deformable_psroi_pooling_param {{ {PSROI} no_trans: true }}', [PLANES, ROWS], [True, False],
+    ),
+    "PrROIPooling": (f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, True]),
+    "ROIAlignRotated": (
+        f'type: "ROIAlignRotated" roi_align_rotated_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, TURNED], [True, True],
+    ),
+    "ROIAlignRotated adaptive": (
+        f'type: "ROIAlignRotated" roi_align_rotated_param {{ {POOL} aligned: true clockwise: true }}', [MAPS, TURNED], [True, False],
+    ),
+    "ROIAlignRotated many samples": (
+        'type: "ROIAlignRotated" roi_align_rotated_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 18 }',
+        [MAPS, TURNED], [True, False],
+    ),
+    "RiROIAlignRotated": (
+        f'type: "RiROIAlignRotated" riroi_align_rotated_param {{ {POOL} sampling_ratio: 2 num_orientations: 2 }}',
+        [PLANES, TURNED], [True, False],
+    ),
+    "DeformROIPooling": (
+        f'type: "DeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 2 gamma: 0.3 }}', [MAPS, ROWS, OFFSETS],
+        [True, False, True],
+    ),
+    "ModulatedDeformROIPooling": (
+        f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} }}', [MAPS, ROWS, OFFSETS, MASK],
+        [True, False, True, True],
+    ),
+    "PSROIAlign": (f'type: "PSROIAlign" psroi_align_param {{ {PSROI} sample_num: 2 }}', [PLANES, ROWS], [True, False]),
+}  # fmt: skip
+
+
+def gradients(name: str, dtype: type) -> list[np.ndarray]:
+    text, bottoms, down = LAYERS[name]
+    rig = Rig(text, bottoms, dtype=dtype, device="cpu", phase="TRAIN")
+    rig.forward()
+    diff = np.random.default_rng(1).standard_normal(rig.top[0].shape)
+    return [d for d, asked in zip(rig.backward([diff], down), down) if asked]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_tiles_give_what_whole_maps_give(name, dtype, monkeypatch):
+    with np.errstate(all="ignore"):
+        wanted = gradients(name, dtype)
+        monkeypatch.setitem(region_base.TILED, "cpu", True)
+        got, again = gradients(name, dtype), gradients(name, dtype)
+    limit = {np.float64: 1e-12, np.float32: 1e-5, np.float16: 2e-3}[dtype]
+    assert wanted[0].any()
+    for one, other, same in zip(got, wanted, again, strict=True):
+        close(one, other, rtol=limit, atol=limit)
+        assert np.array_equal(one, same)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_no_regions_and_no_pixels(name, monkeypatch):
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    text, bottoms, down = LAYERS[name]
+    for changed in ([bottoms[0], *(b[:0] for b in bottoms[1:])], [bottoms[0][:, :, :0], *bottoms[1:]]):
+        with np.errstate(all="ignore"):
+            rig = Rig(text, changed, device="cpu", phase="TRAIN")
+            rig.forward()
+            diff = rig.backward([np.ones(rig.top[0].shape)], down)[0]
+        assert not diff.any()
+
+
+class Layer(RegionLayer):
+    """What `tiles` needs of a layer."""
+
+    def __init__(self, device: Any, batch: int, channels: int, size: tuple[int, int], count: int) -> None:
+        self.device, self.batch, self.channels, self.size, self.regions = device, batch, channels, size, count
+        self.arrays, self.tile_cut, self.real = {}, None, np.dtype(np.float32)
+
+
+def test_lists_name_what_touches_a_tile(device, monkeypatch):
+    """Beside a loop over all regions and tiles; more regions than a block counts at once."""
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    rng, count, size = np.random.default_rng(2), 700, (35, 50)
+    first, length = rng.integers(-9, 50, (2, count, 2))
+    boxes = np.stack([rng.integers(-1, 2, count), first[:, 0], length[:, 0], first[:, 1], length[:, 1]], 1)
+    boxes[::7, 2] = 0
+    order = rng.permutation(count)
+    opened = open_device(device)
+    layer = Layer(opened, 2, 16, size, count)
+    tiles, lists = layer.tiles(opened.table(boxes), opened.table(order))
+    assert tiles == 2 * 3 * 4
+    rows = np.asarray(lists)
+    assert rows[: KERNELS.constants["TILE_HEAD"]].tolist() == [SIDE, SIDE, 3, 4, count]
+    found = rows[KERNELS.constants["TILE_HEAD"] :].reshape(tiles, count + 1)
+    for tile in range(tiles):
+        image, y, x = tile // 12, tile % 12 // 4 * SIDE, tile % 4 * SIDE
+        bottom, right = min(y + SIDE, size[0]), min(x + SIDE, size[1])
+        wanted = [
+            k for k in order
+            if boxes[k, 0] == image and boxes[k, 2] > 0 and boxes[k, 4] > 0
+            and max(boxes[k, 1], y) < min(boxes[k, 1] + boxes[k, 2], bottom)
+            and max(boxes[k, 3], x) < min(boxes[k, 3] + boxes[k, 4], right)
+        ]  # fmt: skip
+        assert found[tile, 1 : 1 + found[tile, 0]].tolist() == wanted
+
+
+def test_thousands_of_blocks_at_the_big_shape(monkeypatch):
+    """[2, 256, 200, 304] with 998 regions, as the seeds' benchmark has it."""
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    opened = open_device("cpu")
+    layer = Layer(opened, 2, 256, (200, 304), 998)
+    tiles, _ = layer.tiles(opened.empty((998, 5), np.int32), opened.table(np.arange(998)))
+    assert tiles == 2 * 13 * 19
+    assert layer.tile_room(tiles * layer.channel_slabs) == (7904, None)
+    small = SimpleNamespace(device=SimpleNamespace(kind="cuda"))
+    assert RegionLayer.tiled.fget(small)  # a GPU makes them so
