@@ -35,6 +35,9 @@ def gemm(
             raise KernelError(f"gemm: {name} has {array.size} elements, m={m}, n={n}, k={k} ask for {size}")
     if m == 0 or n == 0:
         return
+    if k == 0:  # an empty sum
+        scale(c, m * n, beta)
+        return
     product: Any = trans_a, trans_b, m, n, k, alpha, a, b, beta, c
     if isinstance(device, Cpu):
         on_host(HOST.on(device), device.workers, *product)
@@ -42,6 +45,17 @@ def gemm(
         cublas.gemm(device, *product)
     else:
         tiled(device, *product)
+
+
+def scale(c: AnyArray, size: int, beta: float) -> None:
+    """c = beta c, where beta 0 makes 0 of whatever there is."""
+    whole = c.size == size
+    if beta == 0 and whole:
+        c.fill(0)
+    elif beta != 1:
+        flat = np.array(c).reshape(-1)
+        flat[:size] = flat[:size] * beta if beta else 0
+        c[...] = flat.reshape(c.shape)
 
 
 def blocks(workers: int, rows: int, columns: int, times: int = 1) -> tuple[int, int, int]:

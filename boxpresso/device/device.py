@@ -37,8 +37,9 @@ class Device(Protocol):
     def memo(self) -> dict[Any, Any]:
         """What others keep for this device, such as tables for kernels. It lasts as long as the device."""
 
-    def with_stream(self) -> Device:
-        """This device with a stream and a pool of memory of its own, for a Net that runs beside others.
+    def with_stream(self, fast_math: bool = False) -> Device:
+        """This device with a stream and a pool of memory of its own, for a Net that runs beside others. fast_math: whether a
+        GPU's libraries may round the factors of a float32 product to TF32.
 
         The CPU gives itself: there a Net works in the thread that calls it.
         """
@@ -84,11 +85,12 @@ class GpuDevice(Device, Protocol):
     def short_of_memory(self) -> bool:
         """Whether memory has run out once: from then on Buffers give back what they do not use."""
 
+    @property
+    def recording(self) -> list[tuple[Any, Any]] | None:
+        """While a graph is captured: the Buffers that it uses, with their memory; else None."""
+
     def allocate(self, size: int) -> Any:
         """Memory of `size` bytes, what it holds is undefined; int() of it is its address. Raises DeviceError when out of it."""
-
-    def host_memory(self, count: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Page-locked zeros on the host, which the GPU copies from and to at full speed."""
 
     def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
         """Copies to the GPU; the host's array may be written to again at once."""

@@ -119,8 +119,8 @@ def from_interface(x: Any, device: Cuda) -> Array:
     dtype = np.dtype(said["typestr"])
     steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
     if said.get("stream") is not None:
-        device.enter()
-        driver().Context.synchronize()
+        with device:
+            driver().Context.synchronize()
     return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
 
 

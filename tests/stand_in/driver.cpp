@@ -167,7 +167,7 @@ CUresult CUDAAPI cuCtxSynchronize() {
 // Memory
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr* made, size_t bytes) {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuMemAlloc");
+  if (!relaxed) NEED_NO_CAPTURE("cuMemAlloc");
   if (bytes == 0) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemAlloc of 0 bytes");
   if (counts[HELD] + bytes > total) return CUDA_ERROR_OUT_OF_MEMORY;
   const size_t rounded = (bytes + 2 * ZONE + ALIGN - 1) / ALIGN * ALIGN;
@@ -182,7 +182,7 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr* made, size_t bytes) {
 }
 CUresult CUDAAPI cuMemFree(CUdeviceptr at) {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuMemFree");
+  if (!relaxed) NEED_NO_CAPTURE("cuMemFree");
   auto found = live.find(at);
   if (found == live.end()) return fault(CUDA_ERROR_INVALID_VALUE, text("cuMemFree of %#llx, which is not an allocation", at));
   CUresult seen = drain_all();
@@ -208,7 +208,7 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, size_t* size, CUdevicep
 }
 CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned) {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuMemHostAlloc");
+  if (!relaxed) NEED_NO_CAPTURE("cuMemHostAlloc");
   if (bytes == 0) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemHostAlloc of 0 bytes");
   *made = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   if (*made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -219,7 +219,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned) {
 }
 CUresult CUDAAPI cuMemFreeHost(void* at) {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuMemFreeHost");
+  if (!relaxed) NEED_NO_CAPTURE("cuMemFreeHost");
   auto found = pinned.find(CUdeviceptr(at));
   if (found == pinned.end()) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemFreeHost of what was not allocated");
   const CUresult seen = drain_all();

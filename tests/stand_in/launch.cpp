@@ -198,12 +198,13 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mo
   if (stream == nullptr || stream == CU_STREAM_LEGACY)
     return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "the null stream cannot capture");
   if (CUresult seen = need_stream("cuStreamBeginCapture", stream)) return seen;
-  if (mode != CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
-    return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamBeginCapture: another mode than the thread's own stops other threads' work");
+  if (mode == CU_STREAM_CAPTURE_MODE_GLOBAL)
+    return fault(CUDA_ERROR_INVALID_VALUE, "cuStreamBeginCapture: the global mode stops other threads' work");
   if (capturing != nullptr || stream->graph) return fault(CUDA_ERROR_ILLEGAL_STATE, "cuStreamBeginCapture: a capture is going on");
   stream->graph = std::make_shared<CUgraph_st>();
   stream->broken = CUDA_SUCCESS;
   capturing = stream;
+  relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
   ++counts[CAPTURES];
   return CUDA_SUCCESS;
 }

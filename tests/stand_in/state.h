@@ -61,6 +61,7 @@ inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
 inline thread_local std::vector<CUcontext> current;
 inline thread_local std::string complaint;
 inline thread_local CUstream capturing = nullptr;  // the stream whose work this thread captures
+inline thread_local bool relaxed = false;               // in the mode that lets it allocate meanwhile
 
 CUresult fault(CUresult code, const std::string& what);
 std::string text(const char* format, ...);
