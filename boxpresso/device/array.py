@@ -107,8 +107,10 @@ class Buffer:
         return int(self.memory)
 
     def drop_host(self, write: bool) -> None:
-        """Gives the host's copy back after the first upload, as of weights, unless somebody holds a view of it. An array that is
-        set again and again, as an input is, keeps it."""
+        """Gives the host's copy back after the first upload, as of weights, unless somebody holds a view of it.
+
+        An array that is set again and again, as an input is, keeps it.
+        """
         host = self.host
         if self.uploads == 1 and host is not None and host.base is None and sys.getrefcount(host) <= HELD_HERE:
             self.host, self.host_fresh = None, False

@@ -15,12 +15,13 @@ import os
 import shutil
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..proto.errors import DeviceError
 
-__all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context"]
+__all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
 
 
 @functools.cache
@@ -99,12 +100,8 @@ def primary_context(index: int) -> Any:
 @functools.cache
 def context_handle(index: int) -> int:
     """The same as the driver knows it."""
-    context = primary_context(index)
-    context.push()
-    try:
+    with pushed(primary_context(index)):
         return current()
-    finally:
-        driver().Context.pop()
 
 
 def close(context: Any) -> None:
@@ -133,12 +130,25 @@ def current() -> int:
     return thread.seen.value or 0
 
 
-class Entered:
-    """A GPU's context as a `with` block: current inside, and outside what it was before.
+@contextmanager
+def pushed(context: Any) -> Iterator[None]:
+    """A context of PyCUDA's is current inside, and outside what was before.
 
-    PyCUDA frees and allocates only inside. It keeps a stack of its own, and takes what it put there for current: where another
-    library has replaced that, it would be given back in place of the library's.
+    PyCUDA keeps a stack of its own, and takes what it put there for current: where another library has replaced that, it would
+    be given back in place of the library's.
     """
+    before = current()
+    context.push()
+    try:
+        yield
+    finally:
+        driver().Context.pop()
+        if current() != before:
+            interface().cuCtxSetCurrent(before)
+
+
+class Entered:
+    """A GPU's context as a `with` block, as `pushed`. PyCUDA allocates and frees only inside."""
 
     index: int
     context: Any

@@ -16,7 +16,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ import numpy as np
 from ..proto.errors import DeviceError, KernelError
 from . import cache, context
 from .array import Array, Buffer
-from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context
+from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .packed import Packed
 from .signature import HEADERS, REALS, DType, Kernel, KernelFile, StructValue, defines
 
@@ -69,17 +69,16 @@ def close(gone: Any) -> None:
 context.closing.append(close)
 
 
-def end_stream(held: dict[str, Any], within: Any, pop: Any) -> None:
+def end_stream(held: dict[str, Any], within: Any) -> None:
     """Drops a stream, its pool and the libraries' handles where the context is current, in whichever thread the Cuda was
     collected: PyCUDA cannot free them elsewhere. `held` has the only references to them."""
     if Memory.closed:
         return
-    within.push()
-    for end in reversed(held["ends"]):
-        end()
-    held["pool"].stop_holding()
-    held.clear()
-    pop()
+    with pushed(within):
+        for end in reversed(held["ends"]):
+            end()
+        held["pool"].stop_holding()
+        held.clear()
 
 
 class Memory:
@@ -89,7 +88,7 @@ class Memory:
     closed = False
 
     def __init__(self, device: Cuda, size: int) -> None:
-        self.context, self.pop = device.context, driver().Context.pop
+        self.context = device.context
         self.block = driver().mem_alloc(size) if device.debug else device.pool.allocate(size)
         self.address = int(self.block)
 
@@ -98,9 +97,8 @@ class Memory:
 
     def __del__(self) -> None:
         if hasattr(self, "block") and not Memory.closed:
-            self.context.push()
-            self.block.free()
-            self.pop()
+            with pushed(self.context):
+                self.block.free()
 
 
 class Cuda(Entered):
@@ -139,7 +137,7 @@ class Cuda(Entered):
         with self:
             self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(), "ends": self.ends}
         self.pinned = pinned_pool(index)
-        ending = weakref.finalize(self, end_stream, self.held, self.context, cuda.Context.pop)
+        ending = weakref.finalize(self, end_stream, self.held, self.context)
         ending.atexit = False  # at the end of the process `close` sees to it
         self.modules, self.functions, self.lock = code_of(index)
         self.memo: dict[Any, Any] = {}
@@ -148,7 +146,7 @@ class Cuda(Entered):
             False  # whether memory has run out once: from then on Buffers give back what they do not use
         )
         self.host_work = 0
-        self.recording: list[tuple[Buffer, Any]] | None = None
+        self.recording: list[tuple[Buffer | None, Any]] | None = None
         Cuda.instances.add(self)
 
     @property
@@ -405,7 +403,9 @@ class Cuda(Entered):
         try:
             memory = [self.pinned.allocate((min(size, CHUNK),), np.uint8) for _ in range(1 if size <= CHUNK else 2)]
         except cuda.MemoryError as error:
-            raise DeviceError(f"{self.name}: the host has no {CHUNK / 2**20:.0f} MiB of page-locked memory left") from error
+            raise DeviceError(
+                f"{self.name}: the host has no {CHUNK / 2**20:.0f} MiB of page-locked memory left"
+            ) from error
         events = [cuda.Event(cuda.event_flags.DISABLE_TIMING) for _ in memory]
         try:
             for i, start in enumerate(range(0, size, CHUNK)):

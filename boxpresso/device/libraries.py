@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 WHEELS = {"cublas": ("nvidia.cu13", "nvidia.cublas"), "cudnn": ("nvidia.cudnn",)}  # the packages that hold their files
-PARTS = {"cublas": ("cublasLt",), "cudnn": ()}  # libraries that one needs, which a wheel's loader may not find by itself
+PARTS = {
+    "cublas": ("cublasLt",),
+    "cudnn": (),
+}  # libraries that one needs, which a wheel's loader may not find by itself
 
 
 def wanted() -> bool:
@@ -29,8 +32,10 @@ def folders(name: str) -> list[Path]:
 
 
 def find(name: str, versions: Sequence[int]) -> ctypes.CDLL | None:
-    """A library of NVIDIA's, the newest of the versions: the one that the system finds, as a CUDA toolkit's, else a pip wheel's;
-    None where there is none, or BOXPRESSO_LIBRARIES=0."""
+    """A library of NVIDIA's, the newest of the versions: the one that the system finds, as a CUDA toolkit's, else a pip wheel's.
+
+    None where there is none, or with BOXPRESSO_LIBRARIES=0.
+    """
     if not wanted():
         return None
     files = [f"lib{name}.so.{version}" for version in versions] + [f"lib{name}.so"]

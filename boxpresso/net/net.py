@@ -122,7 +122,7 @@ class Net:
         given = model if isinstance(model, NetParameter) else read_net(model)
         self.param: NetParameter = split(select(given, phase, level=level, stages=stages))
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
-        self.device = open_device(device, deterministic=deterministic).with_stream()
+        self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
