@@ -7,6 +7,7 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Union, cast
@@ -22,6 +23,18 @@ READERS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
     "nonzero", "prod", "round", "std", "sum", "tobytes", "tolist", "var",
 }  # fmt: skip
+
+
+class Recording(threading.local):
+    """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
+
+    A library's workspace has no buffer. None: nothing is captured.
+    """
+
+    uses: list[tuple[Buffer | None, Any, bool]] | None = None
+
+
+recording = Recording()
 
 
 class Buffer:
@@ -102,8 +115,8 @@ class Buffer:
         if write:
             self.host_fresh = False
             self.changes += 1
-        if self.gpu.recording is not None:
-            self.gpu.recording.append((self, self.memory))
+        if recording.uses is not None:
+            recording.uses.append((self, self.memory, write))
         return int(self.memory)
 
     def drop_host(self, write: bool) -> None:

@@ -42,7 +42,7 @@ def handle(device: Cuda) -> ctypes.c_void_p:
         known = ctypes.c_void_p()
         with device:
             call("cublasCreate_v2", ctypes.byref(known))
-            device.ends.append(functools.partial(end, known))
+            device.ends.append(functools.partial(getattr(library(), "cublasDestroy_v2"), known))
             call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
             # One of cuBLAS's own would be allocated again for each graph that is captured.
             size = WORKSPACE.get(device.gpu.compute_capability()[0], 2**22)
@@ -52,11 +52,6 @@ def handle(device: Cuda) -> ctypes.c_void_p:
                 call("cublasSetMathMode", known, TF32)
         device.memo["cublas"], device.memo["cublas workspace"] = known, workspace
     return known
-
-
-def end(known: ctypes.c_void_p) -> None:
-    """Destroys a handle; its context is current."""
-    call("cublasDestroy_v2", known)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..proto.errors import DeviceError, KernelError
 from . import cache, context
-from .array import Array, Buffer
+from .array import Array, Buffer, recording
 from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .packed import Packed
 from .signature import HEADERS, REALS, DType, Kernel, KernelFile, StructValue, defines
@@ -113,8 +113,6 @@ class Cuda(Entered):
         Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
     host_work
         Counts the copies and waits so far, by which a program knows the layers that need the host.
-    recording
-        While a graph is captured: the buffers that it uses, with their memory; else None.
     """
 
     kind = "cuda"
@@ -146,7 +144,6 @@ class Cuda(Entered):
             False  # whether memory has run out once: from then on Buffers give back what they do not use
         )
         self.host_work = 0
-        self.recording: list[tuple[Buffer | None, Any]] | None = None
         Cuda.instances.add(self)
 
     @property
@@ -174,12 +171,12 @@ class Cuda(Entered):
     def wait_for(self, others: Iterable[Cuda]) -> None:
         """What is launched here from now on runs after what the other streams were given so far. In a capture that is left to
         who launches the graph."""
-        for other in others if self.recording is None else ():
+        for other in others if recording.uses is None else ():
             self.after(other)
 
     def let_wait(self, others: Iterable[Cuda]) -> None:
         """The other way round."""
-        for other in others if self.recording is None else ():
+        for other in others if recording.uses is None else ():
             other.after(self)
 
     def after(self, other: Cuda) -> None:
@@ -193,7 +190,7 @@ class Cuda(Entered):
     def needs_host(self, what: str) -> None:
         """Notes that a copy or a wait is about to be done. Raises DeviceError in a capture, which cannot hold one."""
         self.host_work += 1
-        if self.recording is not None:
+        if recording.uses is not None:
             raise DeviceError(f"{self.name}: {what} in a part of a net that is captured as a graph")
 
     # KernelFile

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import DeviceError
-from .array import Array
+from .array import Array, recording
 from .cuda import Cuda, Memory
 from .libraries import find
 
@@ -84,15 +84,10 @@ def handle(device: Cuda) -> Pointer:
         known = Pointer()
         with device:
             call("cudnnCreate", ctypes.byref(known))
-            device.ends.append(functools.partial(end, known))
+            device.ends.append(functools.partial(getattr(library(), "cudnnDestroy"), known))
             call("cudnnSetStream", known, Pointer(device.stream.handle))
         device.memo["cudnn"] = known
     return known
-
-
-def end(known: Pointer) -> None:
-    """Destroys a handle; its context is current."""
-    call("cudnnDestroy", known)
 
 
 def workspace(device: Cuda, size: int) -> int:
@@ -103,8 +98,8 @@ def workspace(device: Cuda, size: int) -> int:
     if known is None or known[0] < size:
         device.memo.pop("cudnn workspace", None)
         known = device.memo["cudnn workspace"] = size, device.allocate(size)
-    if device.recording is not None:
-        device.recording.append((None, known[1]))
+    if recording.uses is not None:
+        recording.uses.append((None, known[1], True))
     return int(known[1])
 
 
@@ -117,20 +112,20 @@ class Descriptors:
     """cuDNN's descriptors that one convolution holds, destroyed with it."""
 
     def __init__(self, owner: object) -> None:
-        self.made: list[tuple[str, Pointer]] = []
+        self.made: list[tuple[Any, Pointer]] = []  # what destroys each, and each
         weakref.finalize(owner, self.end, self.made)
 
     @staticmethod
-    def end(made: list[tuple[str, Pointer]]) -> None:
+    def end(made: list[tuple[Any, Pointer]]) -> None:
         """Destroys them. They are the host's: no context is needed."""
-        for kind, one in made:
-            call(f"cudnnDestroy{kind}Descriptor", one)
+        for destroy, one in made:
+            destroy(one)
 
     def make(self, kind: str, setter: str, *args: Any) -> Pointer:
         """A descriptor with what its setter takes."""
         one = Pointer()
         call(f"cudnnCreate{kind}Descriptor", ctypes.byref(one))
-        self.made.append((kind, one))
+        self.made.append((getattr(library(), f"cudnnDestroy{kind}Descriptor"), one))
         call(setter, one, *args)
         return one
 

@@ -85,10 +85,6 @@ class GpuDevice(Device, Protocol):
     def short_of_memory(self) -> bool:
         """Whether memory has run out once: from then on Buffers give back what they do not use."""
 
-    @property
-    def recording(self) -> list[tuple[Any, Any]] | None:
-        """While a graph is captured: the Buffers that it uses, with their memory; else None."""
-
     def allocate(self, size: int) -> Any:
         """Memory of `size` bytes, what it holds is undefined; int() of it is its address. Raises DeviceError when out of it."""
 

@@ -32,7 +32,7 @@ def folders(name: str) -> list[Path]:
 
 
 def find(name: str, versions: Sequence[int]) -> ctypes.CDLL | None:
-    """A library of NVIDIA's, the newest of the versions: the one that the system finds, as a CUDA toolkit's, else a pip wheel's.
+    """A library of NVIDIA's, the newest of the versions: the system's, as of a CUDA toolkit, else a pip wheel's.
 
     None where there is none, or with BOXPRESSO_LIBRARIES=0.
     """

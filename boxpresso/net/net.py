@@ -19,6 +19,7 @@ from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .batches import assign, batches, set_inputs
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from .gpu_runner import GpuRunner
 from .gradients import Gradients
 from .memory import Memory
 from .plan import Source as Layers
@@ -145,7 +146,7 @@ class Net:
         self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
-        planned = optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward
+        planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         if not planned:  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
@@ -159,7 +160,8 @@ class Net:
         if planned:
             source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
             run = self.forward_layer, self.reshape_layer
-            self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
+            kind = Runner if self.device.kind == "cpu" else GpuRunner
+            self._runner = kind(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             build_all(self.device, self._runner.files(), self.dtype)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)

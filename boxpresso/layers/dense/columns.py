@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from .sizes import GEOMETRY, Sizes, scratch
 
 DEVICE = Kernels(Path(__file__).with_name("convolution.cu"))
 BUDGET = 2**26  # elements of columns at once
+KEPT = 256  # shapes of a stream whose convolutions are kept, with their algorithms
 NONE = Activation("")
 RELU = Activation("RELU")
 
@@ -272,11 +273,16 @@ class CudnnConvolution(ColumnConvolution):
 
 def convolution_of(sizes: Sizes, device: Device, dtype: Any) -> ColumnConvolution:
     """A convolution of these sizes: by cuDNN on a GPU where that is found and the sizes are ones it takes."""
-    if isinstance(device, Cuda) and cudnn.library() is not None and len(sizes.image) <= 3:
-        counts = sizes.images, sizes.channels, sizes.maps, sizes.pixels, sizes.places
-        if (
-            min(counts) > 0
-            and max(prod((sizes.images, sizes.channels, sizes.pixels)), sizes.maps * sizes.depth) < 2**31
-        ):
-            return CudnnConvolution(sizes, device, dtype)
-    return ColumnConvolution(sizes, device)
+    if not isinstance(device, Cuda):
+        return ColumnConvolution(sizes, device)
+    kept: OrderedDict[Any, ColumnConvolution] = device.memo.setdefault("convolutions", OrderedDict())
+    by_cudnn = cudnn.library() is not None and len(sizes.image) <= 3
+    by_cudnn = by_cudnn and min(sizes.images, sizes.channels, sizes.maps, sizes.pixels, sizes.places) > 0
+    key = sizes, np.dtype(dtype), by_cudnn
+    known = kept.pop(key, None)
+    if known is None:
+        known = CudnnConvolution(sizes, device, dtype) if by_cudnn else ColumnConvolution(sizes, device)
+    kept[key] = known  # the latest is the last
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return known
