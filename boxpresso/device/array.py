@@ -211,8 +211,8 @@ class Array(NDArrayOperatorsMixin):
         return float(self.numpy(write=False))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(np.ndarray, name):  # to ask for it copies nothing
+            raise AttributeError(f"a GPU's array has no {name!r}")
         return getattr(self.numpy(write=name not in READERS), name)
 
     def __repr__(self) -> str:

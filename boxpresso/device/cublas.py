@@ -39,10 +39,12 @@ def handle(device: Cuda) -> ctypes.c_void_p:
     """The handle of a device, bound to its stream and to a workspace of ours. It ends with the stream."""
     known: ctypes.c_void_p | None = device.memo.get("cublas")
     if known is None:
+        loaded = library()
+        assert loaded is not None
         known = ctypes.c_void_p()
         with device:
             call("cublasCreate_v2", ctypes.byref(known))
-            device.ends.append(functools.partial(getattr(library(), "cublasDestroy_v2"), known))
+            device.ends.append(functools.partial(loaded.cublasDestroy_v2, known))
             call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
             # One of cuBLAS's own would be allocated again for each graph that is captured.
             size = WORKSPACE.get(device.gpu.compute_capability()[0], 2**22)

@@ -187,6 +187,17 @@ class Cuda(Entered):
             event.record(other.stream)
             self.stream.wait_for_event(event)
 
+    def before(self, stream: int) -> None:
+        """What another library gives that stream of its own from now on runs after what was launched here so far."""
+        event = ctypes.c_void_p()
+        with self:
+            context.call("cuEventCreate", ctypes.byref(event), 2)  # CU_EVENT_DISABLE_TIMING
+            try:
+                context.call("cuEventRecord", event, ctypes.c_void_p(self.stream.handle))
+                context.call("cuStreamWaitEvent", ctypes.c_void_p(stream), event, 0)
+            finally:
+                context.call("cuEventDestroy_v2", event)
+
     def needs_host(self, what: str) -> None:
         """Notes that a copy or a wait is about to be done. Raises DeviceError in a capture, which cannot hold one."""
         self.host_work += 1

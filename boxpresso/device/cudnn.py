@@ -81,10 +81,12 @@ def handle(device: Cuda) -> Pointer:
     """The handle of a device, bound to its stream. It ends with the stream."""
     known: Pointer | None = device.memo.get("cudnn")
     if known is None:
+        loaded = library()
+        assert loaded is not None
         known = Pointer()
         with device:
             call("cudnnCreate", ctypes.byref(known))
-            device.ends.append(functools.partial(getattr(library(), "cudnnDestroy"), known))
+            device.ends.append(functools.partial(loaded.cudnnDestroy, known))
             call("cudnnSetStream", known, Pointer(device.stream.handle))
         device.memo["cudnn"] = known
     return known

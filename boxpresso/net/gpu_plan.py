@@ -1,6 +1,6 @@
-"""The plan of a net at TEST on a GPU: a step for each layer, with folded BatchNorm, fused sums and activations, and no identities.
+"""The plan of a net at TEST on a GPU: steps with folded BatchNorm, fused sums and activations, and without identities.
 
-The passes are the CPU's (plan.py). What differs is which layers can take others in: those whose work is a convolution or a matrix
+The passes are the CPU's (plan.py). What differs is which layers can take others in: those whose work is a convolution or a
 product. All other layers run by their own forward, on blobs.
 """
 
@@ -33,9 +33,8 @@ def lower(plan: Plan, source: Source) -> Plan:
         lowering: Lowering | None = gpu_lowering(layer, bottom, top) if step.reads else None
         if lowering is None and step.reads:
             offered = layer.lower(bottom, top)
-            if isinstance(offered, Constant):
-                lowering = offered
-            elif isinstance(offered, Same) and all(blob._data is bottom[0]._data for blob in top):
+            shared = all(blob._data is bottom[0]._data for blob in top)
+            if isinstance(offered, Constant) or (isinstance(offered, Same) and shared):
                 lowering = offered
             elif isinstance(offered, Pointwise) and offered.sums and offered.coefficient == 1:
                 lowering = offered

@@ -8,7 +8,7 @@ from math import prod
 
 from ..layers.core import Layer
 from . import Net
-from .gpu_program import GpuProgram
+from .gpu_program import GpuProgram, Segment
 from .program import Program
 
 Shape = tuple[int, ...]
@@ -177,12 +177,11 @@ def summarise_plan(net: Net) -> PlanSummary | None:
 def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     """The same on a GPU, where a step is part of a graph, once that is captured, or runs by itself."""
     rows, graphs = [], 0
-    segments = program.segments or [None]
-    for segment in segments:
-        graphs += segment is not None and segment.graph is not None
-        for step in program.steps if segment is None else segment.steps:
+    for segment in program.segments or [Segment(program.steps, "not captured yet")]:
+        graphs += segment.graph is not None
+        for step in segment.steps:
             what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
-            at = "" if segment is None else f"graph {graphs - 1}" if segment.graph is not None else segment.live
+            at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
             shape = net.blobs[step.writes[0][0]].shape if step.writes else ()
             rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))
     return rows

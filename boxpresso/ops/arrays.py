@@ -10,7 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..device import AnyArray, Array, Buffer, Device, open_device
-from ..device.cuda import Cuda, driver
+from ..device.cast import convert
+from ..device.context import driver
+from ..device.cuda import Cuda
 from ..proto.errors import BoxpressoError
 from . import memory
 
@@ -78,7 +80,7 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if dtype is None or taken.dtype == dtype:
         return taken
     copy: AnyArray = device.empty(taken.shape, dtype)
-    copy[...] = np.asarray(taken)
+    convert(device, taken, copy)
     return copy
 
 
@@ -170,6 +172,18 @@ class Results:
             ours = self.device.empty(shape, dtype)
             return ours, ours
         return theirs, take(theirs, self.device)
+
+    def finish(self) -> None:
+        """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
+        if self.device.kind == "cpu":
+            return
+        gpu, library = cast(Cuda, self.device), package(self.like)
+        if library == "torch":
+            gpu.before(int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream))
+        elif library == "cupy":
+            gpu.before(int(import_module("cupy").cuda.get_current_stream().ptr))
+        elif not isinstance(self.like, Array):  # a library whose streams are not known
+            gpu.synchronize()
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""

@@ -14,6 +14,7 @@ from typing import Any, Generic, ParamSpec
 import numpy as np
 
 from ..device import Blob, strides
+from ..device.cast import convert
 from ..device.kernel import real_of
 from ..layers.core import Layer, check_arity, make_layer
 from ..layers.shape import strided
@@ -310,7 +311,7 @@ class Call:
             self.run(keep)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
-        self.device.synchronize()
+        self.results.finish()
         return self.outwards(result)
 
     def outwards(self, result: Any) -> Any:
@@ -338,7 +339,7 @@ class Call:
         if turn:
             output = self.permuted(output, TO_NHWC, ours if self.outer == self.inner else None)
         if output is not ours:
-            ours[...] = np.asarray(output)
+            convert(self.device, output, ours)
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
@@ -385,7 +386,7 @@ class Call:
         for blob, ours, turn in after:
             if blob.count:
                 self.hand_over(blob.diff, ours, turn)
-        self.device.synchronize()
+        self.results.finish()
         return gradients
 
 
