@@ -15,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import stand_in
 
-from boxpresso.device import open_device
+from boxpresso.device import cublas, cudnn, open_device
 
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
+LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
 REPORT = pytest.StashKey["str | None"]()
 
 
@@ -76,9 +77,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def without_vendor_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """cuBLAS does not run on the stand-in: there, matrix products are our own kernel's."""
+    """On the stand-in our own kernels do all work, but for tests that ask for `libraries`."""
     if stand_in.active():
-        monkeypatch.setattr("boxpresso.device.cublas.library", lambda: None)
+        for name in LIBRARIES:
+            monkeypatch.setattr(f"{name}.library", lambda: None)
+
+
+@pytest.fixture
+def libraries(without_vendor_libraries: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuBLAS and cuDNN, or on the stand-in those that stand in for them."""
+    for name, library in LIBRARIES.items():
+        monkeypatch.setattr(f"{name}.library", library)
+        assert library() is not None, f"{name} finds no library"
 
 
 @pytest.fixture(autouse=True)

@@ -34,9 +34,10 @@ class Rig:
         in_place: bool = False,
         params: Sequence[np.ndarray] = (),
         seed: int = 0,
+        deterministic: bool = False,
     ) -> None:
         text = text if text.lstrip().startswith("layer") else f'layer {{ name: "layer" {text} }}'
-        self.device, self.dtype = open_device(device), np.dtype(dtype)
+        self.device, self.dtype = open_device(device, deterministic=deterministic), np.dtype(dtype)
         self.layer = make_layer(parse_net(text).layer[0], device=self.device, dtype=dtype, phase=phase, seed=seed)
         check_arity(self.layer, len(bottoms), tops)
         self.bottom = [self.blob(b) for b in bottoms]

@@ -120,6 +120,13 @@ class FakeCublas:
         return 0
 
 
+class FakeDevice(nullcontext):
+    stream = SimpleNamespace(handle=0)
+
+    def among(self, arrays):
+        return nullcontext()
+
+
 class FakeArray:
     def __init__(self, values, dtype):
         self.values, self.dtype = np.array(values, dtype, order="C"), np.dtype(dtype)
@@ -133,7 +140,7 @@ class FakeArray:
 @pytest.mark.parametrize("trans_b", [False, True])
 def test_what_cublas_is_asked_for(trans_a, trans_b, dtype, monkeypatch):
     """Row-major on top of a column-major library: transposes, sizes and leading dimensions. No GPU is needed to tell."""
-    device = SimpleNamespace(enter=lambda: None, among=lambda arrays: nullcontext(), stream=SimpleNamespace(handle=0))
+    device = FakeDevice()
     monkeypatch.setattr(cublas, "library", FakeCublas)
     monkeypatch.setattr(cublas, "handle", lambda device: None)
     m, n, k = 3, 5, 4

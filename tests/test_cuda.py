@@ -160,9 +160,8 @@ def test_nothing_is_read_before_it_has_run(gpu, kernels):
     y.address(True)
     kernels.on(gpu).scaled(4, x, y, 3.0)
     peeked = np.zeros(4, np.float32)
-    cuda.driver().memcpy_dtoh_async(
-        peeked, y.address(False), cuda.driver().Stream()
-    )  # the planted fault: another stream
+    with gpu:  # the planted fault: another stream
+        cuda.driver().memcpy_dtoh_async(peeked, y.address(False), cuda.driver().Stream())
     assert not (peeked == 3).any()
     np.testing.assert_array_equal(np.asarray(y), np.full(4, 3))
 
@@ -282,17 +281,18 @@ def test_red_zones_find_a_write_outside(strict, kernels):
 
 def test_copies_and_frees_are_checked(gpu):
     driver = cuda.driver()
-    memory = driver.mem_alloc(40)
-    fresh = np.zeros(10, np.float32)
-    driver.memcpy_dtoh(fresh, memory)
-    assert np.isnan(fresh).all()
-    with pytest.raises(driver.LogicError, match=r"44 bytes at .* are not inside one allocation"):
-        driver.memcpy_htod(memory, np.zeros(11, np.float32))
-    with pytest.raises(driver.LogicError, match="not inside one allocation"):
-        driver.memcpy_htod(np.zeros(4).ctypes.data, np.zeros(4))
-    memory.free()
-    with pytest.raises(driver.LogicError, match="not inside one allocation"):
-        driver.memset_d8(int(fresh.ctypes.data), 0, 1)
+    with gpu:
+        memory = driver.mem_alloc(40)
+        fresh = np.zeros(10, np.float32)
+        driver.memcpy_dtoh(fresh, memory)
+        assert np.isnan(fresh).all()
+        with pytest.raises(driver.LogicError, match=r"44 bytes at .* are not inside one allocation"):
+            driver.memcpy_htod(memory, np.zeros(11, np.float32))
+        with pytest.raises(driver.LogicError, match="not inside one allocation"):
+            driver.memcpy_htod(np.zeros(4).ctypes.data, np.zeros(4))
+        memory.free()
+        with pytest.raises(driver.LogicError, match="not inside one allocation"):
+            driver.memset_d8(int(fresh.ctypes.data), 0, 1)
 
 
 # Launches
@@ -415,14 +415,14 @@ def test_pycudas_own_source_module_runs_our_kernels(gpu):
     from pycuda.compiler import SourceModule
     from pycuda.driver import InOut
 
-    gpu.enter()
     core = os.path.dirname(cuda.__file__)
-    module = SourceModule(
-        TEXT, options=["-std=c++17", "-DReal=float"], no_extern_c=True, cache_dir=False, include_dirs=[core]
-    )
     y = np.arange(5, dtype=np.float32)
     out = np.zeros(5, np.float32)
-    module.get_function("scaled")(np.int32(5), InOut(y), InOut(out), np.float32(3), grid=(2, 1), block=(32, 1, 1))
+    with gpu:
+        module = SourceModule(
+            TEXT, options=["-std=c++17", "-DReal=float"], no_extern_c=True, cache_dir=False, include_dirs=[core]
+        )
+        module.get_function("scaled")(np.int32(5), InOut(y), InOut(out), np.float32(3), grid=(2, 1), block=(32, 1, 1))
     np.testing.assert_array_equal(out, 3 * np.arange(5))
 
 

@@ -6,6 +6,8 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Union, cast
@@ -15,11 +17,24 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .device import Device, GpuDevice
 
+HELD_HERE = 3  # references to a Buffer's host copy in drop_host: the attribute's, the local name's, getrefcount's own
 # Methods of numpy's array that change nothing and give no view.
 READERS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
     "nonzero", "prod", "round", "std", "sum", "tobytes", "tolist", "var",
 }  # fmt: skip
+
+
+class Recording(threading.local):
+    """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
+
+    A library's workspace has no buffer. None: nothing is captured.
+    """
+
+    uses: list[tuple[Buffer | None, Any, bool]] | None = None
+
+
+recording = Recording()
 
 
 class Buffer:
@@ -36,6 +51,8 @@ class Buffer:
         self.host: np.ndarray[Any, Any] | None = None
         self.memory: Any = None  # the GPU's allocation
         self.host_fresh = self.device_fresh = False
+        self.changes = 0  # counts how often somebody took it to write to it
+        self.uploads = 0
 
     @classmethod
     def over(
@@ -73,12 +90,13 @@ class Buffer:
         write: they will be changed; keep=False: all of them, so what they were does not matter.
         """
         if self.host is None:
-            self.host = self.gpu.host_memory(self.count, self.dtype)
+            self.host = np.zeros(self.count, self.dtype)
         if keep and self.device_fresh and not self.host_fresh:
             self.gpu.to_host(self.memory, self.host)
         self.host_fresh = True
         if write:
             self.device_fresh = False
+            self.changes += 1
         return self.host
 
     def on_device(self, write: bool) -> int:
@@ -89,12 +107,26 @@ class Buffer:
         if not self.device_fresh:
             if self.host_fresh:
                 self.gpu.to_device(cast(Any, self.host), self.memory)
+                self.uploads += 1
+                self.drop_host(write)
             else:
                 self.gpu.clear(self.memory, self.count * self.dtype.itemsize)
         self.device_fresh = True
         if write:
             self.host_fresh = False
+            self.changes += 1
+        if recording.uses is not None:
+            recording.uses.append((self, self.memory, write))
         return int(self.memory)
+
+    def drop_host(self, write: bool) -> None:
+        """Gives the host's copy back after the first upload, as of weights, unless somebody holds a view of it.
+
+        An array that is set again and again, as an input is, keeps it.
+        """
+        host = self.host
+        if self.uploads == 1 and host is not None and host.base is None and sys.getrefcount(host) <= HELD_HERE:
+            self.host, self.host_fresh = None, False
 
 
 class Array(NDArrayOperatorsMixin):
@@ -179,8 +211,8 @@ class Array(NDArrayOperatorsMixin):
         return float(self.numpy(write=False))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(np.ndarray, name):  # to ask for it copies nothing
+            raise AttributeError(f"a GPU's array has no {name!r}")
         return getattr(self.numpy(write=name not in READERS), name)
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from ..proto.errors import KernelError
 from . import cublas
 from .array import AnyArray
+from .cublas import Matrices
 from .cuda import Cuda
 from .device import Device
 from .host import Cpu
@@ -17,6 +18,7 @@ from .kernel import BoundKernels, Kernels
 from .signature import HEADERS, StructValue
 
 HOST, TILED = Kernels(HEADERS / "gemm.cpp"), Kernels(HEADERS / "gemm.cu")
+Layouts = tuple[Matrices, Matrices, Matrices]
 FEW = 8  # rows below which a product is bound by reading the other matrix, once
 
 
@@ -91,7 +93,55 @@ def parts(workers: int, items: int, cost: int) -> int:
 
 def tiled(device: Device, trans_a: bool, trans_b: bool, m: int, n: int, *rest: Any) -> None:
     """gemm.cu's plain kernel, on either device; `rest` is k, alpha, a, b, beta, c."""
-    c = rest[-1]
+    k, alpha, a, b, beta, c = rest
+    layouts = Matrices(m if trans_a else k), Matrices(k if trans_b else n), Matrices(n)
+    tiles(device, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, layouts, 1)
+
+
+def tiles(
+    device: Device, trans_a: bool, trans_b: bool, m: int, n: int, k: int, alpha: float, a: AnyArray, b: AnyArray,
+    beta: float, c: AnyArray, layouts: Layouts, count: int,
+) -> None:  # fmt: skip
+    """`products` by gemm.cu's plain kernel."""
     side = TILED.constants["SIDE_OF_FLOATS" if c.dtype == np.float32 else "SIDE_OF_DOUBLES"]
-    count = -(-m // side) * -(-n // side)
-    TILED.on(device).gemm_tiled(count, trans_a, trans_b, m, n, *rest)
+    blocks = -(-m // side) * -(-n // side)
+    left, right, out = layouts
+    form = TILED.struct(
+        "Form", trans_a=int(trans_a), trans_b=int(trans_b), rows=m, columns=n, depth=k, left_pitch=left.pitch,
+        right_pitch=right.pitch, out_pitch=out.pitch, left_step=left.step, right_step=right.step, out_step=out.step,
+    )  # fmt: skip
+    TILED.on(device).gemm_tiled(blocks * count, form, alpha, a, b, beta, c)
+
+
+def products(
+    device: Device, trans_a: bool, trans_b: bool, m: int, n: int, k: int, alpha: float, a: AnyArray, b: AnyArray,
+    beta: float, c: AnyArray, layouts: Layouts, count: int,
+) -> None:  # fmt: skip
+    """`count` products as gemm's, of matrices that lie in the arrays as the layouts of a, b and c say.
+
+    A layout's pitch is the elements from a row to the next, its step those from a matrix to the next; with a step of 0 one
+    matrix is used in all products. On the CPU matrices with gaps go through gemm.cu's plain kernel.
+    """
+    if m == 0 or n == 0 or count == 0:
+        return
+    for name, array, layout, rows, columns in (
+        ("a", a, layouts[0], *((k, m) if trans_a else (m, k))),
+        ("b", b, layouts[1], *((n, k) if trans_b else (k, n))),
+        ("c", c, layouts[2], m, n),
+    ):
+        end = (count - 1) * layout.step + (rows - 1) * layout.pitch + columns if rows and columns else 0
+        if array.size < end or layout.pitch < columns:
+            raise KernelError(
+                f"products: {name} has {array.size} elements and rows {layout.pitch} apart; m={m}, n={n}, k={k}, {count} "
+                f"products {layout.step} apart ask for {end}"
+            )
+    if isinstance(device, Cuda) and cublas.library() is not None:
+        cublas.gemm(device, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, layouts, count)  # type: ignore[arg-type]  # arrays of a GPU
+        return
+    whole = [layout.pitch for layout in layouts] == [m if trans_a else k, k if trans_b else n, n]
+    if not isinstance(device, Cpu) or not whole:
+        tiles(device, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, layouts, count)
+        return
+    for i in range(count):
+        parts = [device.part(x, i * at.step, (x.size - i * at.step,)) for x, at in zip((a, b, c), layouts)]  # type: ignore[arg-type]  # arrays of the CPU
+        gemm(device, trans_a, trans_b, m, n, k, alpha, parts[0], parts[1], beta, parts[2])

@@ -4,71 +4,99 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..proto.errors import DeviceError
 from .array import Array
-from .cuda import Cuda
+from .cuda import Cuda, Memory
+from .libraries import find
+
+TF32 = 3  # CUBLAS_TF32_TENSOR_OP_MATH
+WORKSPACE = {9: 2**25}  # bytes by the first number of the compute capability, as NVIDIA's manual has them; others 4 MiB
 
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    names = [f"libcublas.so.{version}" for version in (13, 12, 11)] + ["libcublas.so"]
-    for wheel in ("nvidia.cu13", "nvidia.cublas"):
-        spec = importlib.util.find_spec(wheel) if importlib.util.find_spec("nvidia") else None
-        for place in spec.submodule_search_locations or () if spec else ():
-            names += [str(path) for path in sorted(Path(place, "lib").glob("libcublas.so*"))]
-    for name in names:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    return None
+    return find("cublas", (13, 12, 11))
 
 
 def call(name: str, *args: Any) -> None:
     """Calls one of its functions. Raises DeviceError where the function says that it failed."""
     status = getattr(library(), name)(*args)
     if status:
-        raise DeviceError(f"{name} of cuBLAS failed with status {status} (see cublasStatus_t in NVIDIA's manual)")
+        said = getattr(library(), "cublasGetStatusString", None)
+        if said is not None:
+            said.restype = ctypes.c_char_p
+        reason = f": {said(status).decode()}" if said else " (see cublasStatus_t in NVIDIA's manual)"
+        raise DeviceError(f"{name} of cuBLAS failed with status {status}{reason}")
 
 
 def handle(device: Cuda) -> ctypes.c_void_p:
-    """The handle of a device, bound to its stream."""
+    """The handle of a device, bound to its stream and to a workspace of ours. It ends with the stream."""
     known: ctypes.c_void_p | None = device.memo.get("cublas")
     if known is None:
-        device.enter()
+        loaded = library()
+        assert loaded is not None
         known = ctypes.c_void_p()
-        call("cublasCreate_v2", ctypes.byref(known))
-        call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
-        device.memo["cublas"] = known
+        with device:
+            call("cublasCreate_v2", ctypes.byref(known))
+            device.ends.append(functools.partial(loaded.cublasDestroy_v2, known))
+            call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
+            # One of cuBLAS's own would be allocated again for each graph that is captured.
+            size = WORKSPACE.get(device.gpu.compute_capability()[0], 2**22)
+            workspace: Memory = device.allocate(size)
+            call("cublasSetWorkspace_v2", known, ctypes.c_void_p(int(workspace)), ctypes.c_size_t(size))
+            if device.fast_math:
+                call("cublasSetMathMode", known, TF32)
+        device.memo["cublas"], device.memo["cublas workspace"] = known, workspace
     return known
 
 
+@dataclass(frozen=True)
+class Matrices:
+    """How the matrices of one operand lie: elements from a row to the next, and from a matrix to the next."""
+
+    pitch: int
+    step: int = 0
+
+
 def gemm(
-    device: Cuda,
-    trans_a: bool,
-    trans_b: bool,
-    m: int,
-    n: int,
-    k: int,
-    alpha: float,
-    a: Array,
-    b: Array,
-    beta: float,
-    c: Array,
-) -> None:
-    """As blas.gemm. cuBLAS is column-major: there a row-major C is its transpose, which is op(B)^T op(A)^T."""
-    device.enter()
-    name, real = ("cublasSgemm_v2", ctypes.c_float) if c.dtype == np.float32 else ("cublasDgemm_v2", ctypes.c_double)
+    device: Cuda, trans_a: bool, trans_b: bool, m: int, n: int, k: int,
+    alpha: float, a: Array, b: Array, beta: float, c: Array,
+    layouts: tuple[Matrices, Matrices, Matrices] | None = None, count: int = 1,
+) -> None:  # fmt: skip
+    """As blas.gemm, and as blas.products with layouts.
+
+    cuBLAS is column-major: there a row-major C is its transpose, which is op(B)^T op(A)^T. It refuses a leading dimension of 0,
+    which a matrix without columns would have.
+    """
+    single = c.dtype == np.float32
+    real = ctypes.c_float if single else ctypes.c_double
+    la, lb, lc = layouts or (Matrices(m if trans_a else k), Matrices(k if trans_b else n), Matrices(n))
     left, right, out = (ctypes.c_void_p(array.address(array is c)) for array in (a, b, c))
-    with device.among((a, b, c)):
+    one, other = ctypes.byref(real(alpha)), ctypes.byref(real(beta))
+    pitches = max(1, lb.pitch), max(1, la.pitch), max(1, lc.pitch)
+    head = handle(device), int(trans_b), int(trans_a), n, m, k, one
+    with device, device.among((a, b, c)):
+        if count == 1:
+            name = "cublasSgemm_v2" if single else "cublasDgemm_v2"
+            call(name, *head, right, pitches[0], left, pitches[1], other, out, pitches[2])
+            return
+        steps = [ctypes.c_longlong(layout.step) for layout in (lb, la, lc)]
+        name = "cublasSgemmStridedBatched" if single else "cublasDgemmStridedBatched"
         call(
-            name, handle(device), int(trans_b), int(trans_a), n, m, k, ctypes.byref(real(alpha)),
-            right, k if trans_b else n, left, m if trans_a else k, ctypes.byref(real(beta)), out, n,
+            name, *head, right, pitches[0], steps[0], left, pitches[1], steps[1], other, out, pitches[2], steps[2], count
         )  # fmt: skip
+
+
+def version() -> str:
+    """The version of the library that is found."""
+    number = ctypes.c_int()
+    known = library()
+    if known is None or known.cublasGetVersion_v2(None, ctypes.byref(number)):
+        return "unknown version"
+    return f"{number.value // 10000}.{number.value // 100 % 100}.{number.value % 100}"

@@ -1,7 +1,4 @@
-"""The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools. PyCUDA is imported here alone.
-
-All that uses one GPU in a process shares its primary context, torch and cupy included. Each thread that comes here
-makes the context current for itself, and gives it back when it ends.
+"""The GPU device: kernels compiled by PyCUDA with nvcc, memory from PyCUDA's pools.
 
 A `Cuda` is a GPU with one stream and one pool of memory. Each Net has its own (`with_stream()`), so that Nets in several
 threads do not wait for each other. Within a stream everything runs in the order of launching, so a block of memory that
@@ -11,16 +8,14 @@ Nets share), each stream waits for the other's work so far, by events.
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import functools
-import importlib.util
 import os
 import shutil
+import struct
 import threading
-import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -28,57 +23,25 @@ from typing import Any, cast
 import numpy as np
 
 from ..proto.errors import DeviceError, KernelError
-from . import cache
-from .array import Array, Buffer
-from .signature import FORMATS, HEADERS, REALS, DType, Kernel, KernelFile, Parameter, StructValue, defines, real_of
+from . import cache, context
+from .array import Array, Buffer, recording
+from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
+from .packed import Packed
+from .signature import HEADERS, REALS, DType, Kernel, KernelFile, StructValue, defines
+
+__all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
 
 FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
 THREADS = 256  # in a block
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
-
-
-@functools.cache
-def driver() -> Any:
-    """PyCUDA's driver module, initialised. Raises DeviceError saying which part is missing."""
-    if importlib.util.find_spec("pycuda") is None:
-        raise DeviceError("device 'cuda' needs PyCUDA, which is not installed: pip install 'boxpresso[cuda]'")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that may not match; the error below says more
-            import pycuda.driver as cuda
-    except ImportError as error:
-        raise DeviceError(
-            f"PyCUDA is installed but cannot load the NVIDIA driver ({error}); install the driver, or reinstall PyCUDA"
-        ) from error
-    try:
-        cuda.init()
-    except cuda.Error as error:
-        raise DeviceError(f"the NVIDIA driver does not start: {error}; does `nvidia-smi` show a GPU?") from error
-    return cuda
-
-
-@functools.cache
-def cuda_devices() -> tuple[str, ...]:
-    """The names of the GPUs that answer; none where PyCUDA, the driver or a GPU is missing."""
-    try:
-        cuda = driver()
-        return tuple(cuda.Device(i).name() for i in range(cuda.Device.count()))
-    except DeviceError:
-        return ()
-
-
-def nvcc() -> str:
-    """The path of nvcc, or a DeviceError that says how to get it."""
-    path = shutil.which("nvcc")
-    if path is None:
-        raise DeviceError("nvcc was not found on PATH: GPU kernels are compiled on first use; install the CUDA toolkit")
-    return path
+SMALL = 2**16  # bytes up to which the driver's own staging is used for a copy
+CHUNK = 2**22  # bytes of page-locked memory that a part of a larger copy goes through
 
 
 @functools.cache
 def pinned_pool(index: int) -> Any:
-    """The page-locked memory that all streams of a GPU take from. It lasts as long as the process: every copy is waited
-    for, so no stream can disturb another, and an array of it may be dropped in any thread."""
+    """The page-locked memory that all streams of a GPU take from for their copies. It lasts as long as the process: every copy
+    is waited for, so no stream can disturb another."""
     from pycuda.tools import PageLockedMemoryPool
 
     return PageLockedMemoryPool()
@@ -90,66 +53,32 @@ def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any], threading.Lock]
     return {}, {}, threading.Lock()
 
 
-@functools.cache
-def primary_context(index: int) -> Any:
-    """The context of a GPU that everybody in the process shares."""
-    context = driver().Device(index).retain_primary_context()
-    atexit.register(close, context)
-    return context
-
-
-def close(context: Any) -> None:
-    """Gives a context back at the end of the process. What is dropped later PyCUDA then takes as freed with it."""
+def close(gone: Any) -> None:
+    """Ends what streams hold in a context that ends with the process. What is dropped later is taken as freed with it."""
     Memory.closed = True
-    visit.leave()
-    context.push()
     for device in list(Cuda.instances):
-        if device.context is context:
+        if device.context is gone:
+            for end in reversed(device.ends):
+                end()
+            device.ends.clear()
             device.pool.stop_holding()
-            ctypes.pythonapi.Py_IncRef(
-                ctypes.py_object(device.pinned)
-            )  # its end would only complain of the lost context
-    context.detach()
+            # Its end would only complain of the lost context.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))
 
 
-def end_stream(held: dict[str, Any], context: Any, pop: Any) -> None:
-    """Drops a stream and its pool where the context is current, in whichever thread the Cuda was collected: PyCUDA
-    cannot free them elsewhere. `held` has the only references to them."""
+context.closing.append(close)
+
+
+def end_stream(held: dict[str, Any], within: Any) -> None:
+    """Drops a stream, its pool and the libraries' handles where the context is current, in whichever thread the Cuda was
+    collected: PyCUDA cannot free them elsewhere. `held` has the only references to them."""
     if Memory.closed:
         return
-    context.push()
-    held["pool"].stop_holding()
-    held.clear()
-    pop()
-
-
-class Visit(threading.local):
-    """Which GPU's context the calling thread has made current."""
-
-    index: int | None = None
-    end: Any = None
-
-    def enter(self, index: int) -> None:
-        self.leave()
-        primary_context(index).push()
-        self.index, self.end = index, End(driver().Context.pop)
-
-    def leave(self) -> None:
-        self.index = self.end = None
-
-
-class End:
-    """Calls `pop` when it goes, at the latest when its thread ends: PyCUDA aborts the whole process where a thread ends
-    with a context still current."""
-
-    def __init__(self, pop: Any) -> None:
-        self.pop = pop
-
-    def __del__(self) -> None:
-        self.pop()
-
-
-visit = Visit()
+    with pushed(within):
+        for end in reversed(held["ends"]):
+            end()
+        held["pool"].stop_holding()
+        held.clear()
 
 
 class Memory:
@@ -159,7 +88,7 @@ class Memory:
     closed = False
 
     def __init__(self, device: Cuda, size: int) -> None:
-        self.context, self.pop = device.context, driver().Context.pop
+        self.context = device.context
         self.block = driver().mem_alloc(size) if device.debug else device.pool.allocate(size)
         self.address = int(self.block)
 
@@ -168,38 +97,45 @@ class Memory:
 
     def __del__(self) -> None:
         if hasattr(self, "block") and not Memory.closed:
-            self.context.push()
-            self.block.free()
-            self.pop()
+            with pushed(self.context):
+                self.block.free()
 
 
-class Cuda:
-    """One GPU with a stream, and a pool of memory for what runs on it.
+class Cuda(Entered):
+    """One GPU with a stream, and a pool of memory for what runs on it. `with device:` makes its context the thread's.
 
     With BOXPRESSO_DEBUG=1 every launch is waited for, so that an error names its kernel, and memory is not pooled, so
     that compute-sanitizer sees the bounds of each array.
+
+    Attributes
+    ----------
+    fast_math
+        Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
+    host_work
+        Counts the copies and waits so far, by which a program knows the layers that need the host.
     """
 
     kind = "cuda"
     workers = 1
     instances: weakref.WeakSet[Cuda] = weakref.WeakSet()
 
-    def __init__(self, index: int, deterministic: bool = False) -> None:
+    def __init__(self, index: int, deterministic: bool = False, fast_math: bool = False) -> None:
         cuda = driver()
         if index >= cuda.Device.count():
             raise DeviceError(f"there is no device 'cuda:{index}': this machine has {cuda.Device.count()} GPU(s)")
         from pycuda.tools import DeviceMemoryPool
 
-        self.index, self.name, self.deterministic = index, f"cuda:{index}", deterministic
+        self.index, self.name, self.deterministic, self.fast_math = index, f"cuda:{index}", deterministic, fast_math
         self.gpu, has = cuda.Device(index), cuda.device_attribute
         self.arch = "sm_{}{}".format(*self.gpu.compute_capability())
         self.processors = self.gpu.get_attribute(has.MULTIPROCESSOR_COUNT)
         self.resident = self.processors * self.gpu.get_attribute(has.MAX_THREADS_PER_MULTIPROCESSOR)
-        self.context = primary_context(index)
-        self.enter()
-        self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream()}
+        self.context, self.handle = primary_context(index), context_handle(index)
+        self.ends: list[Callable[[], None]] = []  # what ends before the stream does
+        with self:
+            self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(), "ends": self.ends}
         self.pinned = pinned_pool(index)
-        ending = weakref.finalize(self, end_stream, self.held, self.context, cuda.Context.pop)
+        ending = weakref.finalize(self, end_stream, self.held, self.context)
         ending.atexit = False  # at the end of the process `close` sees to it
         self.modules, self.functions, self.lock = code_of(index)
         self.memo: dict[Any, Any] = {}
@@ -207,6 +143,7 @@ class Cuda:
         self.short_of_memory = (
             False  # whether memory has run out once: from then on Buffers give back what they do not use
         )
+        self.host_work = 0
         Cuda.instances.add(self)
 
     @property
@@ -219,31 +156,53 @@ class Cuda:
         """PyCUDA's Stream."""
         return self.held["stream"]
 
-    def with_stream(self) -> Cuda:
+    def with_stream(self, fast_math: bool = False) -> Cuda:
         """This GPU with another stream, for a Net of its own."""
-        return Cuda(self.index, self.deterministic)
+        return Cuda(self.index, self.deterministic, fast_math)
 
     @contextmanager
     def among(self, arrays: Iterable[Any]) -> Iterator[None]:
         """Orders what is launched inside after the work so far of the arrays' streams, and their later work after it."""
         others = {cast(Cuda, a.device) for a in arrays if isinstance(a, Array) and a.device is not self}
-        for other in others:
-            self.after(other)
+        self.wait_for(others)
         yield
-        for other in others:
+        self.let_wait(others)
+
+    def wait_for(self, others: Iterable[Cuda]) -> None:
+        """What is launched here from now on runs after what the other streams were given so far. In a capture that is left to
+        who launches the graph."""
+        for other in others if recording.uses is None else ():
+            self.after(other)
+
+    def let_wait(self, others: Iterable[Cuda]) -> None:
+        """The other way round."""
+        for other in others if recording.uses is None else ():
             other.after(self)
 
     def after(self, other: Cuda) -> None:
         """What is launched here from now on runs after what the other stream was given so far."""
         cuda = driver()
-        event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
-        event.record(other.stream)
-        self.stream.wait_for_event(event)
+        with self:
+            event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
+            event.record(other.stream)
+            self.stream.wait_for_event(event)
 
-    def enter(self) -> None:
-        """Makes the context current in the calling thread."""
-        if visit.index != self.index:
-            visit.enter(self.index)
+    def before(self, stream: int) -> None:
+        """What another library gives that stream of its own from now on runs after what was launched here so far."""
+        event = ctypes.c_void_p()
+        with self:
+            context.call("cuEventCreate", ctypes.byref(event), 2)  # CU_EVENT_DISABLE_TIMING
+            try:
+                context.call("cuEventRecord", event, ctypes.c_void_p(self.stream.handle))
+                context.call("cuStreamWaitEvent", ctypes.c_void_p(stream), event, 0)
+            finally:
+                context.call("cuEventDestroy_v2", event)
+
+    def needs_host(self, what: str) -> None:
+        """Notes that a copy or a wait is about to be done. Raises DeviceError in a capture, which cannot hold one."""
+        self.host_work += 1
+        if recording.uses is not None:
+            raise DeviceError(f"{self.name}: {what} in a part of a net that is captured as a graph")
 
     # KernelFile
 
@@ -287,8 +246,7 @@ class Cuda:
         if kernels.host_only:
             raise KernelError(f"{kernels.path.name} is for the CPU alone and cannot run on {self.name}")
         cubin = self.compile(*key)
-        self.enter()
-        with self.lock:
+        with self, self.lock:
             if key not in self.modules:
                 try:
                     self.modules[key] = driver().module_from_buffer(cubin)
@@ -310,134 +268,192 @@ class Cuda:
             raise kernel.reject_scalars(args)
         if n <= 0:
             return
-        self.enter()
-        passed = self.arguments(kernel, real, args)
+        known = self.functions.get((kernel, real)) or self.function(kernel, real)
+        function, packed, threads_of = known
+        passed, others = self.arguments(kernel, packed, args)
+        try:
+            block = packed.pack(*passed)
+        except (struct.error, OverflowError) as error:
+            raise kernel.reject_scalars(args) from error
         # In the deterministic mode a block that adds is one thread: by the kernel contract the result is the same sum,
         # in one order.
-        threads = 1 if self.deterministic and kernel.file.adds else THREADS
+        threads = threads_of[self.deterministic]
         blocks = min(n if kernel.blocks else -(-n // threads), WAVES * max(1, self.resident // threads))
-        function = self.function(kernel, real)
+        self.run(function, int(blocks), threads, block, others, kernel)
+
+    def run(
+        self, function: Any, blocks: int, threads: int, block: bytes, others: Sequence[Cuda], kernel: Kernel
+    ) -> None:
+        """Launches a function with its arguments packed."""
+        foreign = context.current() != self.handle
+        if foreign:
+            context.interface().cuCtxPushCurrent_v2(self.handle)
         try:
-            with self.among(args):
-                function.prepared_async_call((int(blocks), 1), (threads, 1, 1), self.stream, *passed)
+            if others:
+                self.wait_for(others)
+            function._launch_kernel((blocks, 1), (threads, 1, 1), block, 0, self.stream)
+            if others:
+                self.let_wait(others)
             if self.debug:
                 self.stream.synchronize()
         except driver().Error as error:
             where = f"on {blocks} blocks of {threads} threads"
             raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
-        except Exception as error:  # PyCUDA's packing of arguments has an error class of its own
-            raise kernel.reject_scalars(args) from error
+        finally:
+            if foreign:
+                context.interface().cuCtxPopCurrent_v2(context.thread.at)
 
-    def arguments(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> list[Any]:
-        """The arguments as PyCUDA packs them: addresses in place of arrays, and the numbers of structs one by one."""
-        passed: list[Any] = []
-        for parameter, arg in zip(kernel.parameters, args, strict=True):
-            if parameter.struct is not None:
-                if not isinstance(arg, StructValue) or arg.struct != parameter.struct:
-                    raise kernel.reject_scalars(args)
-                passed += arg.numbers()
-            elif not parameter.pointer:
-                passed.append(arg)
-            elif arg is None:
-                passed.append(0)
-            elif not isinstance(arg, Array) or arg.dtype != parameter.dtype(real) or arg.device.name != self.name:
+    def arguments(self, kernel: Kernel, packed: Packed, args: Sequence[Any]) -> tuple[list[Any], Sequence[Cuda]]:
+        """The arguments with addresses in place of arrays and bytes in place of structs, and the arrays' other streams."""
+        passed, others = list(args), []
+        for i, struct_, layout in packed.structs:
+            arg = args[i]
+            if not isinstance(arg, StructValue) or arg.struct != struct_:
+                raise kernel.reject_scalars(args)
+            passed[i] = arg.raw(layout)
+        for i in packed.numbers:
+            if not isinstance(args[i], (int, float, np.number)):
+                raise kernel.reject_scalars(args)
+        for i, dtype, write in packed.arrays:
+            arg = args[i]
+            if arg is None:
+                passed[i] = 0
+                continue
+            if not isinstance(arg, Array) or arg.dtype != dtype or arg.device.name != self.name:
                 where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
                 seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
-                raise kernel.reject(parameter, f"an array of {parameter.dtype(real)} on {self.name}", seen)
-            else:
-                passed.append(arg.address(write=not parameter.const))
-        return passed
+                raise kernel.reject(kernel.parameters[i], f"an array of {dtype} on {self.name}", seen)
+            passed[i] = arg.address(write)
+            if arg.device is not self and arg.device not in others:
+                others.append(cast(Cuda, arg.device))
+        return passed, others
 
-    @staticmethod
-    def format(parameter: Parameter, real: DType) -> str:
-        """One argument for Python's `struct` module, which packs them as C does."""
-        if parameter.struct is not None:
-            return parameter.struct.format(real_of(real))
-        return "P" if parameter.pointer else FORMATS[parameter.dtype(real)]
-
-    def function(self, kernel: Kernel, real: DType) -> Any:
-        if (kernel, real) not in self.functions:
-            self.build(kernel.file, real)
+    def function(self, kernel: Kernel, real: DType) -> tuple[Any, Packed, tuple[int, int]]:
+        """A kernel's function, how it takes its arguments, and the threads of its blocks, else and if deterministic."""
+        self.build(kernel.file, real)
+        with self:
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-            function.prepare("".join(self.format(p, real) for p in kernel.parameters))
-            self.functions[kernel, real] = function
-        return self.functions[kernel, real]
+        known = function, Packed(kernel, real), (THREADS, 1 if kernel.file.adds else THREADS)
+        self.functions[kernel, real] = known
+        return known
 
     # Memory
 
     def allocate(self, size: int) -> Memory:
         """Memory of `size` bytes; what it holds is not defined."""
-        self.enter()
-        try:
-            return Memory(self, size)
-        except driver().MemoryError:
-            for other in Cuda.instances:  # this pool has given back what it could
-                if other.index == self.index:
-                    other.pool.free_held()
-        try:
-            return Memory(self, size)
-        except driver().MemoryError as error:
-            self.short_of_memory = True
-            free, total = (part / 2**20 for part in driver().mem_get_info())
-            held = sum(other.pool.active_bytes for other in Cuda.instances if other.index == self.index) / 2**20
-            raise DeviceError(
-                f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {held:.1f} MiB are held by arrays of "
-                f"this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
-            ) from error
-
-    def host_memory(self, count: int, dtype: DType) -> np.ndarray[Any, Any]:
-        """Page-locked zeros, which the GPU copies from and to at full speed."""
-        self.enter()
-        try:
-            array: np.ndarray[Any, Any] = self.pinned.allocate((max(count, 1),), dtype)[:count]
-        except driver().MemoryError as error:
-            size = count * dtype.itemsize / 2**20
-            raise DeviceError(f"{self.name}: the host has no {size:.1f} MiB of page-locked memory left") from error
-        array.fill(0)
-        return array
+        with self:
+            try:
+                return Memory(self, size)
+            except driver().MemoryError:
+                for other in list(Cuda.instances):  # this pool has given back what it could
+                    if other.index == self.index:
+                        other.pool.free_held()
+            try:
+                return Memory(self, size)
+            except driver().MemoryError as error:
+                self.short_of_memory = True
+                free, total = (part / 2**20 for part in driver().mem_get_info())
+                pools = [other.pool for other in list(Cuda.instances) if other.index == self.index]
+                held = sum(pool.active_bytes for pool in pools) / 2**20
+                raise DeviceError(
+                    f"{self.name} is out of memory: {size / 2**20:.1f} MiB were asked for, {held:.1f} MiB are held by arrays "
+                    f"of this process, {free:.1f} of {total:.1f} MiB are free; use a smaller batch or image, or delete Nets"
+                ) from error
 
     def free_held(self) -> None:
         """Gives memory that no array uses back to the driver, for other programs and libraries to use."""
-        self.enter()
-        self.pool.free_held()
-        self.pinned.free_held()
+        with self:
+            self.pool.free_held()
+            self.pinned.free_held()
 
     def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
-        self.enter()
-        driver().memcpy_htod_async(int(memory), host, self.stream)
-        self.stream.synchronize()  # the caller may write to `host` again at once
+        """Copies to the GPU; the host's array may be written to again at once."""
+        self.needs_host("a copy to the GPU")
+        with self:
+            if host.nbytes <= SMALL:  # the driver has copied it for itself when it returns
+                driver().memcpy_htod_async(int(memory), host, self.stream)
+                return
+            bytes_ = host.reshape(-1).view(np.uint8)
+            for part, start, event in self.staged(bytes_.size):
+                part[...] = bytes_[start : start + part.size]
+                driver().memcpy_htod_async(int(memory) + start, part, self.stream)
+                event.record(self.stream)
 
     def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
-        self.enter()
-        driver().memcpy_dtoh_async(host, int(memory), self.stream)
-        self.stream.synchronize()
+        """Copies from the GPU, after all that was launched before."""
+        self.needs_host("a copy from the GPU")
+        with self:
+            if host.nbytes <= SMALL:
+                driver().memcpy_dtoh_async(host, int(memory), self.stream)
+                self.stream.synchronize()
+                return
+            bytes_ = host.reshape(-1).view(np.uint8)
+            pending: list[tuple[Any, int, Any]] = []
+            for part, start, event in self.staged(bytes_.size):
+                driver().memcpy_dtoh_async(part, int(memory) + start, self.stream)
+                event.record(self.stream)
+                pending.append((part, start, event))
+                if len(pending) == 2:
+                    self.unstage(bytes_, *pending.pop(0))
+            for one in pending:
+                self.unstage(bytes_, *one)
+
+    @staticmethod
+    def unstage(target: np.ndarray[Any, Any], part: Any, start: int, event: Any) -> None:
+        """Takes a part that has been copied to the host out of page-locked memory."""
+        event.synchronize()
+        target[start : start + part.size] = part
+
+    def staged(self, size: int) -> Iterator[tuple[Any, int, Any]]:
+        """Page-locked memory for each part of a copy in turn: (the memory, the part's first byte, an event to record behind its
+        copy). There are two of them: while one is copied, the caller works on the other. In the end all are waited for."""
+        cuda = driver()
+        try:
+            memory = [self.pinned.allocate((min(size, CHUNK),), np.uint8) for _ in range(1 if size <= CHUNK else 2)]
+        except cuda.MemoryError as error:
+            raise DeviceError(
+                f"{self.name}: the host has no {CHUNK / 2**20:.0f} MiB of page-locked memory left"
+            ) from error
+        events = [cuda.Event(cuda.event_flags.DISABLE_TIMING) for _ in memory]
+        try:
+            for i, start in enumerate(range(0, size, CHUNK)):
+                event = events[i % len(events)]
+                if i >= len(events):
+                    event.synchronize()
+                yield memory[i % len(memory)][: min(CHUNK, size - start)], start, event
+        finally:
+            self.stream.synchronize()
 
     def copy(self, source: int, target: int, size: int) -> None:
         """Device to device."""
-        self.enter()
         if size:
-            driver().memcpy_dtod_async(target, source, size, self.stream)
+            with self:
+                driver().memcpy_dtod_async(target, source, size, self.stream)
 
     def clear(self, memory: Any, size: int) -> None:
-        self.enter()
+        """Sets bytes to zero."""
         if size:
-            driver().memset_d8_async(int(memory), 0, size, self.stream)
+            with self:
+                driver().memset_d8_async(int(memory), 0, size, self.stream)
 
     def fill(self, array: Array, value: float) -> None:
-        self.enter()
+        """Sets every element of an Array."""
         if array.size == 0:
             return
         bits = np.array(value, array.dtype).tobytes()
-        if bits == bytes(len(bits)):
-            driver().memset_d8_async(array.address(True), 0, array.nbytes, self.stream)
-        elif len(bits) == 4:
-            driver().memset_d32_async(array.address(True), int.from_bytes(bits, "little"), array.size, self.stream)
-        elif len(bits) == 8:  # two columns, of the lower and of the upper halves
-            for half in (0, 4):
-                word = int.from_bytes(bits[half : half + 4], "little")
-                driver().memset_d2d32_async(array.address(True) + half, 8, word, 1, array.size, self.stream)
-        else:
-            array.numpy().fill(value)
+        with self:
+            if bits == bytes(len(bits)):
+                driver().memset_d8_async(array.address(True), 0, array.nbytes, self.stream)
+            elif len(bits) == 2:
+                driver().memset_d16_async(array.address(True), int.from_bytes(bits, "little"), array.size, self.stream)
+            elif len(bits) == 4:
+                driver().memset_d32_async(array.address(True), int.from_bytes(bits, "little"), array.size, self.stream)
+            elif len(bits) == 8:  # two columns, of the lower and of the upper halves
+                for half in (0, 4):
+                    word = int.from_bytes(bits[half : half + 4], "little")
+                    driver().memset_d2d32_async(array.address(True) + half, 8, word, 1, array.size, self.stream)
+            else:
+                array.numpy().fill(value)
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
         """An array of zeros."""
@@ -458,9 +474,10 @@ class Cuda:
 
     def synchronize(self) -> None:
         """Waits until all that was launched has run; an error of a kernel is raised here."""
-        self.enter()
+        self.needs_host("a wait")
         try:
-            self.stream.synchronize()
+            with self:
+                self.stream.synchronize()
         except driver().Error as error:
             raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
 

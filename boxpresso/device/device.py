@@ -37,8 +37,9 @@ class Device(Protocol):
     def memo(self) -> dict[Any, Any]:
         """What others keep for this device, such as tables for kernels. It lasts as long as the device."""
 
-    def with_stream(self) -> Device:
-        """This device with a stream and a pool of memory of its own, for a Net that runs beside others.
+    def with_stream(self, fast_math: bool = False) -> Device:
+        """This device with a stream and a pool of memory of its own, for a Net that runs beside others. fast_math: whether a
+        GPU's libraries may round the factors of a float32 product to TF32.
 
         The CPU gives itself: there a Net works in the thread that calls it.
         """
@@ -86,9 +87,6 @@ class GpuDevice(Device, Protocol):
 
     def allocate(self, size: int) -> Any:
         """Memory of `size` bytes, what it holds is undefined; int() of it is its address. Raises DeviceError when out of it."""
-
-    def host_memory(self, count: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """Page-locked zeros on the host, which the GPU copies from and to at full speed."""
 
     def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
         """Copies to the GPU; the host's array may be written to again at once."""

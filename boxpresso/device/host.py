@@ -143,7 +143,7 @@ class Cpu:
         self.workers = 1 if forked() else threads()
         self.schedule = Schedule()
 
-    def with_stream(self) -> Cpu:
+    def with_stream(self, fast_math: bool = False) -> Cpu:
         """The CPU itself: there a Net works in the thread that calls it."""
         return self
 

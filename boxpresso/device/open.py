@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ..proto.errors import DeviceError
-from .cuda import Cuda, cuda_devices
+from .context import cuda_devices
+from .cuda import Cuda
 from .device import Device
 from .host import cpu
 from .signature import KernelFile

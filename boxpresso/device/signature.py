@@ -117,11 +117,12 @@ class Struct:
 class StructValue:
     """A struct with its numbers, ready to be handed to kernels again and again."""
 
-    __slots__ = ("packed", "struct", "values")
+    __slots__ = ("bytes", "packed", "struct", "values")
 
     def __init__(self, struct: Struct, values: Mapping[str, Any]) -> None:
         self.struct, self.values = struct, MappingProxyType(dict(values))
         self.packed: dict[DType, tuple[int, np.ndarray[Any, Any]]] = {}
+        self.bytes: dict[DType, bytes] = {}
 
     def memory(self, layout: DType) -> tuple[int, np.ndarray[Any, Any]]:
         """Its address on the host, and the array that holds it there, in a layout that Struct.dtype gives."""
@@ -131,9 +132,12 @@ class StructValue:
             known = self.packed[layout] = (array.__array_interface__["data"][0], array)
         return known
 
-    def numbers(self) -> list[Any]:
-        """Its numbers in order, arrays laid out flat."""
-        return [n for value in self.values.values() for n in np.asarray(value).reshape(-1).tolist()]
+    def raw(self, layout: DType) -> bytes:
+        """Its bytes in that layout."""
+        known = self.bytes.get(layout)
+        if known is None:
+            known = self.bytes[layout] = self.memory(layout)[1].tobytes()
+        return known
 
     def __repr__(self) -> str:
         return f"{self.struct.name}({', '.join(f'{k}={v}' for k, v in self.values.items())})"

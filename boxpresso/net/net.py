@@ -21,6 +21,7 @@ from .anchors import Anchors, read_anchors
 from .batches import assign, batches, set_inputs
 from .chains import Chain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from .gpu_runner import GpuRunner
 from .gradients import Gradients
 from .memory import Memory
 from .plan import Source as Layers
@@ -142,7 +143,7 @@ class Net:
         self.param: NetParameter = split(self.sources.param if self.sources else chosen)
         self.anchors = read_anchors(anchors, model)
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
-        self.device = open_device(device, deterministic=deterministic).with_stream()
+        self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
         self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -165,7 +166,7 @@ class Net:
         self._busy = threading.RLock()
 
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
-        planned = optimize and phase == "TEST" and self.device.kind == "cpu" and not self.param.force_backward
+        planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         if not (planned or lazy):  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
@@ -179,7 +180,8 @@ class Net:
         if planned:
             source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
             run = self.forward_layer, self.reshape_layer
-            self._runner = Runner(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
+            kind = Runner if self.device.kind == "cpu" else GpuRunner
+            self._runner = kind(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             if not lazy:
                 build_all(self.device, self._runner.files(), self.dtype)
         elif phase == "TRAIN" or self.param.force_backward:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +83,9 @@ class Runner:
         self.source, self.inputs, (self.forward, self.reshape) = source, list(inputs), run
         self.fast_math, self.bf16 = fast_math, bf16
         self.wanted = dict.fromkeys(outputs)
-        self.memory = Memory(cast(Cpu, device), dtype)
+        self.device = device
+        if isinstance(device, Cpu):
+            self.memory = Memory(device, dtype)
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []

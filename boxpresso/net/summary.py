@@ -8,6 +8,7 @@ from math import prod
 
 from ..layers.core import Layer
 from . import Net
+from .gpu_program import GpuProgram, Segment
 from .program import Program
 
 Shape = tuple[int, ...]
@@ -148,7 +149,7 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     Returns
     -------
     PlanSummary or None
-        None where the net runs layer by layer: at TRAIN, on a GPU, with `optimize=False` or force_backward.
+        None where the net runs layer by layer: at TRAIN, with `optimize=False` or force_backward.
 
     Examples
     --------
@@ -169,11 +170,27 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     dropped = [
         net.layers[i].name for p in programs for i in p.plan.dropped if not net.layers[i].name.endswith("_split")
     ]
-    return PlanSummary(rows, dropped, max(program.shared.size for program in programs) * net.dtype.itemsize)
+    shared = [program.shared.size for program in programs if isinstance(program, Program)]
+    return PlanSummary(rows, dropped, max(shared, default=0) * net.dtype.itemsize)
 
 
-def plan_rows(net: Net, program: Program) -> list[PlanRow]:
+def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
+    """The same on a GPU, where a step is part of a graph, once that is captured, or runs by itself."""
+    rows, graphs = [], 0
+    for segment in program.segments or [Segment(program.steps, "not captured yet")]:
+        graphs += segment.graph is not None
+        for step in segment.steps:
+            what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
+            at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
+            shape = net.blobs[step.writes[0][0]].shape if step.writes else ()
+            rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))
+    return rows
+
+
+def plan_rows(net: Net, program: Program | GpuProgram) -> list[PlanRow]:
     """The steps of a part of a net."""
+    if isinstance(program, GpuProgram):
+        return gpu_rows(net, program)
     rows, place = [], program.placement
     for action in place.actions:
         step = action.step

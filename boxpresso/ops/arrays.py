@@ -10,7 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..device import AnyArray, Array, Buffer, Device, open_device
-from ..device.cuda import Cuda, driver
+from ..device.cast import convert
+from ..device.context import driver
+from ..device.cuda import Cuda
 from ..device.signature import BFLOAT16
 from ..proto.errors import BoxpressoError
 from . import memory
@@ -82,6 +84,14 @@ def cast_to(array: np.ndarray, dtype: Any) -> np.ndarray:
     return rounded.astype(np.uint16).view(BFLOAT16)
 
 
+def cast_into(device: Device, source: AnyArray, target: AnyArray) -> None:
+    """target[...] = source, in the target's dtype; on a GPU bfloat16 goes through the host."""
+    if device.kind == "cpu" or BFLOAT16 in (source.dtype, target.dtype):
+        target[...] = cast_to(np.asarray(source), target.dtype)
+    else:
+        convert(device, source, target)
+
+
 def is_bfloat16(x: Any) -> bool:
     """Whether an array is of another library's bfloat16: torch's, or ml_dtypes' under numpy."""
     return str(getattr(x, "dtype", "")) in ("bfloat16", "torch.bfloat16")
@@ -115,7 +125,7 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if dtype is None or taken.dtype == dtype:
         return taken
     copy: AnyArray = device.empty(taken.shape, dtype)
-    copy[...] = cast_to(np.asarray(taken), np.dtype(dtype))
+    cast_into(device, taken, copy)
     return copy
 
 
@@ -188,8 +198,8 @@ def from_interface(x: Any, device: Cuda) -> Array:
     dtype = np.dtype(said["typestr"])
     steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
     if said.get("stream") is not None:
-        device.enter()
-        driver().Context.synchronize()
+        with device:
+            driver().Context.synchronize()
     return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
 
 
@@ -243,6 +253,18 @@ class Results:
             ours = self.device.empty(shape, dtype)
             return ours, ours
         return theirs, take(theirs, self.device)
+
+    def finish(self) -> None:
+        """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
+        if self.device.kind == "cpu":
+            return
+        gpu, library = cast(Cuda, self.device), package(self.like)
+        if library == "torch":
+            gpu.before(int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream))
+        elif library == "cupy":
+            gpu.before(int(import_module("cupy").cuda.get_current_stream().ptr))
+        elif not isinstance(self.like, Array):  # a library whose streams are not known
+            gpu.synchronize()
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""

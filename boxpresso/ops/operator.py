@@ -315,7 +315,7 @@ class Call:
             self.run(keep)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
-        self.device.synchronize()
+        self.results.finish()
         return self.outwards(result)
 
     def outwards(self, result: Any) -> Any:
@@ -343,7 +343,7 @@ class Call:
         if turn:
             output = self.permuted(output, TO_NHWC, ours if self.outer == self.inner else None)
         if output is not ours:
-            ours[...] = arrays.cast_to(np.asarray(output), ours.dtype)
+            arrays.cast_into(self.device, output, ours)
 
     def backward(self, grad: Any, wanted: Sequence[bool]) -> list[Any]:
         """For each input that is wanted its gradient, for the others None."""
@@ -390,7 +390,7 @@ class Call:
         for blob, ours, turn in after:
             if blob.count:
                 self.hand_over(blob.diff, ours, turn)
-        self.device.synchronize()
+        self.results.finish()
         return gradients
 
 

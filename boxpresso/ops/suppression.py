@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.boxes import best
+from ..device import Array
 from ..layers.detection.suppress import suppress_boxes
 from ..proto.errors import BoxpressoError
 from . import arrays
@@ -147,7 +148,10 @@ def suppressed(
     rank = np.empty(len(order), np.int64)
     rank[first] = np.arange(len(order))
     stay = stay[np.argsort(rank[stay])]
-    result, ours = arrays.Results(boxes, device).empty(stay.shape, np.int64)
+    results = arrays.Results(boxes, device)
+    result, ours = results.empty(stay.shape, np.int64)
     ours[...] = stay
-    device.synchronize()
+    if isinstance(ours, Array):
+        ours.address(False)  # copies it to the GPU, where the caller looks for it
+    results.finish()
     return result

@@ -8,6 +8,7 @@ import functools
 NAMES = (
     "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
     "freed", "held", "pinned", "streams", "modules", "faults", "one_thread",
+    "waits", "captures", "graphs", "replays", "library_calls", "handles", "descriptors",
 )  # fmt: skip
 
 
@@ -40,3 +41,8 @@ def since(before: dict[str, int]) -> dict[str, int]:
 def set_memory(size: int) -> None:
     """How many bytes each of its GPUs has."""
     library().stand_in_memory(ctypes.c_size_t(size))
+
+
+def null_launches(on: bool) -> None:
+    """Whether kernels, libraries and graphs are checked and counted, but not run: for what the host's part costs."""
+    library().stand_in_null_launches(int(on))

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +33,10 @@ HOST = (
     "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
     "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
 )  # fmt: skip
+DRIVER = "libcuda.so.1"
+LIBRARIES = {
+    DRIVER: ("driver.cpp", "state.cpp", "launch.cpp"), "libcublas.so.13": ("cublas.cpp",), "libcudnn.so.9": ("cudnn.cpp",),
+}  # fmt: skip
 WORDS = ["-q", "-n", "2", *(f"--ignore-glob=tests/test_{name}.py" for name in HOST)]
 
 
@@ -79,22 +84,30 @@ def has_headers(place: Path) -> bool:
 
 
 def build_driver(include: Path) -> Path:
-    """The stand-in library, compiled where its text has changed."""
-    source = HERE / "driver.cpp"
-    digest = hashlib.sha256(source.read_bytes() + str(include).encode()).hexdigest()[:16]
-    library = cache() / digest / "libcuda.so.1"
-    if not library.exists():
-        library.parent.mkdir(parents=True, exist_ok=True)
-        part = library.with_name(f"{os.getpid()}.tmp")
-        command = [os.environ.get("CXX") or "g++", "-std=c++17", "-O2", "-fPIC", "-shared", f"-I{include}", str(source),
-                   "-o", str(part), "-Wl,-soname,libcuda.so.1", "-ldl"]  # fmt: skip
-        if shutil.which(command[0]) is None:
-            raise CannotRun(f"there is no C++ compiler {command[0]!r}")
-        result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode:
-            raise CannotRun(f"{' '.join(command)} failed: {result.stderr[-3000:]}")
-        os.replace(part, library)
-    return library
+    """The stand-in for the driver's library, compiled where a text has changed, with those for cuBLAS and cuDNN beside it."""
+    texts = b"".join(path.read_bytes() for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h")]))
+    digest = hashlib.sha256(texts + str(include).encode()).hexdigest()[:16]
+    place = cache() / digest
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        compiler = os.environ.get("CXX") or "g++"
+        if shutil.which(compiler) is None:
+            raise CannotRun(f"there is no C++ compiler {compiler!r}")
+        with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+            for name, sources in LIBRARIES.items():
+                command = [compiler, "-std=c++17", "-O2", "-fPIC", "-shared", f"-I{include}", *(str(HERE / source) for source in sources),
+                           "-o", f"{folder}/built-{name}", f"-Wl,-soname,{name}", "-ldl"]  # fmt: skip
+                result = subprocess.run(command, capture_output=True, text=True)
+                if result.returncode:
+                    raise CannotRun(f"{' '.join(command)} failed: {result.stderr[-3000:]}")
+            built = Path(folder) / "all"
+            built.mkdir()
+            (built / "libraries").mkdir()
+            for name in LIBRARIES:
+                os.replace(f"{folder}/built-{name}", built / name if name == DRIVER else built / "libraries" / name)
+            with suppress(OSError):  # another run has made it meanwhile
+                os.replace(built, place)
+    return place / DRIVER
 
 
 def build_pycuda(include: Path, driver: Path) -> Path:
@@ -131,6 +144,7 @@ def environment(report: Path) -> dict[str, str]:
     variables = {
         **os.environ,
         "LD_PRELOAD": str(driver),
+        "LD_LIBRARY_PATH": f"{driver.parent / 'libraries'}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}",
         "PATH": f"{HERE / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "BOXPRESSO_CACHE": str(cache() / "kernels"),
         "BOXPRESSO_DEBUG": "1",  # no pool, so that each array has red zones of its own, and errors where they are made

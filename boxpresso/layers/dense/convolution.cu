@@ -51,10 +51,6 @@ DEVICE Real column(int i, const Real* image, int pixels, int taps, int places, i
 KERNEL im2col(int n, const Real* image, Real* columns, int pixels, int taps, int places, int axes, const int* window) {
   GRID_LOOP(i, n) columns[i] = column(i, image, pixels, taps, places, axes, window);
 }
-KERNEL im2col_2(int n, const Real* image, Real* columns, int pixels, int taps, int places, const int* window) {
-  GRID_LOOP(i, n) columns[i] = column(i, image, pixels, taps, places, 2, window);
-}
-
 // image[channel, pixel] = the sum of columns over the taps that lay on it; n: all of image.
 DEVICE Real gathered(int i, const Real* columns, int pixels, int taps, int places, int axes, const int* window) {
   Real sum = 0;
@@ -67,10 +63,6 @@ DEVICE Real gathered(int i, const Real* columns, int pixels, int taps, int place
 KERNEL col2im(int n, const Real* columns, Real* image, int pixels, int taps, int places, int axes, const int* window) {
   GRID_LOOP(i, n) image[i] = gathered(i, columns, pixels, taps, places, axes, window);
 }
-KERNEL col2im_2(int n, const Real* columns, Real* image, int pixels, int taps, int places, const int* window) {
-  GRID_LOOP(i, n) image[i] = gathered(i, columns, pixels, taps, places, 2, window);
-}
-
 // Depthwise: plane p of the map is made from plane p / each of the image, for all images of the batch at once.
 DEVICE Real depthwise(int i, const Real* image, const Real* weights, int filters, int each, int pixels, int taps, int places,
                       int axes, const int* window) {
@@ -139,6 +131,143 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
     BARRIER();
     THREAD_LOOP(t, 1) weights_diff[b] += total(part);
     BARRIER();
+  }
+}
+
+// Columns of several images, for the places [first, first + count) of each plane: columns[plane * taps + tap][place - first],
+// `pitch` elements from a row to the next, a multiple of 4. `planes` are those of all images.
+struct Range {
+  int first, count, pitch;
+};
+// Two spatial axes.
+struct Window {
+  int height, width, out_height, out_width, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+};
+struct alignas(4 * sizeof(Real)) Quad {
+  Real v[4];
+};
+constexpr int QUADS = 4 * THREADS;  // places of a block
+
+// n: blocks of QUADS places for each plane. A thread has four places beside each other, and all their taps: one division by the
+// width for them all, and each store is 128 bits wide.
+KERNEL columns_2(int n, const Real* __restrict__ image, Real* __restrict__ columns, Window w, Range r) {
+  const int blocks = (r.count + QUADS - 1) / QUADS, taps = w.kernel_h * w.kernel_w;
+  BLOCK_LOOP(b, n) {
+    const int plane = b / blocks, begin = b % blocks * QUADS;
+    const Real* from = image + (long long)plane * w.height * w.width;
+    Real* to = columns + (long long)plane * taps * r.pitch;
+    THREAD_LOOP(t, THREADS) {
+      const int at = begin + 4 * t;
+      if (at < r.count) {
+        const int row = (r.first + at) / w.out_width, column = r.first + at - row * w.out_width;
+        int y[4], x[4];
+        for (int i = 0, oy = row, ox = column; i < 4; ++i) {
+          y[i] = oy * w.stride_h - w.pad_h;
+          x[i] = ox * w.stride_w - w.pad_w;
+          if (++ox == w.out_width) ox = 0, ++oy;
+        }
+        Real* store = to + at;
+        for (int ky = 0; ky < w.kernel_h; ++ky)
+          for (int kx = 0; kx < w.kernel_w; ++kx, store += r.pitch) {
+            Quad four;
+            for (int i = 0; i < 4; ++i) {
+              const int yy = y[i] + ky * w.dilation_h, xx = x[i] + kx * w.dilation_w;
+              const bool inside = unsigned(yy) < unsigned(w.height) && unsigned(xx) < unsigned(w.width);
+              four.v[i] = inside ? from[(long long)yy * w.width + xx] : Real(0);
+            }
+            *(Quad*)store = four;
+          }
+      }
+    }
+  }
+}
+
+// The adjoint: image[plane][pixel] (+= where `more`) the sum of the columns over the taps that lie on it, for the pixels
+// [begin, begin + pixels) of each plane. n: blocks of THREADS pixels for each plane.
+KERNEL pixels_2(int n, const Real* __restrict__ columns, Real* __restrict__ image, Window w, Range r, int begin, int pixels, int more) {
+  const int blocks = (pixels + THREADS - 1) / THREADS, taps = w.kernel_h * w.kernel_w;
+  BLOCK_LOOP(b, n) {
+    const int plane = b / blocks, from_pixel = begin + b % blocks * THREADS;
+    const Real* from = columns + (long long)plane * taps * r.pitch;
+    Real* to = image + (long long)plane * w.height * w.width;
+    THREAD_LOOP(t, THREADS) {
+      const int at = from_pixel + t;
+      if (at < begin + pixels) {
+        const int y = at / w.width, x = at - y * w.width;
+        Real sum = 0;
+        for (int ky = 0; ky < w.kernel_h; ++ky) {
+          const int a = y + w.pad_h - ky * w.dilation_h, oy = w.stride_h == 1 ? a : a / w.stride_h;
+          if (a < 0 || oy >= w.out_height || oy * w.stride_h != a) continue;
+          for (int kx = 0; kx < w.kernel_w; ++kx) {
+            const int e = x + w.pad_w - kx * w.dilation_w, ox = w.stride_w == 1 ? e : e / w.stride_w;
+            if (e < 0 || ox >= w.out_width || ox * w.stride_w != e) continue;
+            const long long place = (long long)oy * w.out_width + ox - r.first;
+            if (place >= 0 && place < r.count) sum += from[(long long)(ky * w.kernel_w + kx) * r.pitch + place];
+          }
+        }
+        to[at] = more ? to[at] + sum : sum;
+      }
+    }
+  }
+}
+
+// The same for any number of axes. n: planes * taps * count.
+KERNEL columns_n(int n, const Real* image, Real* columns, Range r, int pixels, int taps, int axes, const int* window) {
+  GRID_LOOP(i, n) {
+    const int row = i / r.count, at = pixel(row % taps, r.first + i % r.count, axes, window);
+    columns[(long long)row * r.pitch + i % r.count] = at < 0 ? Real(0) : image[(long long)(row / taps) * pixels + at];
+  }
+}
+// n: planes * pixels.
+KERNEL pixels_n(int n, const Real* columns, Real* image, Range r, int pixels, int taps, int more, int axes, const int* window) {
+  GRID_LOOP(i, n) {
+    Real sum = 0;
+    for (int tap = 0; tap < taps; ++tap) {
+      const int at = place(tap, i % pixels, axes, window);
+      if (at >= r.first && at - r.first < r.count) sum += columns[((long long)(i / pixels) * taps + tap) * r.pitch + at - r.first];
+    }
+    image[i] = more ? image[i] + sum : sum;
+  }
+}
+
+constexpr int RELU = 1, LEAKY = 2, SLOPES = 3, CLIP = 4;  // activations; 0 is none. NaN stays NaN in all of them
+struct Finish {
+  int size, channels, places, activation;
+  Real slope, low, high;
+};
+DEVICE Real finished(Real value, int channel, const Real* bias, const Real* slopes, Finish f) {
+  if (bias) value += bias[channel];
+  if (f.activation == RELU) return value < 0 ? Real(0) : value;
+  if (f.activation == LEAKY) return value < 0 ? f.slope * value : value;
+  if (f.activation == SLOPES) return value < 0 ? slopes[channel] * value : value;
+  if (f.activation == CLIP) return value < f.low ? f.low : value > f.high ? f.high : value;
+  return value;
+}
+// top = activation(top + bias of its channel + other); n: fours of elements. Two divisions for four elements.
+KERNEL finish(int n, Real* top, const Real* bias, const Real* other, const Real* slopes, Finish f) {
+  const bool wide = (unsigned long long)top % sizeof(Quad) == 0 && (unsigned long long)other % sizeof(Quad) == 0;
+  GRID_LOOP(q, n) {
+    const int at = 4 * q, count = min(4, f.size - at);
+    int plane = at / f.places, within = at - plane * f.places, channel = plane % f.channels;
+    Quad four, more;
+    if (wide && count == 4) {
+      four = *(const Quad*)(top + at);
+      if (other) more = *(const Quad*)(other + at);
+    } else {
+      for (int i = 0; i < count; ++i) {
+        four.v[i] = top[at + i];
+        if (other) more.v[i] = other[at + i];
+      }
+    }
+    for (int i = 0; i < count; ++i) {
+      four.v[i] = finished(other ? four.v[i] + more.v[i] : four.v[i], channel, bias, slopes, f);
+      if (++within == f.places) {
+        within = 0;
+        if (++channel == f.channels) channel = 0;
+      }
+    }
+    if (wide && count == 4) *(Quad*)(top + at) = four;
+    else for (int i = 0; i < count; ++i) top[at + i] = four.v[i];
   }
 }
 

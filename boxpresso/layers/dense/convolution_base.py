@@ -6,9 +6,7 @@ Deconvolution from map to image. Weights are (maps, channels / group, *kernel) f
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,109 +16,16 @@ import numpy as np
 from ...device import AnyArray, Blob, Device, Kernels, blas
 from ..core import Layer
 from ..core.lowering import Lowering
+from .columns import DEVICE, ColumnConvolution, convolution_of
 from .lowerings import ConvolutionLowering, DepthwiseLowering
+from .sizes import GEOMETRY, Sizes, scratch
 
-DEVICE, HOST = Kernels(Path(__file__).with_name("convolution.cu")), Kernels(Path(__file__).with_name("convolution.cpp"))
+HOST = Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
 FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
 TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
 Axes = Sequence[int]
-local = threading.local()
-
-
-def scratch(device: Device, count: int, dtype: np.dtype[Any]) -> AnyArray:
-    """`count` elements of any value, shared by all layers of a stream; on the CPU, of the calling thread."""
-    cache = local.__dict__ if device.kind == "cpu" else device.memo
-    key = f"convolution {dtype}"
-    array: AnyArray | None = cache.get(key)
-    if array is None or array.size < count:
-        cache.pop(key, None)  # gives the old one's memory back before more is taken
-        array = cache[key] = device.empty((count,), dtype)
-    part: AnyArray = device.part(array, 0, (count,))
-    return part
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How many images, channels, maps and groups, and for each spatial axis its numbers."""
-
-    images: int
-    channels: int
-    maps: int
-    group: int
-    image: tuple[int, ...]
-    map: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    pad: tuple[int, ...]
-    dilation: tuple[int, ...]
-
-    @property
-    def pixels(self) -> int:
-        """Elements of a plane of the image."""
-        return prod(self.image)
-
-    @property
-    def places(self) -> int:
-        """Elements of a plane of the map."""
-        return prod(self.map)
-
-    @property
-    def taps(self) -> int:
-        """Elements of a filter's plane."""
-        return prod(self.kernel)
-
-    @property
-    def inner(self) -> int:
-        """Channels of a group."""
-        return self.channels // self.group
-
-    @property
-    def filters(self) -> int:
-        """Maps of a group."""
-        return self.maps // self.group
-
-    @property
-    def depth(self) -> int:
-        """Terms of a sum."""
-        return self.inner * self.taps
-
-    @property
-    def depthwise(self) -> bool:
-        """Whether each map is made from one channel, by kernels without a matrix product."""
-        return self.inner == 1 and (self.group > 1 or self.maps <= 4)
-
-    @property
-    def winograd(self) -> bool:
-        """Whether the transforms, of the weights above all, cost less than they save."""
-        once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)
-        return once and self.images * self.places >= 1000 and min(self.inner, self.filters) >= 32
-
-    @property
-    def adjoint(self) -> Sizes | None:
-        """The convolution from map to image, with turned weights, that is the adjoint; None where it is no plain one."""
-        if set(self.stride + self.dilation) - {1} or any(p >= k for p, k in zip(self.pad, self.kernel)):
-            return None
-        pad = tuple(k - 1 - p for p, k in zip(self.pad, self.kernel))
-        return replace(self, channels=self.maps, maps=self.channels, image=self.map, map=self.image, pad=pad)
-
-    def padded(self, axes: int) -> list[int]:
-        """Image, map, kernel, stride, pad and dilation of at least `axes` axes: leading ones of one pixel are added."""
-        missing = axes - len(self.image)
-        numbers = self.image, self.map, self.kernel, self.stride, self.pad, self.dilation
-        return [n for one, values in zip((1, 1, 1, 1, 0, 1), numbers) for n in (one,) * missing + values]
-
-    @property
-    def identity(self) -> bool:
-        """Whether the columns are the image itself."""
-        return self.taps == 1 and max(self.stride, default=1) == 1 and max(self.pad, default=0) == 0
-
-
-GEOMETRY = (
-    "height", "width", "out_height", "out_width", "kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w",
-    "dilation_h", "dilation_w",
-)  # of window.h's struct, in the order of Sizes.padded  # fmt: skip
 
 
 class HostConvolution:
@@ -275,91 +180,6 @@ class HostConvolution:
         self.kernels.join_weights(blocks, partial, weights_diff, s.filters, s.depth, cuts)
 
 
-class ColumnConvolution:
-    """Any number of spatial axes on any device: im2col and gemm, image by image; depthwise directly."""
-
-    def __init__(self, sizes: Sizes, device: Device) -> None:
-        self.sizes, self.device, self.kernels = sizes, device, DEVICE.on(device)
-        self.axes = max(len(sizes.image), 1)
-        self.window = device.table(sizes.padded(1))
-        self.plane = sizes.pixels, sizes.taps, sizes.places
-
-    def parts(self, array: AnyArray, *shape: int) -> list[AnyArray]:
-        """The array, of (len, *shape) elements, cut along its first axis."""
-        size = prod(shape)
-        return [self.device.part(array, i * size, (size,)) for i in range(array.size // size)] if size else []
-
-    def im2col(self, image: AnyArray) -> AnyArray:
-        if self.sizes.identity:
-            return image
-        columns = scratch(self.device, self.sizes.channels * self.sizes.taps * self.sizes.places, image.dtype)
-        if self.axes == 2:
-            self.kernels.im2col_2(columns.size, image, columns, *self.plane, self.window)
-        else:
-            self.kernels.im2col(columns.size, image, columns, *self.plane, self.axes, self.window)
-        return columns
-
-    def groups(
-        self, image: AnyArray, weights: AnyArray, map: AnyArray
-    ) -> Iterator[tuple[AnyArray, AnyArray, AnyArray]]:
-        """Each group's part of the weights, the columns and the map, image by image."""
-        s = self.sizes
-        filters = self.parts(weights, s.filters, s.depth)
-        for source, target in zip(self.parts(image, s.channels, s.pixels), self.parts(map, s.maps, s.places)):
-            columns = self.parts(self.im2col(source), s.depth, s.places)
-            yield from zip(filters, columns, self.parts(target, s.filters, s.places))
-
-    def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
-        s = self.sizes
-        if s.depthwise:
-            self.kernels.depthwise_correlate(
-                map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.window
-            )
-        else:
-            for w, x, y in self.groups(image, weights, map):
-                blas.gemm(self.device, False, False, s.filters, s.places, s.depth, 1, w, x, 0, y)
-        if bias is not None or relu:
-            has, values = bias is not None, weights if bias is None else bias
-            self.kernels.add_bias(s.images * s.maps, map, values, has, s.maps, s.places, relu)
-
-    def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
-        s = self.sizes
-        if s.depthwise:
-            self.kernels.depthwise_spread(
-                image.size, map, weights, image, s.maps, s.filters, *self.plane, self.axes, self.window
-            )
-        else:
-            filters = self.parts(weights, s.filters, s.depth)
-            for source, target in zip(self.parts(map, s.maps, s.places), self.parts(image, s.channels, s.pixels)):
-                self.spread_one(source, filters, target)
-        if bias is not None:
-            self.kernels.add_bias(s.images * s.channels, image, bias, True, s.channels, s.pixels, False)
-
-    def spread_one(self, source: AnyArray, filters: list[AnyArray], target: AnyArray) -> None:
-        s = self.sizes
-        columns = target
-        if not s.identity:
-            columns = scratch(self.device, s.channels * s.taps * s.places, target.dtype)
-        parts = zip(filters, self.parts(source, s.filters, s.places), self.parts(columns, s.depth, s.places))
-        for w, y, x in parts:
-            blas.gemm(self.device, True, False, s.depth, s.places, s.filters, 1, w, y, 0, x)
-        if s.identity:
-            return
-        if self.axes == 2:
-            self.kernels.col2im_2(target.size, columns, target, *self.plane, self.window)
-        else:
-            self.kernels.col2im(target.size, columns, target, *self.plane, self.axes, self.window)
-
-    def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
-        s = self.sizes
-        if s.depthwise:
-            sizes = s.images, s.maps, s.filters, *self.plane, self.axes
-            self.kernels.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.window)
-            return
-        for w, x, y in self.groups(image, weights_diff, map):
-            blas.gemm(self.device, False, True, s.filters, s.depth, s.places, 1, y, x, 1, w)
-
-
 class WindowLayer(Layer):
     """The base of the layers with a convolution_param.
 
@@ -460,7 +280,9 @@ class WindowLayer(Layer):
         if sizes != self.sizes:
             self.sizes = sizes
             on_host = self.device.kind == "cpu" and len(image) <= 2
-            self.convolution = (HostConvolution if on_host else ColumnConvolution)(sizes, self.device)
+            self.convolution: HostConvolution | ColumnConvolution = (
+                HostConvolution(sizes, self.device) if on_host else convolution_of(sizes, self.device, self.dtype)
+            )
         return before
 
     @property

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
-from .convolution_base import GEOMETRY, WindowLayer, scratch
+from .convolution_base import WindowLayer
+from .sizes import GEOMETRY, scratch
 
 
 @dataclass

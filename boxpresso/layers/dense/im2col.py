@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from .convolution_base import Sizes, WindowLayer
+from .convolution_base import WindowLayer
+from .sizes import Sizes
 
 
 class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, tops=1):

@@ -1,0 +1,257 @@
+"""cuDNN: where its library is, a handle and a workspace for each stream, and convolutions by it.
+
+The calls are those of cuDNN 7, which versions 8 and 9 keep. An algorithm is taken from cuDNN's own heuristic once for a shape.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..proto.errors import DeviceError
+from .array import Array, recording
+from .cuda import Cuda, Memory
+from .libraries import find
+
+Pointer = ctypes.c_void_p
+TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
+SCALARS = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
+CROSS_CORRELATION, NCHW, DETERMINISTIC = 1, 0, 1
+DEFAULT_MATH, FMA_MATH = 0, 3  # the first lets float32 be rounded to TF32
+RELU, IDENTITY, DROP_NAN = 1, 5, 0
+PRECOMPUTED = 1  # CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, the only one that the fused call has without ReLU
+NOT_SUPPORTED = range(3000, 4000)  # statuses
+MOST = 2**30  # bytes of workspace at most
+KINDS = ("Forward", "BackwardData", "BackwardFilter")
+
+
+class Perf(ctypes.Structure):
+    """cudnnConvolutionFwdAlgoPerf_t, and its two like."""
+
+    _fields_ = [
+        ("algorithm", ctypes.c_int), ("status", ctypes.c_int), ("time", ctypes.c_float), ("memory", ctypes.c_size_t),
+        ("determinism", ctypes.c_int), ("math", ctypes.c_int), ("reserved", ctypes.c_int * 3),
+    ]  # fmt: skip
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
+    return find("cudnn", (9, 8))
+
+
+def version() -> str:
+    """The version of the library that is found."""
+    known = library()
+    if known is None:
+        return "unknown version"
+    known.cudnnGetVersion.restype = ctypes.c_size_t
+    number = int(known.cudnnGetVersion())
+    major, rest = divmod(number, 10000 if number >= 90000 else 1000)
+    return f"{major}.{rest // 100}.{rest % 100}"
+
+
+def call(name: str, *args: Any, may_refuse: bool = False) -> bool:
+    """Calls one of its functions. Raises DeviceError where it fails.
+
+    may_refuse: where cuDNN does not have what is asked for, the result is False instead.
+    """
+    known = library()
+    status = getattr(known, name)(*args)
+    if status == 0:
+        return True
+    if may_refuse and status in NOT_SUPPORTED:
+        return False
+    assert known is not None
+    known.cudnnGetErrorString.restype = ctypes.c_char_p
+    said = [known.cudnnGetErrorString(status).decode()]
+    if hasattr(known, "cudnnGetLastErrorString"):  # from version 9 on
+        text = ctypes.create_string_buffer(512)
+        known.cudnnGetLastErrorString(text, ctypes.c_size_t(len(text)))
+        said.append(text.value.decode(errors="replace"))
+    raise DeviceError(f"{name} of cuDNN failed with status {status}: {' '.join(filter(None, said))}")
+
+
+def handle(device: Cuda) -> Pointer:
+    """The handle of a device, bound to its stream. It ends with the stream."""
+    known: Pointer | None = device.memo.get("cudnn")
+    if known is None:
+        loaded = library()
+        assert loaded is not None
+        known = Pointer()
+        with device:
+            call("cudnnCreate", ctypes.byref(known))
+            device.ends.append(functools.partial(loaded.cudnnDestroy, known))
+            call("cudnnSetStream", known, Pointer(device.stream.handle))
+        device.memo["cudnn"] = known
+    return known
+
+
+def workspace(device: Cuda, size: int) -> int:
+    """The address of memory that all convolutions of a stream share: they run one after the other."""
+    if size == 0:
+        return 0
+    known: tuple[int, Memory] | None = device.memo.get("cudnn workspace")
+    if known is None or known[0] < size:
+        device.memo.pop("cudnn workspace", None)
+        known = device.memo["cudnn workspace"] = size, device.allocate(size)
+    if recording.uses is not None:
+        recording.uses.append((None, known[1], True))
+    return int(known[1])
+
+
+def ints(values: Sequence[int]) -> Any:
+    """A C array."""
+    return (ctypes.c_int * len(values))(*values)
+
+
+class Descriptors:
+    """cuDNN's descriptors that one convolution holds, destroyed with it."""
+
+    def __init__(self, owner: object) -> None:
+        self.made: list[tuple[Any, Pointer]] = []  # what destroys each, and each
+        weakref.finalize(owner, self.end, self.made)
+
+    @staticmethod
+    def end(made: list[tuple[Any, Pointer]]) -> None:
+        """Destroys them. They are the host's: no context is needed."""
+        for destroy, one in made:
+            destroy(one)
+
+    def make(self, kind: str, setter: str, *args: Any) -> Pointer:
+        """A descriptor with what its setter takes."""
+        one = Pointer()
+        call(f"cudnnCreate{kind}Descriptor", ctypes.byref(one))
+        self.made.append((getattr(library(), f"cudnnDestroy{kind}Descriptor"), one))
+        call(setter, one, *args)
+        return one
+
+    def tensor(self, dtype: int, shape: Sequence[int]) -> Pointer:
+        """An array without gaps, channels first."""
+        steps = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+        return self.make("Tensor", "cudnnSetTensorNdDescriptor", dtype, len(shape), ints(shape), ints(steps))
+
+
+class Convolution:
+    """One convolution: its descriptors, and the algorithm of each of its three products, chosen when first needed.
+
+    Parameters
+    ----------
+    device, dtype
+        The GPU, and float32 or float64.
+    images, channels, maps, group
+        Their numbers.
+    image, map, kernel, stride, pad, dilation
+        A number for each of two or three spatial axes.
+
+    Attributes
+    ----------
+    chosen
+        {"Forward", "BackwardData" or "BackwardFilter": (algorithm, bytes of workspace), None where cuDNN has none}.
+    """
+
+    def __init__(
+        self, device: Cuda, dtype: np.dtype[Any], images: int, channels: int, maps: int, group: int, image: Sequence[int],
+        map: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], dilation: Sequence[int],
+    ) -> None:  # fmt: skip
+        self.device, self.dtype, self.scalar = device, dtype, SCALARS[dtype]
+        kind, make = TYPES[dtype], Descriptors(self)
+        self.x, self.y = make.tensor(kind, (images, channels, *image)), make.tensor(kind, (images, maps, *map))
+        self.b = make.tensor(kind, (1, maps, *(1,) * len(map)))
+        filters = maps, channels // group, *kernel
+        self.w = make.make("Filter", "cudnnSetFilterNdDescriptor", kind, NCHW, len(filters), ints(filters))
+        window = len(pad), ints(pad), ints(stride), ints(dilation), CROSS_CORRELATION, kind
+        self.by = make.make("Convolution", "cudnnSetConvolutionNdDescriptor", *window)
+        call("cudnnSetConvolutionGroupCount", self.by, group)
+        call("cudnnSetConvolutionMathType", self.by, DEFAULT_MATH if device.fast_math else FMA_MATH)
+        nothing = ctypes.c_double(0)
+        self.relu, self.identity = (
+            make.make("Activation", "cudnnSetActivationDescriptor", mode, DROP_NAN, nothing)
+            for mode in (RELU, IDENTITY)
+        )
+        self.chosen: dict[str, tuple[int, int] | None] = {}
+        self.fused = {
+            True: True,
+            False: True,
+        }  # by whether there is a ReLU: whether the fused call is known to be refused
+
+    def algorithm(self, kind: str) -> tuple[int, int] | None:
+        """The best algorithm by cuDNN's heuristic that fits what is wanted, and the bytes of its workspace."""
+        if kind not in self.chosen:
+            given = {
+                "Forward": (self.x, self.w, self.by, self.y), "BackwardData": (self.w, self.y, self.by, self.x),
+                "BackwardFilter": (self.x, self.y, self.by, self.w),
+            }[kind]  # fmt: skip
+            found, count = (Perf * 16)(), ctypes.c_int()
+            name = f"cudnnGetConvolution{kind}Algorithm_v7"
+            with self.device:
+                known = call(name, handle(self.device), *given, len(found), ctypes.byref(count), found, may_refuse=True)
+            self.chosen[kind] = next(
+                ((p.algorithm, p.memory) for p in found[: count.value if known else 0] if self.fits(p)), None
+            )
+        return self.chosen[kind]
+
+    def fits(self, perf: Perf) -> bool:
+        """Whether an algorithm exists, needs a workspace that can be had, and computes as exactly as is wanted."""
+        exact = self.device.fast_math or self.dtype != np.float32 or perf.math == FMA_MATH
+        ordered = not self.device.deterministic or perf.determinism == DETERMINISTIC
+        return perf.status == 0 and perf.memory <= MOST and exact and ordered
+
+    def run(
+        self, kind: str, name: str, args: Sequence[Any], arrays: Sequence[Array | None], may_refuse: bool = False
+    ) -> bool:
+        """Calls a function with the handle before and the workspace in place of "workspace" among its arguments."""
+        chosen = self.algorithm(kind)
+        if chosen is None:
+            return False
+        algorithm, size = chosen
+        with self.device, self.device.among(a for a in arrays if a is not None):
+            space = algorithm, Pointer(workspace(self.device, size)), ctypes.c_size_t(size)
+            at = args.index("workspace")
+            return call(name, handle(self.device), *args[:at], *space, *args[at + 1 :], may_refuse=may_refuse)
+
+    def number(self, value: float) -> Any:
+        """A pointer to a number of the dtype that is computed in."""
+        return ctypes.byref(self.scalar(value))
+
+    def forward(self, x: Array, w: Array, y: Array) -> bool:
+        """y = w * x; False where cuDNN has no algorithm."""
+        read = self.x, Pointer(x.address(False)), self.w, Pointer(w.address(False)), self.by
+        args = [self.number(1), *read, "workspace", self.number(0), self.y, Pointer(y.address(True))]
+        return self.run("Forward", "cudnnConvolutionForward", args, (x, w, y))
+
+    def forward_after(self, x: Array, w: Array, bias: Array, other: Array | None, y: Array, relu: bool) -> bool:
+        """y = w * x + bias + other, and its ReLU where asked, in one call; False where cuDNN has no such call for it.
+
+        A ReLU of cuDNN's makes 0 of NaN.
+        """
+        chosen = self.algorithm("Forward")
+        if chosen is None or not self.fused[relu] or (not relu and chosen[0] != PRECOMPUTED):
+            return False
+        target = Pointer(y.address(True))
+        added = target if other is None else Pointer(other.address(False))
+        read = self.x, Pointer(x.address(False)), self.w, Pointer(w.address(False)), self.by
+        args = [
+            self.number(1), *read, "workspace", self.number(0 if other is None else 1), self.y, added, self.b,
+            Pointer(bias.address(False)), self.relu if relu else self.identity, self.y, target,
+        ]  # fmt: skip
+        name = "cudnnConvolutionBiasActivationForward"
+        self.fused[relu] = self.run("Forward", name, args, (x, w, bias, other, y), may_refuse=True)
+        return self.fused[relu]
+
+    def backward_data(self, y: Array, w: Array, x: Array) -> bool:
+        """x = the adjoint of w in y; False where cuDNN has no algorithm."""
+        read = self.w, Pointer(w.address(False)), self.y, Pointer(y.address(False)), self.by
+        args = [self.number(1), *read, "workspace", self.number(0), self.x, Pointer(x.address(True))]
+        return self.run("BackwardData", "cudnnConvolutionBackwardData", args, (x, w, y))
+
+    def backward_filter(self, x: Array, y: Array, w: Array) -> bool:
+        """w += the gradient of the filters; False where cuDNN has no algorithm."""
+        read = self.x, Pointer(x.address(False)), self.y, Pointer(y.address(False)), self.by
+        args = [self.number(1), *read, "workspace", self.number(1), self.w, Pointer(w.address(True))]
+        return self.run("BackwardFilter", "cudnnConvolutionBackwardFilter", args, (x, w, y))

@@ -1,0 +1,288 @@
+"""Convolution on a GPU, and of three and more axes on the CPU: by cuDNN where it is found, else columns and matrix products."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...device import AnyArray, Array, Device, Kernels, blas, cudnn
+from ...device.cublas import Matrices
+from ...device.cuda import Cuda
+from ..core.lowering import Activation
+from .sizes import GEOMETRY, Sizes, scratch
+
+DEVICE = Kernels(Path(__file__).with_name("convolution.cu"))
+BUDGET = 2**26  # elements of columns at once
+KEPT = 256  # shapes of a stream whose convolutions are kept, with their algorithms
+NONE = Activation("")
+RELU = Activation("RELU")
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What is done with a convolution's sums: + bias of the channel + other, then the activation."""
+
+    bias: AnyArray | None = None
+    activation: Activation = NONE
+    other: AnyArray | None = None
+    slopes: AnyArray | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing is done."""
+        return self.bias is None and self.other is None and not self.activation.kind
+
+
+def finish(device: Device, top: AnyArray, after: Finish, channels: int, places: int) -> None:
+    """Does what `after` says to the elements of `top`, planes of `places` in their order of channels."""
+    if after.nothing or top.size == 0:
+        return
+    a, constants = after.activation, DEVICE.constants
+    numbers = DEVICE.struct(
+        "Finish", size=top.size, channels=channels, places=places, activation=constants[a.kind] if a.kind else 0,
+        slope=float(a.slope), low=float(a.low), high=float(a.high),
+    )  # fmt: skip
+    DEVICE.on(device).finish(-(-top.size // 4), top, after.bias, after.other, after.slopes, numbers)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is done at once: images from `image` on, places from `place` on, in columns whose rows are `pitch` apart."""
+
+    image: int
+    images: int
+    place: int
+    places: int
+    pitch: int
+
+
+class ColumnConvolution:
+    """Any number of spatial axes on any device: columns of several images at once, and one product; depthwise directly.
+
+    Columns never take more than BUDGET elements: images with more are cut by places.
+    """
+
+    def __init__(self, sizes: Sizes, device: Device) -> None:
+        self.sizes, self.device, self.kernels = sizes, device, DEVICE.on(device)
+        self.axes = max(len(sizes.image), 1)
+        self.table = device.table(sizes.padded(1))
+        self.plane = sizes.pixels, sizes.taps, sizes.places
+        if self.axes == 2:
+            self.window = self.kernels.struct("Window", **dict(zip(GEOMETRY, sizes.padded(2), strict=True)))
+
+    # Columns
+
+    def pieces(self) -> Iterator[Piece]:
+        """The whole work in parts whose columns fit."""
+        s, rows = self.sizes, self.sizes.channels * self.sizes.taps
+        if s.identity:
+            yield Piece(0, s.images, 0, s.places, s.places)
+            return
+        pitch = -(-s.places // 4) * 4
+        step = min(s.images, BUDGET // max(1, rows * pitch))
+        if step:
+            for first in range(0, s.images, step):
+                yield Piece(first, min(step, s.images - first), 0, s.places, pitch)
+            return
+        chunk = max(4, BUDGET // max(1, rows) // 4 * 4)
+        for image in range(s.images):
+            for place in range(0, s.places, chunk):
+                count = min(chunk, s.places - place)
+                yield Piece(image, 1, place, count, -(-count // 4) * 4)
+
+    def range(self, piece: Piece) -> Any:
+        """convolution.cu's Range."""
+        return self.kernels.struct("Range", first=piece.place, count=piece.places, pitch=piece.pitch)
+
+    def images_of(self, array: AnyArray, piece: Piece, size: int) -> AnyArray:
+        """The piece's images of an array, of `size` elements each."""
+        part: AnyArray = self.device.part(array, piece.image * size, (piece.images * size,))
+        return part
+
+    def room(self, piece: Piece, dtype: Any) -> AnyArray:
+        """Memory for a piece's columns."""
+        s = self.sizes
+        return scratch(self.device, piece.images * s.channels * s.taps * piece.pitch, dtype)
+
+    def columns(self, image: AnyArray, piece: Piece) -> AnyArray:
+        """A piece's columns: (images, channels * taps, pitch)."""
+        s = self.sizes
+        source = self.images_of(image, piece, s.channels * s.pixels)
+        if s.identity:
+            return source
+        target = self.room(piece, image.dtype)
+        planes = piece.images * s.channels
+        if self.axes == 2:
+            blocks = planes * -(-piece.places // DEVICE.constants["QUADS"])
+            self.kernels.columns_2(blocks, source, target, self.window, self.range(piece))
+        else:
+            count = planes * s.taps * piece.places
+            self.kernels.columns_n(count, source, target, self.range(piece), s.pixels, s.taps, self.axes, self.table)
+        return target
+
+    def gather(self, columns: AnyArray, image: AnyArray, piece: Piece) -> None:
+        """The adjoint of `columns`; the first piece of an image overwrites what is there."""
+        s, more = self.sizes, piece.place > 0
+        target = self.images_of(image, piece, s.channels * s.pixels)
+        if self.axes != 2:
+            self.kernels.pixels_n(
+                target.size, columns, target, self.range(piece), s.pixels, s.taps, int(more), self.axes, self.table
+            )
+            return
+        begin, end = 0, s.pixels
+        if more:  # the rows that the piece's windows touch
+            first, last = piece.place // s.map[1], (piece.place + piece.places - 1) // s.map[1]
+            reach = s.dilation[0] * (s.kernel[0] - 1) + 1
+            begin = max(0, first * s.stride[0] - s.pad[0]) * s.image[1]
+            end = max(0, min(s.image[0], last * s.stride[0] - s.pad[0] + reach)) * s.image[1]
+        blocks = piece.images * s.channels * -(-(end - begin) // DEVICE.constants["THREADS"])
+        self.kernels.pixels_2(
+            max(0, blocks), columns, target, self.window, self.range(piece), begin, end - begin, int(more)
+        )  # fmt: skip
+
+    def multiply(
+        self, piece: Piece, form: str, weights: AnyArray, columns: AnyArray, map: AnyArray, alone: bool = False
+    ) -> None:
+        """The products of a piece: "map" = weights * columns, "columns" = weights^T * map, or "weights" += map * columns^T.
+
+        They are batched over the images or over the groups, whichever are more; alone: over the groups, for sums over images.
+        """
+        s, part = self.sizes, self.device.part
+        over_groups = alone or s.group >= piece.images
+        wide = s.channels * s.taps * piece.pitch  # of an image's columns
+        outer, count = (piece.images, s.group) if over_groups else (s.group, piece.images)
+        for i in range(outer):
+            image, group = (i, 0) if over_groups else (0, i)
+            w_at = group * s.filters * s.depth
+            x_at = image * wide + group * s.depth * piece.pitch
+            y_at = (piece.image + image) * s.maps * s.places + group * s.filters * s.places + piece.place
+            w = part(weights, w_at, (weights.size - w_at,))
+            x = part(columns, x_at, (columns.size - x_at,))
+            y = part(map, y_at, (map.size - y_at,))
+            steps = (
+                (s.filters * s.depth, s.depth * piece.pitch, s.filters * s.places)
+                if over_groups else (0, wide, s.maps * s.places)
+            )  # fmt: skip
+            lw, lx, ly = (Matrices(p, n) for p, n in zip((s.depth, piece.pitch, s.places), steps))
+            if form == "map":
+                blas.products(
+                    self.device, False, False, s.filters, piece.places, s.depth, 1, w, x, 0, y, (lw, lx, ly), count
+                )
+            elif form == "columns":
+                blas.products(
+                    self.device, True, False, s.depth, piece.places, s.filters, 1, w, y, 0, x, (lw, ly, lx), count
+                )
+            else:
+                blas.products(
+                    self.device, False, True, s.filters, s.depth, piece.places, 1, y, x, 1, w, (ly, lx, lw), count
+                )
+
+    # The three products
+
+    def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
+        """map = weights * image + bias (None: no bias), and its ReLU where asked."""
+        self.apply(image, weights, map, Finish(bias, RELU if relu else NONE))
+
+    def apply(self, image: AnyArray, weights: AnyArray, map: AnyArray, after: Finish) -> None:
+        """map = weights * image, then what `after` says."""
+        s = self.sizes
+        if s.depthwise:
+            self.kernels.depthwise_correlate(
+                map.size, image, weights, map, s.maps, s.filters, *self.plane, self.axes, self.table
+            )
+        else:
+            for piece in self.pieces():
+                self.multiply(piece, "map", weights, self.columns(image, piece), map)
+        finish(self.device, map, after, s.maps, s.places)
+
+    def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
+        """The adjoint in the image: image = weights^T * map + bias of the channel."""
+        s = self.sizes
+        if s.depthwise:
+            self.kernels.depthwise_spread(
+                image.size, map, weights, image, s.maps, s.filters, *self.plane, self.axes, self.table
+            )
+        else:
+            for piece in self.pieces():
+                if s.identity:
+                    self.multiply(piece, "columns", weights, self.images_of(image, piece, s.channels * s.pixels), map)
+                    continue
+                columns = self.room(piece, image.dtype)
+                self.multiply(piece, "columns", weights, columns, map)
+                self.gather(columns, image, piece)
+        finish(self.device, image, Finish(bias), s.channels, s.pixels)
+
+    def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
+        """The adjoint in the weights: weights_diff += map * image^T."""
+        s = self.sizes
+        if s.depthwise:
+            sizes = s.images, s.maps, s.filters, *self.plane, self.axes
+            self.kernels.depthwise_weights(weights_diff.size, image, map, weights_diff, *sizes, self.table)
+            return
+        for piece in self.pieces():
+            self.multiply(piece, "weights", weights_diff, self.columns(image, piece), map, alone=True)
+
+
+class CudnnConvolution(ColumnConvolution):
+    """By cuDNN, with an algorithm for each of the three products; what it does not know goes through columns."""
+
+    device: Cuda
+
+    def __init__(self, sizes: Sizes, device: Cuda, dtype: Any) -> None:
+        super().__init__(sizes, device)
+        s, numbers = sizes, self.by_axis(sizes.padded(2))
+        self.by = cudnn.Convolution(device, np.dtype(dtype), s.images, s.channels, s.maps, s.group, *numbers)
+
+    @staticmethod
+    def by_axis(numbers: list[int]) -> list[tuple[int, ...]]:
+        """Sizes.padded's numbers, cut into its six kinds."""
+        axes = len(numbers) // 6
+        return [tuple(numbers[i : i + axes]) for i in range(0, len(numbers), axes)]
+
+    def apply(self, image: AnyArray, weights: AnyArray, map: AnyArray, after: Finish) -> None:
+        """map = weights * image, then what `after` says: bias, sum and ReLU in the same call where cuDNN has it."""
+        assert isinstance(image, Array)
+        assert isinstance(weights, Array)
+        assert isinstance(map, Array)
+        bias, other, kind = after.bias, after.other, after.activation.kind
+        known = kind in ("", "RELU") and isinstance(bias, Array) and not isinstance(other, np.ndarray)
+        if known and self.by.forward_after(image, weights, bias, other, map, kind == "RELU"):  # type: ignore[arg-type]
+            return
+        if not self.by.forward(image, weights, map):
+            super().apply(image, weights, map, after)
+            return
+        finish(self.device, map, after, self.sizes.maps, self.sizes.places)
+
+    def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
+        """The adjoint in the image."""
+        if not self.by.backward_data(map, weights, image):  # type: ignore[arg-type]  # Arrays
+            super().spread(map, weights, bias, image)
+            return
+        finish(self.device, image, Finish(bias), self.sizes.channels, self.sizes.pixels)
+
+    def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
+        """The adjoint in the weights."""
+        if not self.by.backward_filter(image, map, weights_diff):  # type: ignore[arg-type]  # Arrays
+            super().gradient(image, map, weights_diff)
+
+
+def convolution_of(sizes: Sizes, device: Device, dtype: Any) -> ColumnConvolution:
+    """A convolution of these sizes: by cuDNN on a GPU where that is found and the sizes are ones it takes."""
+    if not isinstance(device, Cuda):
+        return ColumnConvolution(sizes, device)
+    kept: OrderedDict[Any, ColumnConvolution] = device.memo.setdefault("convolutions", OrderedDict())
+    by_cudnn = cudnn.library() is not None and len(sizes.image) <= 3
+    by_cudnn = by_cudnn and min(sizes.images, sizes.channels, sizes.maps, sizes.pixels, sizes.places) > 0
+    key = sizes, np.dtype(dtype), by_cudnn
+    known = kept.pop(key, None)
+    if known is None:
+        known = CudnnConvolution(sizes, device, dtype) if by_cudnn else ColumnConvolution(sizes, device)
+    kept[key] = known  # the latest is the last
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return known

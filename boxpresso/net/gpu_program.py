@@ -1,0 +1,212 @@
+"""A plan made to run on a GPU for given shapes: runs of layers without host work are captured as graphs, and replayed.
+
+The first run loads kernels and lets layers make what they keep. The second shows which layers need the host: those that copy to
+or from it, or wait. From the third on all others run as graphs, each of the layers between two that need the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from ..device import Blob, Buffer
+from ..device.cuda import Cuda
+from ..device.graph import Graph
+from ..layers.core.lowering import Constant
+from ..layers.dense.gpu_lowerings import GpuLowering
+from ..proto.errors import BoxpressoError
+from .connect import named
+from .plan import Plan, Source, Step
+
+OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
+
+
+class Segment:
+    """Steps that run one after the other: captured as a graph where none of them needs the host.
+
+    Attributes
+    ----------
+    steps
+        In order.
+    live
+        Why it is not captured; "" where it is.
+    graph
+        The Graph, once captured.
+    """
+
+    def __init__(self, steps: Sequence[Step], live: str = "") -> None:
+        self.steps, self.live = list(steps), live
+        self.graph: Graph | None = None
+        self.bound: list[tuple[Blob, Buffer]] = []
+
+    def valid(self) -> bool:
+        """Whether the graph can be replayed: everything lies where it lay."""
+        bound = all(blob._data is buffer for blob, buffer in self.bound)
+        return self.graph is not None and bound and self.graph.valid()
+
+
+class GpuProgram:
+    """A plan for the shapes that the net's blobs have now.
+
+    Parameters
+    ----------
+    plan, source
+        The plan, whose steps are prepared, and the net that it is of.
+    device
+        The GPU, with the net's stream.
+    forward
+        Runs layer number i by itself.
+    layers
+        The numbers of the layers that the plan is of.
+    """
+
+    def __init__(
+        self, plan: Plan, source: Source, device: Cuda, forward: Callable[[int], None], layers: Sequence[int]
+    ) -> None:
+        self.plan, self.source, self.device, self.forward, self.layers = plan, source, device, forward, layers
+        names = dict.fromkeys(name for i in layers for name in source.names[i][1])
+        self.shapes = [(source.blobs[name], source.blobs[name].shape) for name in names]
+        bottoms = {name for names, _ in source.names for name in names}
+        self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
+        self.first = [s.layer for s in plan.steps if isinstance(s.lowering, Constant)]
+        self.steps = [
+            s for s in plan.steps
+            if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
+        ]  # fmt: skip
+        self.runs = 0
+        self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
+        self.segments: list[Segment] = []
+
+    def shaped(self) -> bool:
+        """Whether the blobs have the shapes of this program."""
+        return all(blob.shape == shape for blob, shape in self.shapes)
+
+    def begin(self, reshape: Callable[[int], None]) -> None:
+        """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
+        for blob, shape in self.shapes:
+            blob.shape = shape
+        if self.source.seen is not None:
+            for i in self.layers:  # these shapes are not those of the layers' last reshape
+                self.source.seen[i] = ()
+        for i in self.layers:  # what they launch may depend on what they remember of the last shape
+            reshape(i)
+        for i in self.first:
+            self.forward(i)
+
+    def run_step(self, step: Step) -> None:
+        """Launches what a step does."""
+        if not isinstance(step.lowering, GpuLowering):
+            self.forward(step.layer)
+            return
+        blobs = [self.source.blobs[value[0]] for value in step.reads]
+        other = blobs[-1] if step.added is not None else None
+        with named(self.source.layers[step.layer]):
+            step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
+
+    def run(self, dynamic: Collection[int]) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes.
+
+        Returns
+        -------
+        int or None
+            The number of another layer that has done so: then what follows it was not run.
+        """
+        self.runs += 1
+        if self.runs > 2 and not self.device.debug:
+            if not self.segments:
+                self.divide()
+            return self.run_segments(dynamic)
+        for place, step in enumerate(self.steps):
+            layer = self.source.layers[step.layer]
+            if self.runs == 2:
+                self.upload(step)
+            before = self.device.host_work, layer.pass_number
+            if self.changes_shapes(step, dynamic):
+                return step.layer
+            if self.runs == 2:
+                reason = self.needs_host(step, before)
+                if reason:
+                    self.host[place] = reason
+        return None
+
+    def upload(self, step: Step) -> None:
+        """Copies what the host has set since to the GPU, so that it does not count as the step's own work."""
+        for i in step.layers:
+            for blob in (*self.source.bottoms[i], *self.source.layers[i].blobs):
+                data = blob._data
+                if data.host_fresh and not data.device_fresh and data.memory is not None:
+                    data.on_device(False)
+
+    def needs_host(self, step: Step, before: tuple[int, int]) -> str:
+        """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
+        layer = self.source.layers[step.layer]
+        if isinstance(step.lowering, GpuLowering):
+            return "" if self.device.host_work == before[0] else "copies or waits"
+        if not step.reads:
+            return "gives data"
+        if layer.type == "Python" or not type(layer).__module__.startswith(OURS):
+            return "runs a user's code"
+        if layer.pass_number != before[1]:
+            return "draws random numbers"
+        return "" if self.device.host_work == before[0] else "copies or waits"
+
+    def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
+        """Runs a step; whether it has given its tops shapes that nobody expected."""
+        i = step.layer
+        if isinstance(step.lowering, GpuLowering) or i not in self.read or i in dynamic:
+            self.run_step(step)
+            return False
+        before = [blob.shape for blob in self.source.tops[i]]
+        self.run_step(step)
+        return before != [blob.shape for blob in self.source.tops[i]]
+
+    def divide(self) -> None:
+        """Makes segments of the steps."""
+        for place, step in enumerate(self.steps):
+            reason = self.host.get(place, "")
+            last = self.segments[-1] if self.segments else None
+            if reason or last is None or last.live:
+                self.segments.append(Segment([step], reason))
+            else:
+                last.steps.append(step)
+
+    def run_segments(self, dynamic: Collection[int]) -> int | None:
+        """As `run`, by graphs where there are."""
+        for segment in self.segments:
+            if not segment.live and not segment.valid():
+                self.capture(segment)
+            if segment.graph is not None:
+                segment.graph.launch()
+                continue
+            for step in segment.steps:
+                if self.changes_shapes(step, dynamic):
+                    return step.layer
+        return None
+
+    def capture(self, segment: Segment) -> None:
+        """Captures a segment; where the driver does not take it, the segment says why and runs launch by launch."""
+
+        def work() -> None:
+            for step in segment.steps:
+                self.run_step(step)
+
+        segment.graph = None
+        for step in segment.steps:
+            self.upload(step)
+        try:
+            segment.graph = Graph(self.device, work)
+        except BoxpressoError as error:
+            segment.live = f"was not captured: {error}"
+            return
+        layers = [i for step in segment.steps for i in step.layers]
+        blobs: dict[int, Blob] = {}
+        for i in layers:
+            for blob in (*self.source.bottoms[i], *self.source.tops[i], *self.source.layers[i].blobs):
+                blobs[id(blob)] = blob
+        segment.bound = [(blob, blob._data) for blob in blobs.values()]
+
+    def describe(self) -> dict[str, Any]:
+        """How many graphs there are, what they replay, and why other layers are not among it."""
+        graphs = [s.graph for s in self.segments if s.graph is not None]
+        live = {self.source.layers[step.layer].name: s.live for s in self.segments if s.live for step in s.steps}
+        return {"graphs": len(graphs), "nodes": sum(g.nodes for g in graphs), "by themselves": live}

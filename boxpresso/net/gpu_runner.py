@@ -1,0 +1,99 @@
+"""Runs a net's forward by its plan on a GPU, and keeps what a script sees of it as if every layer had run."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from ..device import Blob, Kernels
+from ..device.cuda import Cuda
+from ..layers.dense.columns import DEVICE
+from ..layers.dense.gpu_lowerings import GpuLowering
+from .gpu_plan import optimise
+from .gpu_program import GpuProgram
+from .plan import Plan
+from .runner import PROGRAMS, Part, Runner
+
+
+class GpuRunner(Runner):
+    """The plans of a net on a GPU. Every blob that a step writes holds its data; those between fused layers are left out."""
+
+    def optimised(self) -> list[Plan]:
+        """The plans of the net's parts."""
+        return optimise(self.source, self.wanted, self.dynamic)
+
+    def files(self) -> list[Kernels]:
+        """The files of kernels that a forward needs, which may be compiled at once."""
+        files = [DEVICE, *(file for layer in self.source.layers for file in layer.kernel_files())]
+        return list(dict.fromkeys(files))
+
+    def make_plan(self) -> None:
+        """Makes the plans, and folds what can be folded."""
+        super().make_plan()
+        self.exposed.clear()
+        for blob in self.parameters:  # a buffer counts its changes itself
+            blob._watch = None
+        for part in self.parts:
+            part.covered.update(name for step in part.plan.steps for name, _ in step.writes)
+        covered = {name for part in self.parts for name in part.covered}
+        kept = {id(self.source.blobs[name]._data) for name in covered}
+        blobs = self.source.blobs.items()
+        self.left_out = [blob for name, blob in blobs if name not in covered and id(blob._data) not in kept]
+        # Parameters that went into others, with their buffers and their changes until now.
+        steps = [step for part in self.parts for step in part.plan.steps]
+        layers = [i for s in steps if isinstance(s.lowering, GpuLowering) and s.lowering.folded for i in s.layers]
+        blobs_of = [blob for i in layers for blob in self.source.layers[i].blobs]
+        self.folded = [(blob, blob._data, blob._data.changes) for blob in blobs_of]
+        self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
+        self.kept: dict[tuple[int, object], GpuProgram] = {}
+
+    def share(self) -> None:
+        """Another net uses the parameters too: buffers count what it changes."""
+        self.planned = False
+
+    def expose(self, blob: Blob) -> None:
+        """Nothing: a buffer counts its changes itself."""
+
+    def changed(self) -> bool:
+        """Whether a parameter that was folded into others has other values by now."""
+        return any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.folded)
+
+    def keep(self, blob: Blob) -> None:
+        """Copies an input before a script changes it, for `ask` needs it as it was."""
+        if not self.inside:
+            blob._watch, self.armed = None, False
+            name = self.names[id(blob)]
+            if blob.shape == self.shapes[name]:
+                self.snapshots[name] = np.array(blob._view(False))
+
+    def program(self, part: Part) -> GpuProgram | None:  # type: ignore[override]  # of a GPU
+        """The program of a part for the shapes of what it reads; None where that is empty."""
+        shapes = tuple(self.source.blobs[name].shape for name in part.reads)
+        if any(0 in shape for shape in shapes):
+            self.now.pop(id(part), None)
+            return None
+        key = id(part), shapes
+        program = self.kept.pop(key, None)
+        if program is None or program is not self.now.get(id(part)) or not program.shaped():
+            if program is None:
+                for i in part.layers:
+                    self.reshape(i)
+                if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
+                    self.now.pop(id(part), None)
+                    return None
+                program = GpuProgram(part.plan, self.source, cast(Cuda, self.device), self.forward, part.layers)
+            program.begin(self.reshape)
+            self.now[id(part)] = program
+        self.kept[key] = program  # the latest is the last
+        while len(self.kept) > PROGRAMS:
+            self.kept.pop(next(iter(self.kept)))
+        return program
+
+    def describe(self) -> list[GpuProgram]:  # type: ignore[override]  # of a GPU
+        """The programs of the net's parts for the shapes of now."""
+        with self.quietly():
+            if not self.planned or self.changed():
+                self.make_plan()
+            programs = [self.program(part) for part in self.parts]
+        return [program for program in programs if program is not None]

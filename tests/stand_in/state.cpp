@@ -1,0 +1,127 @@
+// state.cpp: what the parts of the stand-in share.
+#include "state.h"
+
+namespace stand_in {
+
+CUresult fault(CUresult code, const std::string& what) {
+  complaint = what;
+  ++counts[FAULTS];
+  return code;
+}
+
+std::string text(const char* format, ...) {
+  char made[500];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(made, sizeof made, format, list);
+  va_end(list);
+  return made;
+}
+
+
+CUresult need_context() {
+  return current.empty() || current.back() == nullptr
+             ? fault(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context") : CUDA_SUCCESS;
+}
+
+CUresult need_no_capture(const char* who) {
+  if (capturing == nullptr) return CUDA_SUCCESS;
+  capturing->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, text("%s while a stream captures", who));
+}
+
+// The allocation that holds `bytes` bytes from `at` on, or live.end(). An empty range may lie at the end of one.
+std::map<CUdeviceptr, Memory>::iterator holder(CUdeviceptr at, size_t bytes) {
+  auto found = live.upper_bound(at);
+  if (found == live.begin()) return live.end();
+  --found;
+  return at + bytes <= found->first + found->second.size ? found : live.end();
+}
+
+CUresult need_memory(const char* who, CUdeviceptr at, size_t bytes) {
+  auto found = holder(at, bytes);
+  if (found == live.end())
+    return fault(CUDA_ERROR_INVALID_VALUE, text("%s: %zu bytes at %#llx are not inside one allocation", who, bytes, at));
+  if (found->second.device != device())
+    return fault(CUDA_ERROR_INVALID_VALUE, text("%s: memory of device %d, context of device %d", who, found->second.device, device()));
+  return CUDA_SUCCESS;
+}
+
+CUresult need_host(const char* who, const void* at, size_t bytes) {
+  auto next = live.upper_bound(CUdeviceptr(at) + (bytes ? bytes - 1 : 0));
+  if (next == live.begin()) return CUDA_SUCCESS;
+  --next;
+  if (next->first + next->second.size <= CUdeviceptr(at)) return CUDA_SUCCESS;
+  return fault(CUDA_ERROR_INVALID_VALUE, text("%s: the host address %p is device memory", who, at));
+}
+
+// Whether the red zones of an allocation are as they were; broken ones are repaired after being reported once.
+CUresult whole(CUdeviceptr at, size_t size, const std::string& who) {
+  auto broken = [](unsigned char* zone, size_t bytes) {
+    long seen = -1;
+    for (size_t i = 0; i < bytes && seen < 0; ++i)
+      if (zone[i] != FRESH) seen = long(i);
+    memset(zone, FRESH, bytes);
+    return seen;
+  };
+  const long before = broken((unsigned char*)at - ZONE, ZONE), after = broken((unsigned char*)at + size, ZONE);
+  if (before < 0 && after < 0) return CUDA_SUCCESS;
+  const long far = before >= 0 ? before - long(ZONE) : long(size) + after;
+  return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s wrote at byte %ld of an allocation of %zu", who.c_str(), far, size));
+}
+
+CUstream stream_of(CUstream given) {
+  return given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD ? &plain[device()] : given;
+}
+
+// Whether a stream can be given work: it lives, and the current context is that of its device.
+CUresult need_stream(const char* who, CUstream given) {
+  if (given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD) {
+    if (capturing == nullptr) return CUDA_SUCCESS;
+    capturing->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return fault(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, text("%s in the null stream while a stream captures", who));
+  }
+  if (std::find(streams.begin(), streams.end(), given) == streams.end())
+    return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: the stream is destroyed, or was never made", who));
+  if (given->device != device())
+    return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: a stream of device %d, context of device %d", who, given->device, device()));
+  return CUDA_SUCCESS;
+}
+
+CUresult drain(CUstream stream) {
+  CUresult first = CUDA_SUCCESS;
+  while (!stream->work.empty()) {
+    Job job = std::move(stream->work.front());
+    stream->work.pop_front();
+    const CUresult seen = job();
+    if (!first) first = seen;
+  }
+  return first;
+}
+
+CUresult drain_all() {
+  CUresult first = CUDA_SUCCESS;
+  for (CUstream stream : {&plain[0], &plain[1]})
+    if (CUresult seen = drain(stream); !first) first = seen;
+  for (CUstream stream : std::vector<CUstream>(streams))
+    if (CUresult seen = drain(stream); !first) first = seen;
+  for (auto& [at, memory] : live)
+    if (CUresult seen = whole(at, memory.size, "something"); !first) first = seen;
+  return first;
+}
+
+// Queues work for a stream. The null stream waits for all others, as CUDA's does.
+CUresult later(CUstream stream, Job job) {
+  if (stream == &plain[0] || stream == &plain[1]) {
+    const CUresult before = drain_all(), seen = job();
+    return before ? before : seen;
+  }
+  if (stream->graph) {
+    stream->graph->work.push_back(std::move(job));
+    return CUDA_SUCCESS;
+  }
+  stream->work.push_back(std::move(job));
+  return stream->work.size() > WAITING ? drain(stream) : CUDA_SUCCESS;
+}
+
+}  // namespace stand_in

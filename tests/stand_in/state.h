@@ -1,0 +1,88 @@
+// state.h: what the parts of the stand-in for NVIDIA's driver share: memory, streams, contexts, and how faults are told.
+#pragma once
+#include <cuda.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+using Job = std::function<CUresult()>;
+using Clock = std::chrono::steady_clock;
+using Bytes = std::vector<char>;
+
+struct CUctx_st { int device, retained; };
+struct CUgraph_st { std::vector<Job> work; };
+struct CUgraphExec_st { int device; std::vector<Job> work; };
+// graph: what the stream is given goes there while it captures; broken: why the capture cannot end well.
+struct CUstream_st { int device; std::deque<Job> work; std::shared_ptr<CUgraph_st> graph; CUresult broken = CUDA_SUCCESS; };
+struct Moment { CUstream stream = nullptr; Clock::time_point at; bool recorded = false, done = false; };
+struct CUevent_st { std::shared_ptr<Moment> moment; };
+struct CUmod_st { void* library; std::map<std::string, std::unique_ptr<CUfunc_st>> functions; };
+struct CUfunc_st {
+  std::string name, kinds;
+  const size_t *places, *sizes;  // of each argument, in bytes, as the compiler lays them out
+  void (*run)(const char* arguments, int blocks);
+};
+
+namespace stand_in {
+
+constexpr size_t ZONE = 512, ALIGN = 256, WAITING = 512;  // bytes beside an allocation; jobs that a stream may hold back
+constexpr unsigned char FRESH = 0xFF;                      // a NaN in float and double, -1 in int
+enum Count { LAUNCHES, TO_DEVICE, TO_DEVICE_BYTES, TO_HOST, TO_HOST_BYTES, ON_DEVICE, CLEARED, ALLOCATED, FREED, HELD, PINNED,
+             STREAMS, MODULES, FAULTS, ONE_THREAD, WAITS, CAPTURES, GRAPHS, REPLAYS, LIBRARY_CALLS, HANDLES, DESCRIPTORS, COUNTS };
+
+struct Memory { size_t size; int device; };
+inline std::recursive_mutex mutex;
+using Lock = std::lock_guard<std::recursive_mutex>;
+inline std::map<CUdeviceptr, Memory> live;
+inline std::map<CUdeviceptr, size_t> pinned;
+inline std::map<std::string, long> launched;
+inline std::vector<CUstream> streams;
+inline unsigned long long counts[COUNTS];
+inline size_t total = size_t(4) << 30;
+inline bool started = false;
+inline bool null_launches = false;  // kernels and libraries are checked and counted, and not run
+inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
+inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
+inline thread_local std::vector<CUcontext> current;
+inline thread_local std::string complaint;
+inline thread_local CUstream capturing = nullptr;  // the stream whose work this thread captures
+inline thread_local bool relaxed = false;               // in the mode that lets it allocate meanwhile
+
+CUresult fault(CUresult code, const std::string& what);
+std::string text(const char* format, ...);
+inline int device() { return current.back()->device; }
+CUresult need_context();
+CUresult need_no_capture(const char* who);
+#define NEED_CONTEXT() \
+  Lock hold(mutex);    \
+  if (CUresult seen = need_context()) return seen
+// Of a call that CUDA refuses, with the whole capture, in a thread that captures.
+#define NEED_NO_CAPTURE(who) \
+  if (CUresult seen = need_no_capture(who)) return seen
+
+std::map<CUdeviceptr, Memory>::iterator holder(CUdeviceptr at, size_t bytes);
+CUresult need_memory(const char* who, CUdeviceptr at, size_t bytes);
+CUresult need_host(const char* who, const void* at, size_t bytes);
+CUresult whole(CUdeviceptr at, size_t size, const std::string& who);
+CUstream stream_of(CUstream given);
+CUresult need_stream(const char* who, CUstream given);
+CUresult drain(CUstream stream);
+CUresult drain_all();
+CUresult later(CUstream stream, Job job);
+
+}  // namespace stand_in

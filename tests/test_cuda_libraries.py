@@ -1,0 +1,220 @@
+"""cuBLAS and cuDNN, on the stand-ins for them (tests/stand_in), which check every argument: products, convolutions, their lives."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import numpy as np
+import pytest
+import stand_in
+from harness import Rig
+
+from boxpresso import Net
+from boxpresso.device import blas, cublas, cuda, cudnn
+from boxpresso.device.cublas import Matrices
+from boxpresso.layers.dense import columns
+from boxpresso.proto import parse_net
+from boxpresso.proto.errors import DeviceError
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.usefixtures("libraries"),
+    pytest.mark.skipif(not stand_in.active(), reason="needs the stand-in driver: python tests/stand_in/run.py"),
+]
+RNG = np.random.default_rng(11)
+# Shape of the bottom, convolution_param.
+CASES = {
+    "plain": ((2, 3, 9, 8), "num_output: 5 kernel_size: 3"),
+    "strided": ((1, 4, 11, 10), "num_output: 6 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 3 pad_h: 1 pad_w: 2"),
+    "dilated": ((2, 2, 12, 12), "num_output: 5 kernel_size: 3 dilation: 2 pad: 2"),
+    "groups": ((3, 6, 7, 7), "num_output: 9 group: 3 kernel_size: 3 pad: 1"),
+    "depthwise": ((2, 6, 8, 8), "num_output: 6 group: 6 kernel_size: 3 pad: 1"),
+    "one by one": ((2, 8, 5, 6), "num_output: 7 kernel_size: 1"),
+    "without bias": ((2, 3, 7, 7), "num_output: 5 kernel_size: 3 bias_term: false"),
+    "three axes": ((1, 2, 5, 6, 7), "num_output: 5 kernel_size: 3 pad: 1"),
+    "one axis": ((2, 3, 17), "num_output: 5 kernel_size: 4 stride: 2"),
+}
+
+
+def rig(name: str, device: str, dtype=np.float32, type="Convolution", deterministic: bool = False) -> Rig:
+    shape, text = CASES[name]
+    rng = np.random.default_rng(3)
+    made = Rig(
+        f'type: "{type}" convolution_param {{ {text} weight_filler {{ type: "gaussian" }} }}',
+        [rng.standard_normal(shape)], device=device, dtype=dtype, deterministic=deterministic,
+    )  # fmt: skip
+    for blob in made.layer.blobs:
+        blob.data[...] = rng.standard_normal(blob.shape)
+    return made
+
+
+def results(made: Rig) -> list[np.ndarray]:
+    """Tops, bottom diffs, parameter diffs."""
+    tops = made.forward()
+    upstream = np.random.default_rng(4).standard_normal(tops[0].shape)
+    return [*tops, *made.backward([upstream]), *made.param_diffs()]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("type", ["Convolution", "Deconvolution"])
+@pytest.mark.parametrize("name", CASES)
+def test_convolution_by_cudnn_is_the_cpus(name, type, dtype):
+    before = stand_in.counts()
+    made = rig(name, "cuda", dtype, type)
+    assert isinstance(made.layer.convolution, columns.CudnnConvolution)
+    ours = results(made)
+    assert stand_in.since(before)["library_calls"] == 3, "cuDNN does each of the three products in one call"
+    for actual, wanted in zip(ours, results(rig(name, "cpu", dtype, type)), strict=True):
+        np.testing.assert_allclose(
+            actual, wanted, rtol=0, atol=(2e-5 if dtype == np.float32 else 1e-12) * np.abs(wanted).max()
+        )
+
+
+def test_bias_and_relu_are_done_by_the_call_that_convolves():
+    made = rig("plain", "cuda")
+    made.forward()
+    before = stand_in.counts()
+    made.layer.forward(made.bottom, made.top)
+    grown = stand_in.since(before)
+    assert (grown["library_calls"], grown["launches"]) == (1, 0)
+    x, w, b = made.bottom[0].data, made.layer.blobs[0].data, made.layer.blobs[1].data
+    linear = np.array(made.top[0].data)
+    other = made.device.table(RNG.standard_normal(linear.shape), np.float32)
+    for after, wanted in [
+        (columns.Finish(b, columns.RELU), np.maximum(linear, 0)),
+        (columns.Finish(b, columns.RELU, other), np.maximum(linear + np.array(other), 0)),
+        (columns.Finish(b, columns.NONE, other), linear + np.array(other)),
+    ]:
+        before = stand_in.counts()
+        made.layer.convolution.apply(x, w, made.top[0].data, after)
+        assert (stand_in.since(before)["library_calls"], stand_in.since(before)["launches"]) == (1, 0)
+        np.testing.assert_allclose(made.top[0].data, wanted, rtol=1e-4, atol=1e-5)
+    before = stand_in.counts()  # what cuDNN has no name for is one launch of ours behind it
+    leaky = columns.Finish(b, columns.Activation("LEAKY", slope=0.25), other)
+    made.layer.convolution.apply(x, w, made.top[0].data, leaky)
+    assert (stand_in.since(before)["library_calls"], stand_in.since(before)["launches"]) == (1, 1)
+    summed = linear + np.array(other)
+    np.testing.assert_allclose(made.top[0].data, np.where(summed < 0, summed / 4, summed), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_algorithms_are_chosen_once_and_by_what_is_wanted(deterministic):
+    """The stand-in puts one first that needs a terabyte, and then one for gradients whose sums have no fixed order."""
+    made = rig("plain", "cuda", deterministic=deterministic)
+    results(made)
+    chosen = dict(made.layer.convolution.by.chosen)
+    backward = cudnn.PRECOMPUTED if deterministic else 0
+    assert {kind: one[0] for kind, one in chosen.items()} == {
+        "Forward": cudnn.PRECOMPUTED, "BackwardData": backward, "BackwardFilter": backward,
+    }  # fmt: skip
+    made.layer.convolution.by.chosen = Once(chosen)
+    results(made)
+
+
+class Once(dict):
+    """A dictionary that nothing is added to."""
+
+    def __setitem__(self, key, value):
+        raise AssertionError(f"{key} is chosen again")
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_tf32_is_for_fast_math_alone(fast):
+    model = parse_net("""
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 16 dim: 8 dim: 8 } } }
+        layer { name: "c" type: "Convolution" bottom: "x" top: "c"
+                convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+        layer { name: "f" type: "InnerProduct" bottom: "c" top: "f"
+                inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+    """)
+    x = RNG.standard_normal((1, 16, 8, 8)).astype(np.float32)
+    exact = Net(model, seed=1, device="cpu", dtype=np.float64).forward(x=x, blobs=["c"])
+    output = Net(model, seed=1, device="cuda", fast_math=fast, optimize=False).forward(x=x, blobs=["c"])
+    for name in ("c", "f"):
+        error = np.abs(output[name] - exact[name]).max() / np.abs(exact[name]).max()
+        assert (error > 2e-5) == fast
+        assert error < 2e-3
+
+
+def test_many_products_in_one_call():
+    device = cuda.Cuda(0)
+    a, b = RNG.standard_normal((3, 4, 6)), RNG.standard_normal((5, 7))  # 4 x 5 of each, and one 5 x 7 for all
+    left, right = device.table(a, np.float32), device.table(b, np.float32)
+    for library in (True, False):
+        c = device.table(np.full((3, 4, 8), np.nan), np.float32)
+        layouts = Matrices(6, 24), Matrices(7), Matrices(8, 32)
+        before = stand_in.counts()
+        (blas.products if library else blas.tiles)(device, False, False, 4, 7, 5, 1, left, right, 0, c, layouts, 3)
+        assert stand_in.since(before)["library_calls"] == int(library)
+        np.testing.assert_allclose(np.array(c)[..., :7], a[..., :5] @ b, rtol=1e-4, atol=1e-5)
+        assert np.isnan(np.array(c)[..., 7]).all()
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), [(False, False), (False, True), (True, False), (True, True)])
+def test_a_product_over_no_terms_is_beta_times_what_is_there(trans_a, trans_b, monkeypatch):
+    """cuBLAS refuses the leading dimension of 0 that a matrix without columns has."""
+    device = cuda.Cuda(0)
+    empty, c = device.empty((0,), np.float32), device.table(np.ones((2, 3)), np.float32)
+    blas.gemm(device, trans_a, trans_b, 2, 3, 0, 1, empty, empty, 2, c)
+    np.testing.assert_array_equal(c, np.full((2, 3), 2))
+    blas.gemm(device, trans_a, trans_b, 2, 3, 0, 1, empty, empty, 0, c)
+    np.testing.assert_array_equal(c, np.zeros((2, 3)))
+    known, one = cublas.handle(device), ctypes.byref(ctypes.c_float(1))
+    at = ctypes.c_void_p(c.address(True))
+    with device, pytest.raises(DeviceError, match=r"cublasSgemm_v2 of cuBLAS failed with status 7.*lda 0, needs 1"):
+        cublas.call("cublasSgemm_v2", known, 1, 0, 3, 2, 0, one, at, 0, at, 1, one, at, 3)
+
+
+MODEL = """
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
+    layer { name: "c" type: "Convolution" bottom: "x" top: "c"
+            convolution_param { num_output: 5 kernel_size: 3 weight_filler { type: "xavier" } } }
+    layer { name: "f" type: "InnerProduct" bottom: "c" top: "f"
+            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+"""
+
+
+def test_handles_descriptors_and_workspaces_end_with_their_net():
+    gc.collect()
+    before = stand_in.counts()
+    for _ in range(3):
+        net = Net(parse_net(MODEL), seed=1, device="cuda")
+        net.forward(x=np.zeros((2, 3, 9, 9)))
+        assert stand_in.since(before)["handles"] == 2
+        assert stand_in.since(before)["descriptors"] > 0
+        del net
+        gc.collect()
+        grown = stand_in.since(before)
+        assert (grown["handles"], grown["descriptors"], grown["streams"]) == (0, 0, 0)
+        assert grown["held"] == 0
+
+
+def test_a_handle_is_not_used_after_its_end():
+    device = cuda.Cuda(0)
+    known = cublas.handle(device)
+    with device:
+        device.ends.pop()()
+        with pytest.raises(DeviceError, match="the handle is destroyed"):
+            cublas.call("cublasSetMathMode", known, 0)
+
+
+def test_a_shorter_workspace_than_an_algorithm_needs_is_refused(monkeypatch):
+    made = rig("plain", "cuda")
+    made.forward()
+    by = made.layer.convolution.by
+    algorithm, size = by.chosen["Forward"]
+    assert size > 0
+    by.chosen["Forward"] = algorithm, size - 1
+    with pytest.raises(DeviceError, match=r"cuDNN failed with status 2006.*a workspace of .* bytes, algorithm 1 needs"):
+        made.layer.forward(made.bottom, made.top)
+
+
+def test_without_an_algorithm_the_columns_do_it():
+    made = rig("groups", "cuda")
+    wanted = results(rig("groups", "cpu"))
+    made.layer.convolution.by.chosen = dict.fromkeys(cudnn.KINDS)
+    before = stand_in.counts()
+    for actual, w in zip(results(made), wanted, strict=True):
+        np.testing.assert_allclose(actual, w, rtol=0, atol=2e-5 * np.abs(w).max())
+    assert stand_in.since(before)["launches"] > 3
