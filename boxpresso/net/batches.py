@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import AnyArray, Blob
 from ..proto.errors import ModelError
+
+Numpy = np.ndarray[Any, Any]
 
 
 def batches(
@@ -54,3 +57,71 @@ def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[
         if np.ndim(value) == len(blob.shape):
             blob.reshape(*np.shape(value))
         assign(blob, blob.data, value, f"input {name!r}")
+
+
+class Runs(Protocol):
+    """What `Batched` asks of a Net."""
+
+    name: str
+    dtype: np.dtype[Any]
+    inputs: list[str]
+    outputs: list[str]
+    blobs: OrderedDict[str, Blob]
+
+    def forward(self, blobs: Any = None, **inputs: Any) -> dict[str, Numpy]: ...
+    def backward(self, diffs: Any = None, **outputs: Any) -> dict[str, Numpy]: ...
+
+
+class Batched:
+    """What a Net does with more than a batch, as pycaffe does."""
+
+    def forward_all(self: Runs, blobs: Iterable[str] | None = None, **inputs: ArrayLike) -> dict[str, Numpy]:
+        """Runs forward over arrays longer than the batch, batch by batch, as pycaffe does.
+
+        Parameters
+        ----------
+        blobs
+            As for `forward`.
+        inputs
+            An array for each of the net's inputs, all of one length.
+
+        Returns
+        -------
+        dict
+            {name: the outputs of all batches joined}.
+        """
+        parts: dict[str, list[Numpy]] = {}
+        for batch, count in batches_of(self, inputs):
+            for name, value in self.forward(blobs=blobs, **batch).items():
+                parts.setdefault(name, []).append(value[:count])
+        return {name: np.concatenate(values) for name, values in parts.items()}
+
+    def forward_backward_all(
+        self: Runs, blobs: Iterable[str] | None = None, diffs: Iterable[str] | None = None, **arrays: ArrayLike
+    ) -> tuple[dict[str, Numpy], dict[str, Numpy]]:
+        """`forward_all`, and `backward` over the same batches; arrays named after outputs are their diffs.
+
+        Returns
+        -------
+        tuple of dict
+            The outputs, and the diffs, each joined over all batches.
+        """
+        given = {name: arrays.pop(name) for name in list(arrays) if name in self.outputs}
+        outputs: dict[str, list[Numpy]] = {}
+        gradients: dict[str, list[Numpy]] = {}
+        for (batch, count), (upstream, _) in zip(batches_of(self, arrays), batches_of(self, given, arrays)):
+            for name, value in self.forward(blobs=blobs, **batch).items():
+                outputs.setdefault(name, []).append(value[:count])
+            for name, value in self.backward(diffs=diffs, **upstream).items():
+                gradients.setdefault(name, []).append(value[:count])
+        joined = [{name: np.concatenate(parts[name]) for name in parts} for parts in (outputs, gradients)]
+        return joined[0], joined[1]
+
+
+def batches_of(
+    net: Runs, arrays: Mapping[str, ArrayLike], like: Mapping[str, ArrayLike] | None = None
+) -> Iterator[tuple[dict[str, Any], int]]:
+    """The arrays in batches of the size of the first input."""
+    if not net.inputs:
+        raise ModelError(f"net {net.name!r} has no inputs to give arrays to")
+    return batches(arrays, net.blobs[net.inputs[0]].shape[0], net.dtype, like)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
@@ -18,24 +18,24 @@ from ..layers.core import Layer, layer_class
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .anchors import Anchors, read_anchors
-from .batches import assign, batches, set_inputs
+from .batches import Batched, Numpy, assign, set_inputs
 from .chains import Chain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .gpu_runner import GpuRunner
 from .gradients import Gradients
 from .memory import Memory
+from .parameters import Parameters
 from .plan import Source as Layers
 from .prepare import select, split
 from .runner import Runner, wants_bf16
 from .settle import settle
 from .sources import Shapes, stand_ins
-from .weights import CopyReport, Source, copy_weights, read_weights, save_weights
+from .weights import CopyReport, Source
 
 QUIET = nullcontext()
-Numpy = np.ndarray[Any, Any]
 
 
-class Net:
+class Net(Parameters, Batched):
     """A net that runs on one device; its surface is pycaffe's.
 
     Parameters
@@ -387,48 +387,6 @@ class Net:
                 if layer.param_propagate_down[j]:
                     self._show("Backward", layer, f"param blob {j}", "diff", blob.diff)
 
-    def forward_all(self, blobs: Iterable[str] | None = None, **inputs: ArrayLike) -> dict[str, Numpy]:
-        """Runs forward over arrays longer than the batch, batch by batch, as pycaffe does.
-
-        Parameters
-        ----------
-        blobs
-            As for `forward`.
-        inputs
-            An array for each of the net's inputs, all of one length.
-
-        Returns
-        -------
-        dict
-            {name: the outputs of all batches joined}.
-        """
-        parts: dict[str, list[Numpy]] = {}
-        for batch, count in self._batches(inputs):
-            for name, value in self.forward(blobs=blobs, **batch).items():
-                parts.setdefault(name, []).append(value[:count])
-        return {name: np.concatenate(values) for name, values in parts.items()}
-
-    def forward_backward_all(
-        self, blobs: Iterable[str] | None = None, diffs: Iterable[str] | None = None, **arrays: ArrayLike
-    ) -> tuple[dict[str, Numpy], dict[str, Numpy]]:
-        """`forward_all`, and `backward` over the same batches; arrays named after outputs are their diffs.
-
-        Returns
-        -------
-        tuple of dict
-            The outputs, and the diffs, each joined over all batches.
-        """
-        given = {name: arrays.pop(name) for name in list(arrays) if name in self.outputs}
-        outputs: dict[str, list[Numpy]] = {}
-        gradients: dict[str, list[Numpy]] = {}
-        for (batch, count), (upstream, _) in zip(self._batches(arrays), self._batches(given, arrays)):
-            for name, value in self.forward(blobs=blobs, **batch).items():
-                outputs.setdefault(name, []).append(value[:count])
-            for name, value in self.backward(diffs=diffs, **upstream).items():
-                gradients.setdefault(name, []).append(value[:count])
-        joined = [{name: np.concatenate(parts[name]) for name in parts} for parts in (outputs, gradients)]
-        return joined[0], joined[1]
-
     def loss(self) -> float:
         """The sum of the losses of the last forward pass, each times its weight."""
         total = 0.0
@@ -449,92 +407,6 @@ class Net:
             self.memory.take_tops(layer, dict(zip(self.names[i][1], self.tops[i])))
             self.seen_shapes[i] = signature(self.bottoms[i])
 
-    def clear_param_diffs(self) -> None:
-        """Zeroes the diff of every parameter; `backward` adds to them."""
-        for layer in self.layers:
-            for blob in layer.blobs:
-                blob.diff.fill(0)
-
-    # Weights
-
-    def copy_from(self, path: Source) -> CopyReport:
-        """Copies the weights of a file to the layers of the same names.
-
-        Parameters
-        ----------
-        path
-            A .caffemodel or .h5, of any age and fork of Caffe.
-
-        Returns
-        -------
-        CopyReport
-            Which layers were copied (`matched`); `missing` and `unused` are the layers of the net and of the file alone.
-
-        Raises
-        ------
-        ModelError
-            When the file holds no weights, or a blob of another shape than the net's.
-        """
-        with self._runner.quietly() if self._runner else nullcontext():
-            self.copied.append(copy_weights(read_weights(path), self.layers))
-        if self._runner is not None:
-            self._runner.weights_changed()
-        return self.copied[-1]
-
-    def save(self, path: Source) -> None:
-        """Writes the weights as Caffe does, as a whole file or not at all.
-
-        Parameters
-        ----------
-        path
-            A .caffemodel; HDF5 when the name ends in .h5 or .hdf5.
-
-        Raises
-        ------
-        ModelError
-            When the file cannot be written.
-        """
-        with self._runner.quietly() if self._runner else nullcontext():
-            rows = [
-                (layer.name, layer.type, bottoms, tops, [np.asarray(blob.data) for blob in layer.blobs])
-                for layer, (bottoms, tops) in zip(self.layers, self.names)
-            ]
-        save_weights(path, rows, self.name)
-
-    def share_with(self, other: Net) -> None:
-        """Uses the memory of another net's parameters, for layers of the same name.
-
-        Parameters
-        ----------
-        other
-            A net on the same device.
-
-        Raises
-        ------
-        ModelError
-            Where the shapes of parameters, or the devices, differ.
-        """
-        for name, blobs in self.params.items():
-            others = other.params.get(name)
-            if others is None:
-                continue
-            if [b.shape for b in blobs] != [b.shape for b in others] or other.device.name != self.device.name:
-                raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
-            for blob, shared in zip(blobs, others):
-                blob.share_data(shared)
-        for net in (self, other):
-            if net._runner is not None:
-                net._runner.share()
-
-    def weights_changed(self) -> None:
-        """Tells that parameters were changed by other means than this net's own: its plan packs them anew at the next forward.
-
-        A net that shares parameters compares them at each forward unless it is a solver's, which tells.
-        """
-        if self._runner is not None:
-            self._runner.weights_changed()
-            self._runner.exposed.clear()
-
     # Helpers
 
     @property
@@ -551,21 +423,6 @@ class Net:
         for (_, tops), weights in zip(self.names, self.loss_weights):
             table.update({name: weight for name, weight in zip(tops, weights) if weight})
         return table
-
-    @property
-    def learnable(self) -> list[tuple[Blob, float, float]]:
-        """Each parameter once, with its lr_mult (0 where it does not learn) and decay_mult."""
-        parameters = []
-        for layer in self.layers:
-            for i, blob in enumerate(layer.blobs):
-                spec = layer.param.param[i] if i < len(layer.param.param) else None
-                if spec is not None and spec.name and self.shared[spec.name] != (layer, i):
-                    continue
-                lr = spec.lr_mult if spec is not None else 1.0
-                parameters.append(
-                    (blob, lr if layer.param_propagate_down[i] else 0.0, spec.decay_mult if spec else 1.0)
-                )
-        return parameters
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -591,14 +448,6 @@ class Net:
         if name not in self.layer_dict:
             raise ModelError(f"the net has no layer {name!r}{nearest(name, self.layer_dict)}")
         return self.layers.index(self.layer_dict[name])
-
-    def _batches(
-        self, arrays: Mapping[str, ArrayLike], like: Mapping[str, ArrayLike] | None = None
-    ) -> Iterator[tuple[dict[str, Any], int]]:
-        """The arrays in batches of the size of the first input."""
-        if not self.inputs:
-            raise ModelError(f"net {self.name!r} has no inputs to give arrays to")
-        return batches(arrays, self.blobs[self.inputs[0]].shape[0], self.dtype, like)
 
     _show = staticmethod(show)
 
