@@ -104,7 +104,8 @@ class Landmarks(OneNet):
             values = {name: prepare(pixels[top:bottom, left:right], channels, width, height, settings)}
             parts = shares(self.forward(values), width, height)
             points.append(parts * (right - left, bottom - top) + (left, top))
-        marks = np.array(points, np.float64).reshape(len(found), -1, 2)
+        count = shape_of(self.net, self.blobs[0])[1] // 2
+        marks = np.array(points, np.float64).reshape(len(found), count, 2)
         if self.faces is not None:
             return Detections(found.boxes, found.scores, found.labels, found.names, landmarks=marks)
         boxes = np.concatenate([marks.min(1), marks.max(1)], 1)
