@@ -108,7 +108,7 @@ class Detector:
         nets = open_nets(model, weights, device=device)
         self.decoder = choose(nets, decoder)
         self.settings = self.decoder.settings.given(**settings)
-        self.names = dict(self.decoder.NAMES)
+        self.names = dict(self.decoder.names)
         if labels is not None:
             self.names = names_of(labels, self.decoder.classes)
 

@@ -514,3 +514,18 @@ def test_denser_priors_follow_each_at_the_lower_edge_of_a_cell():
     np.testing.assert_array_equal(dense[:, :, :, ::2], plain)
     np.testing.assert_allclose(dense[0, :, :, 1::2], plain[0] + [0, 8 / 32, 0, 8 / 32], atol=1e-6)
     np.testing.assert_array_equal(dense[1, :, :, 1::2], plain[1])
+
+
+@pytest.mark.parametrize(("channels", "count", "name"), [(71, 70, "face"), (22, 21, "hand")])
+def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
+    random = np.random.default_rng(channels)
+    points = [(int(x), int(y)) for x, y in zip(random.integers(2, 34, count), random.integers(2, 22, count))]
+    maps = people((), (), [points[:-1]], channels)
+    net = net_of({"net_output": (1, channels, 24, 36)}, (192, 288))
+    decoder, found = read(net, {"net_output": maps}, "openpose")
+    assert (len(found), found.label(0), decoder.names[1]) == (1, name, name)
+    wanted = (np.array(points[:-1]) + 0.5) * [WIDE / 36, HIGH / 24]
+    np.testing.assert_allclose(found.landmarks[0, :-1], wanted, atol=6)
+    assert np.isnan(found.landmarks[0, -1]).all()
+    assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
+    assert all(pair in found.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -54,6 +54,12 @@ FORMS = {  # channels: (points, limbs, the first channel of each limb's field)
     57: (18, COCO_LIMBS, tuple(19 + at for at in COCO_FIELDS)),
     44: (15, MPI_LIMBS, tuple(16 + 2 * i for i in range(len(MPI_LIMBS)))),
     78: (25, BODY_LIMBS, tuple(26 + at for at in BODY_FIELDS)),
+    71: (70, (), ()),  # of a face
+    22: (
+        21,
+        tuple((0 if at % 4 == 1 else at - 1, at) for at in range(1, 21)),
+        (),
+    ),  # of a hand: five fingers from the wrist
 }
 CHANNELS = tuple(FORMS)
 
@@ -64,6 +70,8 @@ class OpenPose(OneNet):
 
     The maps are enlarged to the picture and smoothed; a point is a peak of its map. For each limb the pairs of points whose
     line its field follows best are joined, and what hangs together is a person: one detection, with `links` for the limbs.
+    OpenPose's nets of a face (71 channels, 70 points) and of a hand (22, 21 points) have no fields: the picture is one face or
+    one hand, and a point is the highest place of its map.
 
     Source
     ------
@@ -71,7 +79,9 @@ class OpenPose(OneNet):
     """
 
     NAME = "openpose"
-    TITLE = "OpenPose: heat maps and fields of limbs, 57, 44 or 78 channels at a stride of 8"
+    TITLE = (
+        "OpenPose: heat maps and fields of limbs, 57, 44 or 78 channels at a stride of 8; of a face 71, of a hand 22"
+    )
     SETTINGS = Settings(mean=128.0, scale=1 / 256, threshold=LEAST_SCORE)
     NAMES = {1: "person"}
 
@@ -91,7 +101,7 @@ class OpenPose(OneNet):
         source = shape_of(net, net.inputs[0]) if len(net.inputs) == 1 else ()
         return {
             "one net": len(nets) == 1,
-            "one output of 57, 44 or 78 channels": top is not None and len(net.outputs) == 1,
+            "one output of 57, 44, 78, 71 or 22 channels": top is not None and len(net.outputs) == 1,
             "at a stride of 8": top is not None
             and len(source) == 4
             and all(abs(a - STRIDE * b) < STRIDE for a, b in zip(source[2:], shape_of(net, top)[2:])),
@@ -101,8 +111,12 @@ class OpenPose(OneNet):
     def build(cls, nets: Sequence[Net]) -> OpenPose:
         net = single(nets, cls.NAME)
         if (top := cls.find(net)) is None:
-            raise ModelError(f"net {net.name!r} has no output of 57, 44 or 78 channels, as OpenPose's nets do")
+            raise ModelError(f"net {net.name!r} has no output of 57, 44, 78, 71 or 22 channels, as OpenPose's nets do")
         return cls(net, top)
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        return {1: {70: "face", 21: "hand"}.get(self.points, "person")}
 
     @property
     def classes(self) -> int | None:
@@ -117,6 +131,8 @@ class OpenPose(OneNet):
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         maps = values[self.blobs[0]][0].transpose(1, 2, 0)
         maps = resize(maps, shape[1], shape[0])
+        if not self.fields:
+            return self.highest(maps)
         peaks = [find_peaks(maps[:, :, k]) for k in range(self.points)]
         people = assemble(peaks, maps, self.limbs, self.fields)
         marks = np.full((len(people), self.points, 2), np.nan)
@@ -131,6 +147,20 @@ class OpenPose(OneNet):
         boxes = np.concatenate([np.nanmin(marks, 1), np.nanmax(marks, 1)], 1) if len(marks) else np.zeros((0, 4))
         return Detections(
             boxes, total, np.ones(len(total)), self.NAMES, landmarks=marks, landmark_scores=scores, links=self.limbs
+        )
+
+    def highest(self, maps: Numpy) -> Detections:
+        """One face or hand: each point at the highest place of its map, where that is above 0.1."""
+        heat = maps[:, :, : self.points].reshape(-1, self.points)
+        at, score = heat.argmax(0), heat.max(0)
+        marks = np.stack([at % maps.shape[1], at // maps.shape[1]], 1).astype(np.float64)
+        marks[score <= PEAK] = np.nan
+        if np.isnan(marks).all():
+            return Detections.none(self.names, landmarks=np.zeros((0, self.points, 2)), links=self.limbs)
+        box = np.concatenate([np.nanmin(marks, 0), np.nanmax(marks, 0)])[None]
+        total = np.array([score[score > PEAK].mean()])
+        return Detections(
+            box, total, np.ones(1), self.names, landmarks=marks[None], landmark_scores=score[None], links=self.limbs
         )
 
 
