@@ -529,3 +529,41 @@ def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     assert np.isnan(found.landmarks[0, -1]).all()
     assert len(read(net, {"net_output": maps * 0}, "openpose")[1]) == 0
     assert all(pair in found.links for pair in ((0, 1), (1, 2), (0, 17))) == (name == "hand")
+
+
+def test_plates():
+    """SegmentationFreeRecognizer.cpp: a letter where it differs from the one before; the last class is none."""
+    from boxpresso import Net
+    from boxpresso.decoders.plates import LETTERS, read_text
+    from boxpresso.proto import parse_net
+
+    assert (len(LETTERS), len(set(LETTERS))) == (83, 83)
+    scores = np.random.default_rng(1).random((84, 20)) * 0.3
+    wanted = [83, 83, 0, 0, 83, 41, 41, 42, 83, 42, 31, 31, 31, 83, 32, 83, 33, 33, 82, 83]
+    scores[wanted, np.arange(20)] = np.linspace(0.5, 0.9, 20)
+    text, before, total = "", -1, []
+    for place, at in enumerate(wanted):
+        if at != before and at < 83:
+            text += LETTERS[at]
+            total.append(scores[at, place])
+        before = at
+    assert text == "京ABB012空"
+    assert read_text(scores) == (text, pytest.approx(np.mean(total)))
+    assert read_text(np.eye(84)[:, [83] * 5]) == ("", 0.0)
+
+    prototxt = """layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 4 } } }
+    layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 84 kernel_w: 4 kernel_h: 1 } }
+    layer { name: "prob" type: "Softmax" bottom: "c" top: "prob" }"""
+    net = Net(parse_net(prototxt), device="cpu")
+    for blob in net.params["c"]:
+        blob.data[...] = 0
+    net.params["c"][0].data[40, :2] = 100  # what is not red is a 9
+    net.params["c"][0].data[60, 2] = 100  # red is a V
+    detector = Detector(net)
+    plate = np.zeros((20, 80, 3), np.uint8)
+    plate[:, :40] = (255, 0, 0)
+    plate[:, 40:] = (0, 255, 255)
+    (found,) = detector(plate)
+    assert detector.decoder.NAME == "plates"
+    assert found.label == LETTERS[60] + "9"
+    assert found.box == (0, 0, 80, 20)
