@@ -108,7 +108,7 @@ class Detector:
         nets = open_nets(model, weights, device=device)
         self.decoder = choose(nets, decoder)
         self.settings = self.decoder.settings.given(**settings)
-        self.names = dict(self.decoder.NAMES)
+        self.names = dict(self.decoder.names)
         if labels is not None:
             self.names = names_of(labels, self.decoder.classes)
 
@@ -245,7 +245,7 @@ def detect(
     >>> detect(net, np.zeros((20, 40, 3), np.uint8))
     [Detection(label=1, score=0.75, box=(20.0, 10.0, 20.0, 10.0))]
     """
-    if recognise(net) is None:
+    if recognised([net]) is None:
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     detector = Detector(net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels)
     return list(detector(image))

@@ -12,7 +12,8 @@ from PIL import Image
 from shared import need
 from tiny_ssd import picture, tiny_net, write_tiny
 
-from boxpresso import BoxpressoError, Detection, Detections, Detector, ModelError, detect
+from boxpresso import BoxpressoError, Detection, Detections, Detector, ModelError, Net, detect
+from boxpresso.__main__ import main
 from boxpresso.decoders import HOMES, decoders, nearest, recognise
 from boxpresso.decoders.detections import DetailedDetection, RotatedDetection, as_detections
 from boxpresso.decoders.files import pairs_of
@@ -20,6 +21,8 @@ from boxpresso.decoders.saving import as_json, coco_results, run_lengths, voc_xm
 from boxpresso.detection import UnrecognisedError
 from boxpresso.drawing import colour, draw_detections
 from boxpresso.evaluation import evaluate
+from boxpresso.image import read_image
+from boxpresso.proto import parse_net
 
 
 def three(**more) -> Detections:
@@ -239,3 +242,51 @@ def test_lists_of_nets(tmp_path):
     with pytest.raises(ModelError, match="the decoder ssd reads one net, got 2"):
         Detector([model, model], weights, decoder="ssd")
     assert Detector([model], weights).decoder.NAME == "ssd"
+
+
+def test_a_net_that_takes_one_picture_alone_gets_them_one_by_one():
+    """RetinaFace's Reshape layers fix the number of pictures."""
+    model = need("models/retinaface_mnet25/mnet.prototxt")
+    detector = Detector(model, model.with_suffix(".caffemodel"), device="cpu", size=(320, 320))
+    pictures = [read_image(need(f"images/{name}")) for name in ("mtcnn_test.jpg", "mtcnn_kp_test2.jpg")]
+    together = detector.batch(pictures)
+    assert [len(found) for found in together] == [1, 1]
+    for found, one in zip(together, pictures):
+        np.testing.assert_array_equal(found.landmarks, detector(one).landmarks)
+
+
+def test_landmarks_after_a_face_detector():
+    """The box that the first net finds is what the second sees; its points are parts of that box."""
+    values = np.tile([0.25, 0.5], 68)
+    text = """layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 16 dim: 16 } } }
+    layer { name: "points" type: "InnerProduct" bottom: "data" top: "points" inner_product_param { num_output: 136 } }"""
+    points = Net(parse_net(text), device="cpu")
+    points.params["points"][0].data[...] = 0
+    points.params["points"][1].data[...] = values
+    detector = Detector([tiny_net(), points])
+    assert (detector.decoder.NAME, len(detector.decoder.nets)) == ("landmarks", 2)
+    (face,) = detector(picture(scale=10))
+    assert face.box == pytest.approx((160, 80, 240, 160), abs=1e-3)
+    np.testing.assert_allclose(face.landmarks, [(180, 120)] * 68, atol=0.1)
+    assert len(detector(picture(colour=(0, 0, 0)))) == 0
+    alone = Detector(points)(np.zeros((20, 40, 3), np.uint8))
+    np.testing.assert_allclose(alone.landmarks[0], [(10, 10)] * 68, atol=1e-4)
+    assert detect(points, np.zeros((20, 40, 3), np.uint8))[0].landmarks[0] == pytest.approx((10, 10))
+
+
+def test_detect_of_a_cascade_and_its_lists(capsys, tmp_path):
+    folder, image = need("models/mtcnn_imistyrain/fast"), need("images/mtcnn_test.jpg")
+    status = main(["detect", str(folder), str(image), "--json", "--out", str(tmp_path / "face.png"), "--device", "cpu"])
+    (result,) = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert (result["detections"][0]["name"], len(result["detections"][0]["landmarks"])) == ("face", 5)
+    with Image.open(tmp_path / "face.png") as drawn:
+        assert drawn.size == (616, 389)
+    models = ",".join(str(need(f"models/pcn/PCN-{i}.prototxt")) for i in (1, 2, 3))
+    words = ["detect", models, str(need("models/pcn/PCN.caffemodel")), str(need("images/pcn_11.jpg")), "--no-drawing"]
+    assert main([*words, "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "2 detections" in out
+    assert "angle" in out
+    assert main(["detect", str(need("models/pcn/PCN-1.prototxt")), str(image)]) == 1
+    assert "needs WEIGHTS" in capsys.readouterr().err

@@ -7,10 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from decoder_nets import overlap_of, suppressed
-from PIL import Image
+from decoder_nets import overlap_of, same, suppressed
+from PIL import Image, ImageDraw, ImageFont
 from shared import need
-from test_decoders_heads import same
 
 from boxpresso import Detector
 from boxpresso.image import read_image, resize
@@ -112,7 +111,8 @@ def test_mtcnn_is_the_authors_program():
 def test_both_folders_of_mtcnn(folder, columns):
     """The authors' nets want rows and columns swapped, the fast ones do not; the face is found by both, landmarks in it."""
     detector = Detector(need(folder), device="cpu")
-    assert (detector.decoder.NAME, detector.decoder.columns) == ("mtcnn", columns)
+    assert (detector.decoder.NAME, detector.decoder.columns, detector.settings.swap_rb) == ("mtcnn", columns, columns)
+    assert detector.decoder.face == [int(columns), 1, 1]  # the fast folder's first net has faces as its first class
     (face,) = detector(photo("mtcnn_test.jpg"))
     assert overlap_of(face.box, (205, 50, 338, 224)) > 0.7
     eyes, nose, mouth = face.landmarks[:2], face.landmarks[2], face.landmarks[3:]
@@ -120,6 +120,7 @@ def test_both_folders_of_mtcnn(folder, columns):
     assert mouth[0][0] < nose[0] < mouth[1][0]
     assert max(y for _, y in eyes) < nose[1] < min(y for _, y in mouth)
     assert all(face.box[0] < x < face.box[2] and face.box[1] < y < face.box[3] for x, y in face.landmarks)
+    assert len(detector(photo("ulf_11.jpg"))) >= 25  # of 26
     assert len(detector(np.zeros((60, 80, 3), np.uint8))) == 0
     assert len(detector(np.zeros((5, 5, 3), np.uint8))) == 0
 
@@ -230,3 +231,18 @@ def test_wechats_net_doubles_a_code():
     small = (case["in:data"][0, 0] * 255).round().astype(np.uint8)
     wanted = (case["out:fc"][0, 0] * 255).round().clip(0, 255)
     assert np.abs(detector(small).picture.astype(int) - wanted).max() <= 2
+
+
+def test_lenet_reads_drawn_digits():
+    model = need("models/lenet_v2/lenet.prototxt")
+    detector = Detector(model, need("models/lenet_v2/lenet_iter_10000.caffemodel"), device="cpu")
+    assert detector.decoder.NAME == "classification"
+    font = ImageFont.load_default(22)
+    right = 0
+    for digit in range(10):
+        image = Image.new("L", (28, 28))
+        ImageDraw.Draw(image).text((14, 14), str(digit), font=font, fill=255, anchor="mm")
+        found = detector(image)
+        assert (found.kind, len(found)) == ("classes", 5)
+        right += int(found.labels[0]) == digit
+    assert right >= 8  # it takes this font's 6 for a 5

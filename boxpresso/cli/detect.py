@@ -47,7 +47,7 @@ examples:
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
       --mean 127.5 --scale 0.007843 --out drawn
   boxpresso detect models/mtcnn people.jpg --coco people.json
-  boxpresso detect detect.prototxt detect.caffemodel code.png --scale 1/255 --json
+  boxpresso detect qr.prototxt qr.caffemodel code.png --scale 1/255 --json
 """
 
 

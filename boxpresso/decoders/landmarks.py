@@ -14,7 +14,7 @@ from .base import Decoder, OneNet, Settings, picture_input, prepare, producer, s
 from .detections import Detections
 
 COUNTS = (5, 14, 19, 21, 29, 51, 68, 72, 98, 106, 194)  # of points, as data sets have them
-SOURCES = ("InnerProduct", "Convolution", "Flatten", "Reshape", "PReLU", "Concat")
+SOURCES = ("InnerProduct", "Convolution", "Flatten", "Reshape", "PReLU", "Concat", "BatchNorm", "Scale")
 
 
 class Landmarks(OneNet):
@@ -22,7 +22,7 @@ class Landmarks(OneNet):
     pixels of the input, whichever the numbers are.
 
     Alone the net takes the whole picture for the face. With a face detector before it, as a folder or a list of nets, it gets
-    each box that this finds.
+    each box that this finds; a threshold above 0 is the detector's, mean and scale are those of the landmarks' net.
 
     Source
     ------
@@ -95,7 +95,7 @@ class Landmarks(OneNet):
         if self.faces is None:
             found = Detections(np.array([[0, 0, wide, high]]), np.ones(1), np.ones(1), self.NAMES)
         else:
-            found = self.faces.detect(pixels, self.faces.settings)
+            found = self.faces.detect(pixels, self.faces.settings.given(threshold=settings.threshold or None))
         points = []
         for box in found.boxes.astype(np.float64):
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)
@@ -104,7 +104,8 @@ class Landmarks(OneNet):
             values = {name: prepare(pixels[top:bottom, left:right], channels, width, height, settings)}
             parts = shares(self.forward(values), width, height)
             points.append(parts * (right - left, bottom - top) + (left, top))
-        marks = np.array(points, np.float64).reshape(len(found), -1, 2)
+        count = shape_of(self.net, self.blobs[0])[1] // 2
+        marks = np.array(points, np.float64).reshape(len(found), count, 2)
         if self.faces is not None:
             return Detections(found.boxes, found.scores, found.labels, found.names, landmarks=marks)
         boxes = np.concatenate([marks.min(1), marks.max(1)], 1)
