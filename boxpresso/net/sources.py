@@ -60,6 +60,9 @@ class Sources:
         self.param = NetParameter()
         self.param.CopyFrom(net)
         for layer in self.param.layer:
+            layer.detection_evaluate_param.ClearField("name_size_file")  # of the data
+            if not layer.detection_evaluate_param.ListFields():
+                layer.ClearField("detection_evaluate_param")
             if layer.type.lower() == "input":
                 self.keep(layer, given)
             elif is_source(layer, python_layers):
@@ -222,7 +225,7 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
         if count:
             values[:, :, shape[2] // 2, shape[3] // 2] = [1, width / 4, height / 4, width / 2, height / 2, 1][: shape[1]]
         return values
-    if role in ("objects", "rotated objects", "object rows", "rois", "boxes", "rotated rows", "yolo"):
+    if role in ("objects", "objects of images", "polygons", "rotated objects", "object rows", "rois", "boxes", "rotated rows", "yolo"):
         return boxes(role, shape, (height, width), images, rng).reshape(shape)
     return rng.standard_normal(shape) * 0.1
 
@@ -239,6 +242,8 @@ def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int,
     centres = part[:, :2] + part[:, 2:] / 2
     rows = {
         "objects": [pixels, one],
+        "objects of images": [pixels, one, number],
+        "polygons": [pixels[:, [0, 1, 2, 1, 2, 3, 0, 3]], one],
         "rotated objects": [centres * [width, height], part[:, [3, 2]] * [height, width], zero, one],
         "object rows": [number, pixels, one, zero, zero, zero, zero],
         "rois": [zero, pixels],

@@ -139,6 +139,8 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
         "labels": Top((REGIONS,), "class"),
         "im_info": Top((1, 3), "info"),
         "gt_boxes": Top((OBJECTS, columns), "objects" if columns == 5 else "rotated objects"),
+        "gt_rois": Top((OBJECTS, 6), "objects of images"),
+        "gt_quads": Top((OBJECTS, 9), "polygons"),
         "gt_masks": Top((OBJECTS, 1, 14, 14), "ones", False),
         "ins": Top((OBJECTS, *image[1:]), "ones", False),
         "box_labels": Top((REGIONS, 1), "class"),
@@ -283,7 +285,8 @@ def map_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     height, width = (p.crop_height or height, p.crop_width or width)
     strides = list(p.downsample_rate if gt else p.stride)
     tops = [Top((batch, 3, height, width), "image")]
-    tops += [Top((batch, 2 + p.coord_num, height // s, width // s), "detection map") for s in strides if s]
+    maps = [(int(height / s + 0.5), int(width / s + 0.5)) for s in strides if s]  # rounded half up, as those programs do
+    tops += [Top((batch, 2 + p.coord_num, *size), "detection map") for size in maps]
     rows = Top((OBJECTS, 7 if gt else 8, 1, 1), "object rows")
     return [*tops, *([rows] * len(names))][: len(names)]
 

@@ -444,8 +444,10 @@ class FPNProposalTarget(
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, [top[0], *top[self.levels :]])
-        for blob in top[1 : self.levels]:
-            blob.reshape(1, 5)
+        for blob in top[: self.levels]:
+            blob.reshape(1, 5, *self.trailing)
+        for blob in top[self.levels :]:  # a row of each level
+            blob.reshape(self.levels, *blob.shape[1:], *([1] * (len(self.trailing) + 2 - len(blob.shape))))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         boxes, *others = self.targets(bottom)
