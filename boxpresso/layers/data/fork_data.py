@@ -11,12 +11,13 @@ class ForkData(
     Layer,
     type=(
         "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "MultiImageData", "PairImageData", "RotateRoIData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "DenseImageData", "ImageSegData",
+        "ImageLabelmapData",
     ),  # fmt: skip
     param=(
         "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
-        "python_param", "window_data_param",
+        "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     ),  # fmt: skip
     bottoms=0,
     tops=(1, None),
@@ -50,7 +51,8 @@ class ForkData(
     Source
     ------
     MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData, SegData),
-    MobileNet-YOLO (LaneData), makefile/frcnn (AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
+    MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its
+    rotation.rlayer), ENet (DenseImageData), PSPNet (ImageSegData), HED (ImageLabelmapData).
 
     Examples
     --------

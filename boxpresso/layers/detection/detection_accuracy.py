@@ -239,7 +239,9 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         count = bottom[0].shape[0]
-        offsets, regions, truth = (np.asarray(blob.data).astype(np.float64).reshape(count, -1) for blob in bottom)
+        offsets, regions, truth = (
+            np.asarray(blob.data).astype(np.float64).reshape(count, blob.count // max(1, count)) for blob in bottom
+        )
         at = np.flatnonzero((truth[:, 0] > 0) & (truth[:, 5] <= 0.975))
         labels = truth[at, 0].astype(int)
         if not self.param.bbox_reg_param.cls_aware:

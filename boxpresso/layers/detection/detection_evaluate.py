@@ -168,8 +168,8 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
 
     def in_pixels(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
         """Detections and true boxes of Cascade R-CNN's form with the columns of SSD's."""
-        found, real, size = (np.asarray(blob.data).reshape(blob.shape[0], -1) for blob in bottom)
-        self.ratio = size[0]
+        found, real, size = (np.asarray(blob.data).reshape(*blob.shape[:2]) for blob in bottom)
+        self.ratio = size[0] if len(size) else np.ones(2)
         detections = found[:, [0, 5, 6, 1, 2, 3, 4]]
         truth = np.column_stack([real[:, 0], real[:, 5], np.zeros(len(real), real.dtype), real[:, 1:5], real[:, 7]])
         return detections, truth

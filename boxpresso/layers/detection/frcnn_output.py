@@ -85,7 +85,7 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
         p, aware = self.param.frcnn_output_param, self.param.bbox_reg_param.cls_aware
         count = bottom[0].shape[0]
         scores = np.asarray(bottom[0].data).reshape(count, self.classes)
-        offsets = np.asarray(bottom[1].data).reshape(count, -1, 4).astype(np.float64)
+        offsets = np.asarray(bottom[1].data).reshape(count, self.classes if aware else 2, 4).astype(np.float64)
         regions = np.asarray(bottom[2].data).reshape(count, self.columns).astype(np.float64)
         height, width = np.asarray(bottom[3].data).reshape(-1)
         if regions[:, 0].any():

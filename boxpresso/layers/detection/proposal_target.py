@@ -156,7 +156,7 @@ class ProposalTarget(
 
     def forward_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
         """MS-CNN's choice."""
-        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(b.shape[0], -1) for b in bottom)
+        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(*b.shape[:2]) for b in bottom)
         p, labels = self.param.proposal_target_param, truth[truth[:, 0] >= 0, 5]
         self.need(np.isfinite(truth).all(), "a true box holds NaN or infinity")
         self.need(

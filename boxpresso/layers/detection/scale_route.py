@@ -65,14 +65,15 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[:1]
         self.need(
-            len(bottom[0].shape) >= 2 and bottom[0].shape[1] >= 5, f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}"
+            bottom[0].shape[1:2] >= (5,) and bottom[0].count == rows[0] * bottom[0].shape[1],
+            f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}"
         )
         for i, (blob, out) in enumerate(zip(bottom, top)):
             self.need(blob.shape[:1] == rows, f"bottom {i} has the shape {blob.shape}, there are {rows[0]} regions")
             out.reshape(*blob.shape)  # forward knows how many there are
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        regions = np.asarray(bottom[0].data).reshape(bottom[0].shape[0], -1).astype(np.float64)
+        regions = np.asarray(bottom[0].data).reshape(*bottom[0].shape[:2]).astype(np.float64)
         extent = regions[:, 3:5] - regions[:, 1:3] + 1
         size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
         self.taken = np.flatnonzero((size >= self.low) & (size < self.high))
