@@ -13,7 +13,11 @@ from boxpresso.layers.core.python import SERVED
 from boxpresso.layers.data.fork_data import ForkData
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "forks.md").read_text(encoding="utf-8")
-ROWS = [line.strip("| \n").split(" | ") for line in TEXT.partition("## Layer types")[2].splitlines() if line.startswith("| ")]
+ROWS = [
+    line.strip("| \n").split(" | ")
+    for line in TEXT.partition("## Layer types")[2].splitlines()
+    if line.startswith("| ")
+]
 TYPES = [row for row in ROWS if row[0] != "type"]
 
 

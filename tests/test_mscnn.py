@@ -10,7 +10,13 @@ from boxpresso import LayerError
 
 RNG = np.random.default_rng(5)
 MEAN, STD = (0.1, -0.1, 0.05, 0), (0.1, 0.2, 0.3, 0.2)
-NORM = "bbox_reg_param { " + " ".join(f"bbox_mean: {m}" for m in MEAN) + " " + " ".join(f"bbox_std: {s}" for s in STD) + " }"
+NORM = (
+    "bbox_reg_param { "
+    + " ".join(f"bbox_mean: {m}" for m in MEAN)
+    + " "
+    + " ".join(f"bbox_std: {s}" for s in STD)
+    + " }"
+)
 
 
 def overlap(a, b, last=0) -> float:
@@ -116,7 +122,11 @@ def test_detection_loss_draws_background():
 
 @pytest.mark.parametrize("kind", ["Smooth_L1", "Euclidean_L2"])
 def test_detection_group_loss(kind, device):
-    scores, offsets, truth = RNG.standard_normal((4, 3, 3, 4)), RNG.standard_normal((4, 4, 3, 4)) * 0.3, labels(4, 3, 4, 3)
+    scores, offsets, truth = (
+        RNG.standard_normal((4, 3, 3, 4)),
+        RNG.standard_normal((4, 4, 3, 4)) * 0.3,
+        labels(4, 3, 4, 3),
+    )
     text = f"""type: "DetectionGroupLoss" {NORM} detection_group_loss_param {{ cls_num: 3 lambda: 2 field_w: 10 field_w: 20
         field_h: 14 field_h: 9 stride: 8 field_whr: 2 field_xyr: 2 bg_threshold: 0.3 bg_multiple: 50
         bbox_loss_type: "{kind}" }}"""
@@ -167,7 +177,9 @@ def test_detection_accuracy(device):
     one = Rig('type: "DetectionAccuracy"' + text % ("detection_accuracy", "downsample_rate"), [given, truth], tops=2,
               device=device)  # fmt: skip
     bottoms = [given[:, :3], given[:, 3:], truth]
-    two = Rig('type: "DetectionGroupAccuracy"' + text % ("detection_group_accuracy", "stride"), bottoms, tops=2, device=device)
+    two = Rig(
+        'type: "DetectionGroupAccuracy"' + text % ("detection_group_accuracy", "stride"), bottoms, tops=2, device=device
+    )
     for rig in (one, two):
         accuracy, boxes = rig.forward()
         close(accuracy.ravel(), [np.mean(right), np.mean(front)])
@@ -268,11 +280,18 @@ GROUP = """type: "ProposalTarget" %s proposal_target_param { cls_num: 4 batch_si
 
 def test_proposal_target_of_several_images(device):
     truth = np.array([[0, 10, 10, 29, 29, 2, 0, 0], [1, 50, 50, 89, 89, 3, 0, 0], [1, 0, 0, 9, 9, 1, 1, 0], [-1] * 8])
-    regions = np.array([[0, 10, 10, 29, 24], [0, 25, 25, 44, 44], [1, 50, 50, 89, 89], [1, 0, 0, 9, 9], [0, 150, 150, 160, 160]])
+    regions = np.array(
+        [[0, 10, 10, 29, 24], [0, 25, 25, 44, 44], [1, 50, 50, 89, 89], [1, 0, 0, 9, 9], [0, 150, 150, 160, 160]]
+    )
     tops = Rig(GROUP % (NORM, -1, "false"), [regions, truth], tops=7, dtype=np.float64, device=device).forward()
     rois, labels_, targets, inside, outside, pairs, weights = (top.reshape(len(top), -1) for top in tops)
     front = labels_.ravel() > 0
-    assert sorted(labels_.ravel()[front].tolist()) == [2, 2, 3, 3]  # two regions and two true boxes; the ignored one is none
+    assert sorted(labels_.ravel()[front].tolist()) == [
+        2,
+        2,
+        3,
+        3,
+    ]  # two regions and two true boxes; the ignored one is none
     assert not ((rois[:, 1] == 0) & (rois[:, 0] == 1)).any()
     for row in np.flatnonzero(front):
         box, real, label = rois[row, 1:], pairs[row, 1:5], int(labels_[row, 0])

@@ -89,8 +89,8 @@ def test_module_anchors_are_makefiles():
 def test_fpn_anchor_target(device):
     truth = np.array([[0, 0, 15, 15, 1], [4, 4, 36, 28, 2]])
     scores = [np.zeros((1, 4, 4, 6)), np.zeros((1, 4, 2, 3))]
-    text = f"""type: "FPNAnchorTarget" python_param {{
-        param_str: "{{feat_strides: [8, 16], scales: [2], ratios: [0.5, 1], allowed_border: 1000}}" }}"""
+    text = """type: "FPNAnchorTarget" python_param {
+        param_str: "{feat_strides: [8, 16], scales: [2], ratios: [0.5, 1], allowed_border: 1000}" }"""
     tops = Rig(text, [*scores, truth, [[32, 48, 1]]], tops=4, device=device, dtype=np.float64).forward()
     labels, targets, inside, outside = tops
     assert labels.shape == (1, 2 * 30)
@@ -182,13 +182,19 @@ def test_anchors_that_do_not_divide_are_asked_for(tmp_path):
     with pytest.raises(LayerError, match="11 were given"):
         proposal(12, anchors=rows)
     path = tmp_path / "config.json"
-    path.write_text('{"batch": "2", // a comment\n "anchors": "' + ",\n ".join(f"{v}" for row in rows for v in row) + '"}')
+    path.write_text(
+        '{"batch": "2", // a comment\n "anchors": "' + ",\n ".join(f"{v}" for row in rows for v in row) + '"}'
+    )
     assert np.array_equal(proposal(11, anchors=path).layer_dict["p"].anchors, rows)
     model = tmp_path / "deploy.prototxt"
     model.write_text('layer { name: "x" type: "Input" top: "x" }')
     (tmp_path / "deploy.anchors.json").write_text(json.dumps(rows))
     assert np.array_equal(Net(model, device="cpu").anchors, rows)
-    for bad, match in (([[1, 2]], "rows of 4"), ([["a"] * 4], "rows of numbers"), (tmp_path / "no.json", "cannot read")):
+    for bad, match in (
+        ([[1, 2]], "rows of 4"),
+        ([["a"] * 4], "rows of numbers"),
+        (tmp_path / "no.json", "cannot read"),
+    ):
         with pytest.raises(ModelError, match=match):
             read_anchors(bad)
 

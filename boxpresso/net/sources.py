@@ -1,4 +1,5 @@
-"""Nets without their data: Inputs in the place of data layers, shaped as the layers' fields say and filled with plausible values."""
+"""Nets without their data: Inputs in the place of data layers, shaped as the layers' fields say and filled with
+plausible values."""
 
 from __future__ import annotations
 
@@ -20,7 +21,15 @@ LABELLED = {  # losses and measures whose second bottom holds a class for each p
     "softmaxwithloss", "softmaxwithlossohem", "accuracy", "multinomiallogisticloss", "infogainloss", "hingeloss",
     "segaccuracy", "focalloss", "segmentationevaluate",
 }  # fmt: skip
-ALIKE = {"euclideanloss", "sigmoidcrossentropyloss", "smoothl1loss", "smoothl1lossohem", "l1loss", "yoloseg", "diceloss"}
+ALIKE = {
+    "euclideanloss",
+    "sigmoidcrossentropyloss",
+    "smoothl1loss",
+    "smoothl1lossohem",
+    "l1loss",
+    "yoloseg",
+    "diceloss",
+}
 
 
 class Sources:
@@ -105,9 +114,7 @@ class Sources:
 
     # While the net is built
 
-    def fit(
-        self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]
-    ) -> None:
+    def fit(self, layer: Layer, bottoms: Sequence[str], blobs: Mapping[str, Blob], changed: Callable[[], None]) -> None:
         """Learns of the tops that a layer reads what fields did not tell: their shape, and how many classes there are.
 
         Parameters
@@ -156,7 +163,9 @@ class Sources:
     def fill(self, blobs: Mapping[str, Blob], seed: int = 0) -> None:
         """Fills the tops of data layers and Inputs with values of a plausible range."""
         rng = np.random.default_rng(seed)
-        image = next((blobs[n].shape for n, top in self.tops.items() if top.role == "image" and len(top.shape) == 4), ())
+        image = next(
+            (blobs[n].shape for n, top in self.tops.items() if top.role == "image" and len(top.shape) == 4), ()
+        )
         for name, top in self.tops.items():
             blob = blobs[name]
             if blob.count:
@@ -164,7 +173,9 @@ class Sources:
                 blob.data[...] = values * self.scales.get(name, 1.0) if top.role == "image" else values
 
 
-def stand_ins(net: NetParameter, data: str | Shapes | None, python_layers: Sequence[str | ModuleType]) -> Sources | None:
+def stand_ins(
+    net: NetParameter, data: str | Shapes | None, python_layers: Sequence[str | ModuleType]
+) -> Sources | None:
     """The Sources that Net's argument `data` asks for, or None where data are read."""
     if data is None:
         return None
@@ -187,7 +198,7 @@ def sliced(net: NetParameter, blob: str) -> int:
         p = layer.slice_param
         if layer.type == "Slice" and blob in layer.bottom and (p.axis == 1 or p.slice_dim == 1) and p.slice_point:
             points = [0, *p.slice_point]
-            return points[-1] + points[-1] - points[-2]
+            return int(2 * points[-1] - points[-2])
     return 0
 
 
@@ -223,9 +234,21 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
     if role == "detection map":
         values = np.zeros(shape)
         if count:
-            values[:, :, shape[2] // 2, shape[3] // 2] = [1, width / 4, height / 4, width / 2, height / 2, 1][: shape[1]]
+            values[:, :, shape[2] // 2, shape[3] // 2] = [1, width / 4, height / 4, width / 2, height / 2, 1][
+                : shape[1]
+            ]
         return values
-    if role in ("objects", "objects of images", "polygons", "rotated objects", "object rows", "rois", "boxes", "rotated rows", "yolo"):
+    if role in (
+        "objects",
+        "objects of images",
+        "polygons",
+        "rotated objects",
+        "object rows",
+        "rois",
+        "boxes",
+        "rotated rows",
+        "yolo",
+    ):
         return boxes(role, shape, (height, width), images, rng).reshape(shape)
     return rng.standard_normal(shape) * 0.1
 

@@ -19,7 +19,16 @@ REGION_IMAGE = (576, 960)  # of nets with regions, which say no size: multiples 
 REGIONS, OBJECTS = 8, 3  # how many of each a batch has
 KNOWN = (("mnist", (1, 28, 28)), ("cifar", (3, 32, 32)))  # data sets that a source, a mean file or a net may name
 FEATURES = 16  # of a vector whose length no field tells
-SPATIAL = {"convolution", "pooling", "lrn", "deconvolution", "bn", "batchnorm", "convolutiondepthwise", "depthwiseconvolution"}
+SPATIAL = {
+    "convolution",
+    "pooling",
+    "lrn",
+    "deconvolution",
+    "bn",
+    "batchnorm",
+    "convolutiondepthwise",
+    "depthwiseconvolution",
+}
 SPATIAL |= {"cudnnconvolution", "cudnnpooling", "cudnnlrn", "cudnnbatchnorm", "deformableconvolution", "roipooling"}
 
 
@@ -32,7 +41,8 @@ class Top:
     shape
         Of its blob.
     role
-        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo", "info",
+        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo",
+        "info",
         "sizes", "rois", "labels map", "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
@@ -53,7 +63,8 @@ def data_tops(
     param
         The LayerParameter of a layer without bottoms.
     readers
-        For each top the types of the layers that read it, lower-case; they tell an image from a vector where fields do not.
+        For each top the types of the layers that read it, lower-case; they tell an image from a vector where fields do
+        not.
     hint
         Further text in which a known data set may be named, such as the name of the net.
     channels
@@ -256,7 +267,8 @@ def image_of(param: LayerParameter, hint: str = "") -> tuple[int, ...]:
 
 
 def frcnn_tops(param: LayerParameter, names: list[str]) -> list[Top]:
-    """makefile/frcnn and D-X-Y: one image; sizes are in a JSON file beside the net, those of its default file are taken."""
+    """makefile/frcnn and D-X-Y: one image; sizes are in a JSON file beside the net, those of its default file are
+    taken."""
     tops = [Top((1, 3, *REGION_IMAGE), "image"), Top((1, 3), "info"), Top((OBJECTS, 5), "objects")]
     return tops[: len(names)]
 
@@ -285,7 +297,9 @@ def map_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     height, width = (p.crop_height or height, p.crop_width or width)
     strides = list(p.downsample_rate if gt else p.stride)
     tops = [Top((batch, 3, height, width), "image")]
-    maps = [(int(height / s + 0.5), int(width / s + 0.5)) for s in strides if s]  # rounded half up, as those programs do
+    maps = [
+        (int(height / s + 0.5), int(width / s + 0.5)) for s in strides if s
+    ]  # rounded half up, as those programs do
     tops += [Top((batch, 2 + p.coord_num, *size), "detection map") for size in maps]
     rows = Top((OBJECTS, 7 if gt else 8, 1, 1), "object rows")
     return [*tops, *([rows] * len(names))][: len(names)]

@@ -233,7 +233,9 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
             )
         aware = self.param.bbox_reg_param.cls_aware
         each = bottom[0].count // max(1, rows[0]) if rows else 0
-        self.need(each % 4 == 0 and (aware or each == 8 or not rows[0]), f"bottom 0 must be (R, 4 C), got {bottom[0].shape}")
+        self.need(
+            each % 4 == 0 and (aware or each == 8 or not rows[0]), f"bottom 0 must be (R, 4 C), got {bottom[0].shape}"
+        )
         for blob in top:
             blob.reshape(1, 1, 1, 1)
 
@@ -251,7 +253,9 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
                 blob.data[...] = -1
             return
         by = offsets.reshape(count, -1, 4)
-        self.need(labels.max() < by.shape[1], f"a true box has the label {labels.max()}, bottom 0 has {by.shape[1]} boxes")
+        self.need(
+            labels.max() < by.shape[1], f"a true box has the label {labels.max()}, bottom 0 has {by.shape[1]} boxes"
+        )
         plain = self.deviation.restore(by[at, labels])
         size = regions[at, 3:5] - regions[at, 1:3] + 1
         grown = size * np.exp(plain[:, 2:])

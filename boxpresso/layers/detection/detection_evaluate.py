@@ -31,9 +31,9 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
     bottom 1
         (1, 1, G, 8), true boxes: image, label, instance, xmin, ymin, xmax, ymax, difficult.
     bottom 2
-        Optional, of Cascade R-CNN: (N, 2), height and width of the net's input. Then bottom 0 is (D, 7): image, xmin, ymin, xmax,
-        ymax, label, score, and bottom 1 (G, 8): image, xmin, ymin, xmax, ymax, label, ignored, difficult, in pixels of the input,
-        the last one included; the top is (K, 5, 1, 1).
+        Optional, of Cascade R-CNN: (N, 2), height and width of the net's input. Then bottom 0 is (D, 7): image, xmin,
+        ymin, xmax, ymax, label, score, and bottom 1 (G, 8): image, xmin, ymin, xmax, ymax, label, ignored, difficult,
+        in pixels of the input, the last one included; the top is (K, 5, 1, 1).
     detection_evaluate_param
         `num_classes` (required), with the background; `background_label_id` (0); `overlap_threshold` (0.5);
         `evaluate_difficult_gt` (true): whether difficult true boxes count too; `name_size_file`: a file of lines

@@ -14,9 +14,10 @@ from . import fields, suppress
 class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1):
     """The detections of one image, from class probabilities, box offsets and regions.
 
-    For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets and cut at
-    the image, those that overlap no better one by `iou_thr` or more. Of all classes together the `max_det_num` best; 0 means all.
-    The first row is no detection; it says that the image was there. There is no gradient.
+    For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets
+    and cut at the image, those that overlap no better one by `iou_thr` or more. Of all classes together the
+    `max_det_num` best; 0 means all. The first row is no detection; it says that the image was there. There is no
+    gradient.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     bottom 3
         (1, 2), height and width of the image.
     frcnn_output_param
-        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). `save_output_param` is not read.
+        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). `save_output_param` is not
+        read.
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0), `bbox_std` (1, 1, 1, 1), `cls_aware` (true).
 
@@ -41,8 +43,8 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     Raises
     ------
     LayerError
-        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, or a region of
-        another image than 0.
+        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, or a
+        region of another image than 0.
 
     Source
     ------
@@ -67,7 +69,9 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows, classes = (*bottom[0].shape, 1, 1)[:2]
         few = 4 * classes if self.param.bbox_reg_param.cls_aware else 8
-        self.need(bottom[0].count == rows * classes, f"bottom 0, the probabilities, must be (R, C), got {bottom[0].shape}")
+        self.need(
+            bottom[0].count == rows * classes, f"bottom 0, the probabilities, must be (R, C), got {bottom[0].shape}"
+        )
         self.need(
             bottom[1].shape[:1] == (rows,) and bottom[1].count == rows * few,
             f"bottom 1, the offsets, must be {(rows, few)}, got {bottom[1].shape}",
@@ -77,7 +81,9 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
             columns in (5, 6) and bottom[2].shape[:1] == (rows,),
             f"bottom 2, the regions, must be ({rows}, 5), got {bottom[2].shape}",
         )
-        self.need(bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}")
+        self.need(
+            bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}"
+        )
         self.classes, self.columns = classes, columns
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
 

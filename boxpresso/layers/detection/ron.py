@@ -13,10 +13,11 @@ RATIOS = (0.333, 0.5, 1, 2, 3)
 
 
 class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, tops=2):
-    """The boxes and scores of one scale of RON: its anchors moved by offsets, and their objectness beside their class scores.
+    """The boxes and scores of one scale of RON: its anchors moved by offsets, and their objectness beside their class
+    scores.
 
-    This is the DetLayer of RON's ron_layer.det_layer. Each place has ten anchors, of five ratios and of two scales, around squares
-    of `base_size` pixels. There is no gradient.
+    This is the DetLayer of RON's ron_layer.det_layer. Each place has ten anchors, of five ratios and of two scales,
+    around squares of `base_size` pixels. There is no gradient.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     bottom 2
         (N, 4 A, H, W), offsets.
     python_param
-        `param_str` holds `stride_scale_numcls` (required): pixels per place, the smaller scale, and C, such as 64,7,21; and
-        `base_size` (32) and `ratios` (0.333, 0.5, 1, 2, 3), which RON keeps in its configuration.
+        `param_str` holds `stride_scale_numcls` (required): pixels per place, the smaller scale, and C, such as 64,7,21;
+        and `base_size` (32) and `ratios` (0.333, 0.5, 1, 2, 3), which RON keeps in its configuration.
 
     Returns
     -------
@@ -50,7 +51,8 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     --------
     >>> import numpy as np
     >>> from boxpresso.layers.core import run_layer
-    >>> text = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1, 2], base_size: 16, ratios: [1]}" }'
+    >>> settings = "{stride_scale_numcls: [16, 1, 2], base_size: 16, ratios: [1]}"
+    >>> text = f'type: "RONDetection" python_param {{ param_str: "{settings}" }}'
     >>> objects, classes = np.full((1, 4, 1, 1), 0.5), np.array([[[[0.75], [0.5]], [[0.25], [0.5]]]])
     >>> boxes, scores = run_layer(text, objects, classes, np.zeros((1, 8, 1, 1)), tops=2)
     >>> boxes.tolist(), scores.tolist()
@@ -78,7 +80,9 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         count = len(self.anchors)
         for i, each in ((0, 2), (2, 4)):
             wanted = (images, each * count, height, width)
-            self.need(bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}")
+            self.need(
+                bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
+            )
         wanted = (images, self.classes, count * height, width)
         self.need(
             bottom[1].shape[:2] == wanted[:2] and bottom[1].count == int(np.prod(wanted)),

@@ -14,8 +14,9 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     """The regions whose size is of one range, and what belongs to them: rows of further bottoms.
 
     The size of a region is the root of its area in pixels, the last one included. Those from `low_scale` on and below
-    `high_scale` are taken, in their order. Without any, the region is taken whose size is closest to the middle of the range (by
-    ratio; the root of both bounds' product, or the one bound that is given, or 256), so that what follows has something to do.
+    `high_scale` are taken, in their order. Without any, the region is taken whose size is closest to the middle of the
+    range (by ratio; the root of both bounds' product, or the one bound that is given, or 256), so that what follows has
+    something to do.
 
     Parameters
     ----------
@@ -34,13 +35,13 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     Raises
     ------
     LayerError
-        For a `low_scale` that is not above 0 or is above `high_scale`, different numbers of bottoms and tops or of rows, or
-        regions with fewer than five numbers.
+        For a `low_scale` that is not above 0 or is above `high_scale`, different numbers of bottoms and tops or of
+        rows, or regions with fewer than five numbers.
 
     Source
     ------
-    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. Its gradient of further bottoms is that of the rows that were taken,
-    as here; without any region it fails, where here nothing is taken.
+    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. Its gradient of further bottoms is that of the rows that
+    were taken, as here; without any region it fails, where here nothing is taken.
 
     Examples
     --------
@@ -55,10 +56,14 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
         self.need(len(bottom) == len(top), f"takes as many bottoms as tops, got {len(bottom)} and {len(top)}")
         self.need(not p.HasField("low_scale") or p.low_scale > 0, f"low_scale must be above 0, got {p.low_scale}")
         both = p.HasField("low_scale") and p.HasField("high_scale")
-        self.need(not both or p.low_scale <= p.high_scale, f"low_scale {p.low_scale} is above high_scale {p.high_scale}")
+        self.need(
+            not both or p.low_scale <= p.high_scale, f"low_scale {p.low_scale} is above high_scale {p.high_scale}"
+        )
         self.low = p.low_scale if p.HasField("low_scale") else 0.0
         self.high = p.high_scale if p.HasField("high_scale") else np.inf
-        self.middle = np.sqrt(self.low * self.high) if both else self.low or (256.0 if self.high == np.inf else self.high)
+        self.middle = (
+            np.sqrt(self.low * self.high) if both else self.low or (256.0 if self.high == np.inf else self.high)
+        )
         self.need(self.middle > 0, f"high_scale must be above 0, got {self.high}")
         self.taken = np.zeros(0, np.intp)
 
@@ -66,7 +71,7 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
         rows = bottom[0].shape[:1]
         self.need(
             bottom[0].shape[1:2] >= (5,) and bottom[0].count == rows[0] * bottom[0].shape[1],
-            f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}"
+            f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}",
         )
         for i, (blob, out) in enumerate(zip(bottom, top)):
             self.need(blob.shape[:1] == rows, f"bottom {i} has the shape {blob.shape}, there are {rows[0]} regions")

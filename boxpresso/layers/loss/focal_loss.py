@@ -16,9 +16,15 @@ TINY = float(np.finfo(np.float32).tiny)
 
 
 class FocalLoss(
-    Layer, type="FocalLoss", param=("focal_loss_param", "loss_param", "softmax_param"), bottoms=2, tops=(1, 2), loss=True
+    Layer,
+    type="FocalLoss",
+    param=("focal_loss_param", "loss_param", "softmax_param"),
+    bottoms=2,
+    tops=(1, 2),
+    loss=True,
 ):
-    """top 0 = the sum of -alpha (1 - p)^gamma log(p) over all labels, p = softmax(bottom 0)[label], divided as SoftmaxWithLoss does.
+    """top 0 = the sum of -alpha (1 - p)^gamma log(p) over all labels, p = softmax(bottom 0)[label], divided as
+    SoftmaxWithLoss does.
 
     The labels have no gradient.
 
@@ -45,8 +51,8 @@ class FocalLoss(
     Raises
     ------
     LayerError
-        For another `type`; an alpha or gamma out of range; a number of labels that is not that of the positions; a label that is no
-        channel and not ignored; a gradient of the labels.
+        For another `type`; an alpha or gamma out of range; a number of labels that is not that of the positions; a
+        label that is no channel and not ignored; a gradient of the labels.
 
     Source
     ------
@@ -64,7 +70,9 @@ class FocalLoss(
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.focal_loss_param
         self.need(p.type == p.ORIGIN, f"type must be ORIGIN, got {p.Type.Name(p.type)}")
-        self.need(p.gamma >= 0 and p.alpha > 0, f"gamma must be 0 or more and alpha above 0, got {p.gamma} and {p.alpha}")
+        self.need(
+            p.gamma >= 0 and p.alpha > 0, f"gamma must be 0 or more and alpha above 0, got {p.gamma} and {p.alpha}"
+        )
         self.mode = normalization(self, self.param.loss_param)
         loss = self.param.loss_param
         self.ignored = loss.ignore_label if loss.HasField("ignore_label") else None

@@ -9,7 +9,8 @@ from ..core import Layer
 
 
 class Maxout(Layer, type="Maxout", param="python_param", bottoms=2, tops=1):
-    """The largest value over S parts of a batch, and at least 0: features of regions that were pooled from S scales of an image.
+    """The largest value over S parts of a batch, and at least 0: features of regions that were pooled from S scales of
+    an image.
 
     This is the MaxoutLayer of R2CNN's maxout_layer.layer. There is no gradient.
 
