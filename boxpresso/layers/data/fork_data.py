@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...device import Blob
 from ..core import Layer
 from .shapes import data_tops
@@ -10,43 +12,18 @@ from .shapes import data_tops
 class ForkData(
     Layer,
     type=(
-        "ImageGtData",
-        "DetectionData",
-        "EvalData",
-        "YoloData",
-        "VideoData",
-        "LaneData",
-        "AnnotatedRData",
-        "FrcnnVidData",
-        "SegData",
-        "MultiImageData",
-        "PairImageData",
-        "RotateRoIData",
-        "FrcnnRoiData",
-        "DenseImageData",
-        "ImageSegData",
+        "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "DenseImageData", "ImageSegData",
         "ImageLabelmapData",
-    ),  # fmt: skip
+    ),
     param=(
-        "image_gt_data_param",
-        "detection_data_param",
-        "eval_data_param",
-        "yolo_data_param",
-        "video_data_param",
-        "data_param",
-        "annotated_data_param",
-        "seg_data_param",
-        "multi_image_data_param",
-        "pair_image_data_param",
-        "transform_param",
-        "python_param",
-        "window_data_param",
-        "image_data_param",
-        "dense_image_data_param",
-    ),  # fmt: skip
+        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
+        "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+    ),
     bottoms=0,
     tops=(1, None),
-):
+):  # fmt: skip
     """A data layer of a fork: a net with it builds, and can be looked at; its files are not read.
 
     The tops have the shapes that the layer's fields give: batch size, crop or resized size, strides of label maps. What
@@ -92,6 +69,12 @@ class ForkData(
     >>> Net(parse_net(text), device="cpu", data="shapes").forward()["image_sizes"].ravel().tolist()
     [1000.0, 600.0]
     """
+
+    read: ClassVar[tuple[str, ...]] = (  # by data_tops
+        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
+        "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+    )  # fmt: skip
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

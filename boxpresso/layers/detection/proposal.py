@@ -408,7 +408,7 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         return False
 
 
-class PyramidRegions(Layer, type="PyramidRegions", param="python_param", bottoms=1, tops=(2, None)):
+class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
     """Regions sorted by the level of a feature pyramid that their size belongs to, 4 + log2(root of the area / 224).
 
     A level without any has one region of zeros. There is no gradient.

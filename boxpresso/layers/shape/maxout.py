@@ -8,7 +8,7 @@ from ...device import Blob
 from ..core import Layer
 
 
-class Maxout(Layer, type="Maxout", param="python_param", bottoms=2, tops=1):
+class Maxout(Layer, type="Maxout", bottoms=2, tops=1):
     """The largest value over S parts of a batch, and at least 0: features of regions that were pooled from S scales of
     an image.
 
