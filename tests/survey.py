@@ -154,7 +154,9 @@ def main(arguments: list[str]) -> int:
                 counts.setdefault(kind, [0, 0])[0] += not result.reason
                 counts[kind][1] += 1
                 if result.reason:
-                    print(f"{result.stage:8} {path} {phase} ({result.seconds:.0f} s): {result.reason[:300]}", flush=True)
+                    print(
+                        f"{result.stage:8} {path} {phase} ({result.seconds:.0f} s): {result.reason[:300]}", flush=True
+                    )
     for kind, (good, whole) in sorted(counts.items()):
         print(f"{kind}: {good} of {whole} ({100 * good / whole:.1f} %)")
     return 0

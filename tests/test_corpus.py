@@ -18,9 +18,7 @@ from boxpresso.proto import NetParameter, read_net
 
 # Nets that cannot run, and why, by a part of their file names.
 EXCEPTIONS = {
-    "MhLiao+TextBoxes/": "its Caffe's PriorBox makes every box twice, the second half a cell lower; the prototxt does not say so",
     "MNC/models/VGG16/cfm/train": "its Caffe's SigmoidCrossEntropyLoss takes weights as a third bottom",
-    "FaceBoxes/": "its Caffe's PriorBox makes 21 boxes a cell from three sizes; the prototxt does not say so",
 }
 
 # Layer types of a single program each, which Boxpresso does not have; a net with one is refused by name.

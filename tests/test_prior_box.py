@@ -93,7 +93,7 @@ def test_double_is_double():
         ("min_size: 5 img_size: 5 img_h: 5", "either img_size"),
         ("min_size: 5 img_h: 5", "both be positive"),
         ("min_size: 5 step: 5 step_w: 5", "either step"),
-        ("min_size: 5 tf: true", "tf"),
+        ("min_size: 5 keras: true", "keras"),
     ],
 )
 def test_errors(text, message):

@@ -18,7 +18,9 @@ def model(parser: argparse.ArgumentParser, weights: bool) -> None:
 
 def data(parser: argparse.ArgumentParser) -> None:
     """Whether a net reads its data, and anchors that its prototxt does not say."""
-    text = "read: open the data that MODEL names; shapes (the default): take random values of the shapes that its data layers give"
+    text = (
+        "read: open the data that MODEL names; shapes (the default): random values of the shapes that its fields give"
+    )
     parser.add_argument("--data", choices=("shapes", "read"), default="shapes", help=text)
     text = "the shape of an input or of a top of a data layer, such as data=1x3x300x300; may be repeated"
     parser.add_argument("--shape", metavar="NAME=SHAPE", type=named_shape, action="append", default=[], help=text)

@@ -24,10 +24,11 @@ LOSSES = {"smoothl1loss", "smoothl1lossohem", "euclideanloss"}
 def settle(net: NetParameter) -> NetParameter:
     """The net with the settings that other layers tell.
 
-    The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the outputs of the
-    layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox whose locations are twice
-    as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and 128 pixels and locations for 21 boxes
-    is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs make more boxes without a word in the prototxt.
+    The number of classes of each FrcnnProposalTarget and FPNProposalTarget that does not give it is a fourth of the
+    outputs of the layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox
+    whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
+    128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
+    make more boxes without a word in the prototxt.
 
     Examples
     --------
@@ -81,7 +82,8 @@ def priors(net: NetParameter) -> dict[str, str]:
 
 
 def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:
-    """The blobs that a Concat joins to make a blob, also when reshaped afterwards; a blob of another layer stands for itself."""
+    """The blobs that a Concat joins to make a blob, also when reshaped afterwards; a blob of another layer stands for
+    itself."""
     for _ in range(4):
         layer = made.get(blob)
         if layer is None or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
@@ -137,8 +139,9 @@ def outputs_of(net: NetParameter, blob: str) -> int:
         if maker is None:
             return 0
         for count in (
-            maker.inner_product_param.num_output, maker.convolution_param.num_output, maker.psroi_pooling_param.output_dim,
-            maker.psroi_align_param.output_dim, maker.deformable_psroi_pooling_param.output_dim,
+            maker.inner_product_param.num_output, maker.convolution_param.num_output,
+            maker.psroi_pooling_param.output_dim, maker.psroi_align_param.output_dim,
+            maker.deformable_psroi_pooling_param.output_dim,
         ):  # fmt: skip
             if count:
                 return int(count)

@@ -1,4 +1,5 @@
-"""Nets without their data: Inputs in the place of data layers, shaped as the layers' fields say and filled with plausible values."""
+"""Nets without their data: Inputs in the place of data layers, shaped as the layers' fields say and filled with
+plausible values."""
 
 from __future__ import annotations
 
@@ -68,6 +69,9 @@ class Sources:
         self.param = NetParameter()
         self.param.CopyFrom(net)
         for layer in self.param.layer:
+            layer.detection_evaluate_param.ClearField("name_size_file")  # of the data
+            if not layer.detection_evaluate_param.ListFields():
+                layer.ClearField("detection_evaluate_param")
             if layer.type.lower() == "input":
                 self.keep(layer, given)
             elif is_source(layer, python_layers):
@@ -194,7 +198,7 @@ def sliced(net: NetParameter, blob: str) -> int:
         p = layer.slice_param
         if layer.type == "Slice" and blob in layer.bottom and (p.axis == 1 or p.slice_dim == 1) and p.slice_point:
             points = [0, *p.slice_point]
-            return points[-1] + points[-1] - points[-2]
+            return int(2 * points[-1] - points[-2])
     return 0
 
 
@@ -234,7 +238,17 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
                 : shape[1]
             ]
         return values
-    if role in ("objects", "rotated objects", "object rows", "rois", "boxes", "rotated rows", "yolo"):
+    if role in (
+        "objects",
+        "objects of images",
+        "polygons",
+        "rotated objects",
+        "object rows",
+        "rois",
+        "boxes",
+        "rotated rows",
+        "yolo",
+    ):
         return boxes(role, shape, (height, width), images, rng).reshape(shape)
     return rng.standard_normal(shape) * 0.1
 
@@ -251,6 +265,8 @@ def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int,
     centres = part[:, :2] + part[:, 2:] / 2
     rows = {
         "objects": [pixels, one],
+        "objects of images": [pixels, one, number],
+        "polygons": [pixels[:, [0, 1, 2, 1, 2, 3, 0, 3]], one],
         "rotated objects": [centres * [width, height], part[:, [3, 2]] * [height, width], zero, one],
         "object rows": [number, pixels, one, zero, zero, zero, zero],
         "rois": [zero, pixels],

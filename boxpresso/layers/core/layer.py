@@ -43,9 +43,9 @@ class Room(Protocol):
 class Layer:
     """One step of a net. Bottoms are the Blobs that it reads, tops those that it writes.
 
-    The Net calls `setup` once, `reshape` whenever the shape of a bottom changes, then `forward` and `backward`. `backward`
-    overwrites the diffs of bottoms and adds to the diffs of parameters (`self.blobs`), but only those that `propagate_down`
-    and `self.param_propagate_down` ask for. In place means that bottom and top are the same Blob.
+    The Net calls `setup` once, `reshape` whenever the shape of a bottom changes, then `forward` and `backward`.
+    `backward` overwrites the diffs of bottoms and adds to the diffs of parameters (`self.blobs`), but only those that
+    `propagate_down` and `self.param_propagate_down` ask for. In place means that bottom and top are the same Blob.
 
     Parameters
     ----------
@@ -122,11 +122,11 @@ class Layer:
         in_place
             Whether bottom 0 and top 0 may be one Blob.
         loss
-            Whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a loss may leave its top
-            out of the prototxt.
+            Whether its first top is a loss, with a weight of 1 unless the prototxt says otherwise; a loss may leave its
+            top out of the prototxt.
         param
-            The messages of a LayerParameter that the layer reads, such as "pooling_param", so that a NetSpec knows where a
-            keyword belongs; None takes those of the base class.
+            The messages of a LayerParameter that the layer reads, such as "pooling_param", so that a NetSpec knows
+            where a keyword belongs; None takes those of the base class.
 
         Raises
         ------
@@ -215,13 +215,15 @@ class Layer:
         return None
 
     def allow_force_backward(self, index: int) -> bool:
-        """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions cannot."""
+        """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions
+        cannot."""
         return True
 
     # What a training with several ranks, or one that resumes, tells every layer
 
     def share(self, rank: int, size: int) -> None:
-        """Takes part `rank` of `size` of the data; layers that read records override it, any other has nothing to share.
+        """Takes part `rank` of `size` of the data; layers that read records override it, any other has nothing to
+        share.
 
         Parameters
         ----------
@@ -232,8 +234,8 @@ class Layer:
     def reseed(self, seed: int | Sequence[int]) -> None:
         """Draws other random numbers from now on, as each rank of a training does.
 
-        A layer whose kernels draw by a key of their own overrides it and draws a new key. A layer that reads records keeps
-        its seed, which orders the records for all ranks.
+        A layer whose kernels draw by a key of their own overrides it and draws a new key. A layer that reads records
+        keeps its seed, which orders the records for all ranks.
 
         Parameters
         ----------
@@ -304,8 +306,8 @@ class Layer:
     def draws(self) -> np.random.Generator:
         """Random numbers for this forward; to be called once in each.
 
-        They depend on the seed and on the number of the forward alone, so that a training that resumes draws what it would
-        have drawn. A RandomState in place of `rng`, as old programs set it, continues its own sequence.
+        They depend on the seed and on the number of the forward alone, so that a training that resumes draws what it
+        would have drawn. A RandomState in place of `rng`, as old programs set it, continues its own sequence.
         """
         self.pass_number += 1
         if not isinstance(self.rng, np.random.Generator):
@@ -318,7 +320,8 @@ class Layer:
         return blob.shape
 
     def axis(self, blob: Blob, index: int, parameter: str = "axis") -> int:
-        """A possibly negative axis of a blob as one from 0, as in Caffe; raises LayerError for one that the blob lacks."""
+        """A possibly negative axis of a blob as one from 0, as in Caffe; raises LayerError for one that the blob
+        lacks."""
         rank = len(blob.shape)
         self.need(-rank <= index < rank, f"{parameter} {index} does not fit a bottom of shape {blob.shape}")
         return index % rank
@@ -343,7 +346,8 @@ def discover() -> None:
 
 
 def layer_class(type: str, name: str) -> type[Layer]:
-    """The class of a layer type, in any case; of CuDNNConvolution and its like the plain one's, whose kernels choose themselves.
+    """The class of a layer type, in any case; of CuDNNConvolution and its like the plain one's, whose kernels choose
+    themselves.
 
     Raises ModelError naming the layer and the nearest known type.
     """

@@ -8,7 +8,7 @@ from ...device import Blob
 from .layer import Layer, check_arity, layer_class
 
 
-class ModuleLayer(Layer, type="Module", param="module_param", bottoms=None, tops=None):
+class ModuleLayer(Layer, type="Module", param=("module_param", "python_param"), bottoms=None, tops=None):
     """A layer that a program loads from a library of its own; here the layer type of that name runs in its place.
 
     Parameters

@@ -31,6 +31,8 @@ SERVED = {
     ("roi_data_layer_with_instance.layer", "RoIDataLayer"): "RoIData",
     ("pylayer.proposal_layer", "ProposalLayer"): "Proposal",
     ("pylayer.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
+    ("ron_layer.det_layer", "DetLayer"): "RONDetection",
+    ("maxout_layer.layer", "MaxoutLayer"): "Maxout",
     ("rpn.as_rois", "As_roisLayer"): "PyramidRegions",
     ("rpn.as_rois_mrcnn", "As_rois_MergeRcnnLayer"): "PyramidRegions",
     ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...device import Blob
 from ..core import Layer
 from .shapes import data_tops
@@ -10,49 +12,31 @@ from .shapes import data_tops
 class ForkData(
     Layer,
     type=(
-        "ImageGtData",
-        "DetectionData",
-        "EvalData",
-        "YoloData",
-        "VideoData",
-        "LaneData",
-        "AnnotatedRData",
-        "FrcnnVidData",
-        "SegData",
-        "MultiImageData",
-        "PairImageData",
-        "RotateRoIData",
-    ),  # fmt: skip
+        "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "DenseImageData", "ImageSegData",
+        "ImageLabelmapData",
+    ),
     param=(
-        "image_gt_data_param",
-        "detection_data_param",
-        "eval_data_param",
-        "yolo_data_param",
-        "video_data_param",
-        "data_param",
-        "annotated_data_param",
-        "seg_data_param",
-        "multi_image_data_param",
-        "pair_image_data_param",
-        "transform_param",
-        "python_param",
-        "window_data_param",
-    ),  # fmt: skip
+        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
+        "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+    ),
     bottoms=0,
     tops=(1, None),
-):
+):  # fmt: skip
     """A data layer of a fork: a net with it builds, and can be looked at; its files are not read.
 
-    The tops have the shapes that the layer's fields give: batch size, crop or resized size, strides of label maps. What no field
-    tells is what `Net(..., data="shapes")` takes. A forward pass is an error, which says to give the tops: `Net(..., data="shapes")`
-    makes each of them an input of the net, filled with random values, or with those that the caller assigns.
+    The tops have the shapes that the layer's fields give: batch size, crop or resized size, strides of label maps. What
+    no field tells is what `Net(..., data="shapes")` takes. A forward pass is an error, which says to give the tops:
+    `Net(..., data="shapes")` makes each of them an input of the net, filled with random values, or with those that the
+    caller assigns.
 
     Parameters
     ----------
     image_gt_data_param, detection_data_param, eval_data_param, yolo_data_param, video_data_param
-        Of the layer of that name: `batch_size`; `resize_height` and `resize_width`, `short_size` and `long_size`, `new_height` and
-        `new_width`; `crop_height` and `crop_width`; `downsample_rate` or `stride`, one for each label map; `coord_num` (4);
-        `num_sides`; `new_length`, `num_segments` and `modality`, for the channels of VideoData.
+        Of the layer of that name: `batch_size`; `resize_height` and `resize_width`, `short_size` and `long_size`,
+        `new_height` and `new_width`; `crop_height` and `crop_width`; `downsample_rate` or `stride`, one for each label
+        map; `coord_num` (4); `num_sides`; `new_length`, `num_segments` and `modality`, for the channels of VideoData.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
 
@@ -69,8 +53,9 @@ class ForkData(
 
     Source
     ------
-    MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData, SegData),
-    MobileNet-YOLO (LaneData), makefile/frcnn (AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
+    MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData,
+    SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN
+    (RotateRoIData, its rotation.rlayer), ENet (DenseImageData), PSPNet (ImageSegData), HED (ImageLabelmapData).
 
     Examples
     --------
@@ -84,6 +69,12 @@ class ForkData(
     >>> Net(parse_net(text), device="cpu", data="shapes").forward()["image_sizes"].ravel().tolist()
     [1000.0, 600.0]
     """
+
+    read: ClassVar[tuple[str, ...]] = (  # by data_tops
+        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
+        "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
+    )  # fmt: skip
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -101,6 +92,6 @@ class ForkData(
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(
             False,
-            f'files of {self.param.type} are not read here; build the net with Net(..., data="shapes"), which makes its tops '
-            "inputs of the net, and assign them",
+            f'files of {self.param.type} are not read here; build the net with Net(..., data="shapes"), which makes '
+            "inputs of its tops, and assign them",
         )

@@ -41,7 +41,8 @@ class Top:
     shape
         Of its blob.
     role
-        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo", "info",
+        What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo",
+        "info",
         "sizes", "rois", "labels map", "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
@@ -62,7 +63,8 @@ def data_tops(
     param
         The LayerParameter of a layer without bottoms.
     readers
-        For each top the types of the layers that read it, lower-case; they tell an image from a vector where fields do not.
+        For each top the types of the layers that read it, lower-case; they tell an image from a vector where fields do
+        not.
     hint
         Further text in which a known data set may be named, such as the name of the net.
     channels
@@ -148,6 +150,8 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
         "labels": Top((REGIONS,), "class"),
         "im_info": Top((1, 3), "info"),
         "gt_boxes": Top((OBJECTS, columns), "objects" if columns == 5 else "rotated objects"),
+        "gt_rois": Top((OBJECTS, 6), "objects of images"),
+        "gt_quads": Top((OBJECTS, 9), "polygons"),
         "gt_masks": Top((OBJECTS, 1, 14, 14), "ones", False),
         "ins": Top((OBJECTS, *image[1:]), "ones", False),
         "box_labels": Top((REGIONS, 1), "class"),
@@ -263,7 +267,8 @@ def image_of(param: LayerParameter, hint: str = "") -> tuple[int, ...]:
 
 
 def frcnn_tops(param: LayerParameter, names: list[str]) -> list[Top]:
-    """makefile/frcnn and D-X-Y: one image; sizes are in a JSON file beside the net, those of its default file are taken."""
+    """makefile/frcnn and D-X-Y: one image; sizes are in a JSON file beside the net, those of its default file are
+    taken."""
     tops = [Top((1, 3, *REGION_IMAGE), "image"), Top((1, 3), "info"), Top((OBJECTS, 5), "objects")]
     return tops[: len(names)]
 
@@ -292,7 +297,10 @@ def map_tops(param: LayerParameter, names: list[str]) -> list[Top]:
     height, width = (p.crop_height or height, p.crop_width or width)
     strides = list(p.downsample_rate if gt else p.stride)
     tops = [Top((batch, 3, height, width), "image")]
-    tops += [Top((batch, 2 + p.coord_num, height // s, width // s), "detection map") for s in strides if s]
+    maps = [
+        (int(height / s + 0.5), int(width / s + 0.5)) for s in strides if s
+    ]  # rounded half up, as those programs do
+    tops += [Top((batch, 2 + p.coord_num, *size), "detection map") for size in maps]
     rows = Top((OBJECTS, 7 if gt else 8, 1, 1), "object rows")
     return [*tops, *([rows] * len(names))][: len(names)]
 

@@ -254,8 +254,8 @@ class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4)
 class FrcnnAnchorTarget(AnchorTarget, type="FrcnnAnchorTarget", bottoms=(3, 4), tops=4):
     """AnchorTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
 
-    All is as in AnchorTarget, with py-faster-rcnn's numbers, which `param_str` may change. The anchors of that file are given with
-    `Net(..., anchors="config.json")`. There is no gradient.
+    All is as in AnchorTarget, with py-faster-rcnn's numbers, which `param_str` may change. The anchors of that file are
+    given with `Net(..., anchors="config.json")`. There is no gradient.
 
     Parameters
     ----------
@@ -291,7 +291,8 @@ class FrcnnAnchorTarget(AnchorTarget, type="FrcnnAnchorTarget", bottoms=(3, 4), 
 class FPNAnchorTarget(
     AnchorTarget, type="FPNAnchorTarget", param=("python_param", "module_param"), bottoms=(3, None), tops=4
 ):
-    """AnchorTarget over the levels of a feature pyramid at once: one draw of anchors from all of them. There is no gradient.
+    """AnchorTarget over the levels of a feature pyramid at once: one draw of anchors from all of them. There is no
+    gradient.
 
     Parameters
     ----------
@@ -302,9 +303,9 @@ class FPNAnchorTarget(
     bottom L + 1
         (1, 3), im_info.
     python_param, module_param
-        `param_str` as in AnchorTarget, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64): one for each
-        level, around which its anchors lie; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales`
-        (16, 32) and `ratios` of a Python layer; `allowed_border` (0, of a Python layer 1000).
+        `param_str` as in AnchorTarget, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64): one
+        for each level, around which its anchors lie; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a
+        Module; `scales` (16, 32) and `ratios` of a Python layer; `allowed_border` (0, of a Python layer 1000).
 
     Returns
     -------
@@ -393,7 +394,8 @@ class FPNAnchorTarget(
             blob.data[...] = self.level_by_level(whole, 2).reshape(blob.shape)
 
     def level_by_level(self, rows: np.ndarray, joined: int) -> np.ndarray:
-        """Rows by level, place and anchor as (1, A columns, places); labels (joined=1) as those of each level in turn."""
+        """Rows by level, place and anchor as (1, A columns, places); labels (joined=1) as those of each level in
+        turn."""
         parts, start, count = [], 0, len(self.of_levels[0])
         for height, width in self.sizes:
             part = rows[start : start + height * width * count].reshape(height * width, -1).T

@@ -25,10 +25,11 @@ def choose_anchors(
 ) -> np.ndarray:
     """The anchors (A, columns) of a layer whose scores have 2 A channels.
 
-    The net's caller goes first (`Net(..., anchors=)`, `--anchors`, or a file beside the model). Then come those that the
-    settings make. Where their number is another than that of the scores, and the settings left a list to its default, the
-    program that the net is of had other defaults: the count then tells the scales (the default's largest and those below it,
-    each half of the one before), or the angles, with a warning; boxes are right only when these are the program's.
+    The net's caller goes first (`Net(..., anchors=)`, `--anchors`, or a file beside the model). Then come those that
+    the settings make. Where their number is another than that of the scores, and the settings left a list to its
+    default, the program that the net is of had other defaults: the count then tells the scales (the default's largest
+    and those below it, each half of the one before), or the angles, with a warning; boxes are right only when these are
+    the program's.
 
     Parameters
     ----------
@@ -64,8 +65,8 @@ def choose_anchors(
             False,
             f"bottom 0 must have {2 * len(made)} channels for {len(made)} anchors, got {channels}"
             if set(given) & {"scales", "ratios", "angles"}
-            else f"the scores have {channels} channels, for {count} anchors, which the prototxt does not say and no list of scales "
-            "makes; give them: Net(..., anchors=[[x1, y1, x2, y2], ...]), --anchors FILE of the command, or "
+            else f"the scores have {channels} channels, for {count} anchors, which the prototxt does not say and no list "
+            "of scales makes; give them: Net(..., anchors=[[x1, y1, x2, y2], ...]), --anchors FILE of the command, or "
             "MODEL.anchors.json beside the model",
         )
     assert other is not None

@@ -21,19 +21,20 @@ class BoxOutput(
 ):
     """Regions from the maps of a multi-scale proposal network, one bottom for each field.
 
-    The score of a place is the best of its classes minus that of the background. It counts from `fg_thr` on. Its box is the field
-    moved by the offsets, the centre by at most 1 / `field_xyr` of the field, the size at most `field_whr` times; cut at the map's
-    pixels, it counts when both its sides have `min_size` or more. Of an image's boxes the `max_nms_num` best are taken, and of
-    these the first `max_post_nms_num` that overlap no better one by `iou_thr` or more. For both numbers 0 means all. There is no
-    gradient.
+    The score of a place is the best of its classes minus that of the background. It counts from `fg_thr` on. Its box is
+    the field moved by the offsets, the centre by at most 1 / `field_xyr` of the field, the size at most `field_whr`
+    times; cut at the map's pixels, it counts when both its sides have `min_size` or more. Of an image's boxes the
+    `max_nms_num` best are taken, and of these the first `max_post_nms_num` that overlap no better one by `iou_thr` or
+    more. For both numbers 0 means all. There is no gradient.
 
     Parameters
     ----------
     bottom 0, 1, ...
         (N, C + 4, H, W): scores, the background's first, then offsets.
     box_output_param
-        `fg_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one); `field_w`, `field_h` and `downsample_rate`, one each for
-        every bottom; `field_whr` (2), `field_xyr` (2), `max_nms_num` (0), `max_post_nms_num` (0), `min_size` (15).
+        `fg_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one); `field_w`, `field_h` and `downsample_rate`, one
+        each for every bottom; `field_whr` (2), `field_xyr` (2), `max_nms_num` (0), `max_post_nms_num` (0), `min_size`
+        (15).
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1) of the offsets.
     python_param
@@ -49,13 +50,13 @@ class BoxOutput(
     Raises
     ------
     LayerError
-        For another `nms_type`; lists that have not one number for each bottom; bounds that make no sense; a `bbox_mean` or
-        `bbox_std` that is not four numbers; bottoms without five channels, or of different numbers of images.
+        For another `nms_type`; lists that have not one number for each bottom; bounds that make no sense; a `bbox_mean`
+        or `bbox_std` that is not four numbers; bottoms without five channels, or of different numbers of images.
 
     Source
     ------
-    Cai et al. 2016 (MS-CNN) and its Caffe. It suppresses above the threshold, and without any region its output is a region of
-    its own, (1, 1, 10, 10); here the tops are then empty.
+    Cai et al. 2016 (MS-CNN) and its Caffe. It suppresses above the threshold, and without any region its output is a
+    region of its own, (1, 1, 10, 10); here the tops are then empty.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class BoxOutput(
         size = np.minimum(boxes[:, 2:], most - first)
         score = scores[:, 1:].max(1, keepdims=True) - scores[:, :1]
         rows = np.concatenate([first, first + size, score], 1).transpose(0, 2, 3, 1)
-        return rows.reshape(images, height * width, 5).astype(self.dtype)
+        return np.asarray(rows.reshape(images, height * width, 5).astype(self.dtype))
 
     def allow_force_backward(self, index: int) -> bool:
         return False

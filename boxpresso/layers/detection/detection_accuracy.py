@@ -11,8 +11,72 @@ from ..core import Layer
 from . import fields
 
 
+class FieldAccuracy(Layer):
+    """What both have in common: the accuracy of places, and the overlap of boxes."""
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        p = self.message()
+        stride, widths, heights = self.sizes(p)
+        self.fields, self.stride = fields.check_fields(self, p, widths, heights, stride), stride
+        self.deviation = fields.Deviation(self)
+        self.need(p.cls_num >= 2, f"cls_num must be 2 or more, got {p.cls_num}")
+        self.best = getattr(p, "top_k", 1)
+        self.need(0 < self.best <= p.cls_num, f"top_k must be from 1 to cls_num, got {self.best}")
+
+    def message(self) -> Any:
+        """The layer's parameters."""
+        raise NotImplementedError(f"{self} has no message")
+
+    def sizes(self, p: Any) -> tuple[int, list[int], list[int]]:
+        """The stride, and widths and heights of fields."""
+        raise NotImplementedError(f"{self} has no sizes")
+
+    def parts(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Scores, offsets and labels."""
+        raise NotImplementedError(f"{self} has no parts")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows, _, height, width = self.axes(bottom[0], 4, "bottom 0")
+        classes = self.message().cls_num
+        channels = (classes + 4, 6) if len(bottom) == 2 else (classes, 4, 6)
+        for i, few in enumerate(channels):
+            wanted = (rows, few, height, width)
+            self.need(bottom[i].shape == wanted, f"bottom {i} must be {wanted}, got {bottom[i].shape}")
+        self.need(rows % len(self.fields) == 0, f"{rows} rows are no multiple of {len(self.fields)} fields")
+        top[0].reshape(1, 1, 1, 2)
+        if len(top) > 1:
+            top[1].reshape(1, 1, 1, 1)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p, loss = self.message(), self.param.loss_param
+        scores, offsets, truth = self.parts(bottom)
+        labels = fields.classes_of(truth[:, 0], p.objectness)
+        counts = ~((labels == 0) & (truth[:, 5] >= np.float32(p.bg_threshold)))
+        known = np.ones(labels.shape, bool)
+        if loss.HasField("ignore_label"):
+            known = labels != loss.ignore_label
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.best]
+        right = (order == labels[:, None]).any(1)
+        counts &= known
+        objects = counts & (labels != 0)
+        values = [float(right[mine].mean()) if mine.any() else -1.0 for mine in (counts, objects)]
+        top[0].data[...] = np.reshape(values, top[0].shape)
+        if len(top) > 1:
+            sizes = np.resize(self.fields, (len(scores), 2))
+            plain = self.deviation.restore(offsets, 1)
+            boxes = fields.decode(plain, sizes, self.stride, p.field_xyr, p.field_whr)
+            real = np.concatenate([truth[:, 1:3] - truth[:, 3:5] / 2, truth[:, 3:5]], 1)
+            shared = fields.overlap(np.moveaxis(boxes, 1, -1), np.moveaxis(real, 1, -1))
+            mine = known & (truth[:, 0].astype(np.int64) != 0)
+            top[1].data[...] = float(shared[mine].mean()) if mine.any() else -1.0
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
 class DetectionAccuracy(
-    Layer,
+    FieldAccuracy,
     type="DetectionAccuracy",
     param=("detection_accuracy_param", "bbox_reg_param", "loss_param"),
     bottoms=2,
@@ -61,71 +125,20 @@ class DetectionAccuracy(
     [[1.0, 1.0], [1.0]]
     """
 
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.no_gradient = True
-        p = self.message()
-        stride, widths, heights = self.sizes(p)
-        self.fields, self.stride = fields.check_fields(self, p, widths, heights, stride), stride
-        self.deviation = fields.Deviation(self)
-        self.need(p.cls_num >= 2, f"cls_num must be 2 or more, got {p.cls_num}")
-        self.best = getattr(p, "top_k", 1)
-        self.need(0 < self.best <= p.cls_num, f"top_k must be from 1 to cls_num, got {self.best}")
-
     def message(self) -> Any:
-        """The layer's parameters."""
         return self.param.detection_accuracy_param
 
     def sizes(self, p: Any) -> tuple[int, list[int], list[int]]:
-        """The stride, and widths and heights of fields."""
         return p.downsample_rate, [p.field_w], [p.field_h]
 
     def parts(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Scores, offsets and labels."""
         given, truth = (np.asarray(blob.data).astype(np.float64) for blob in bottom)
         classes = self.message().cls_num
         return given[:, :classes], given[:, classes:], truth
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows, _, height, width = self.axes(bottom[0], 4, "bottom 0")
-        classes = self.message().cls_num
-        channels = (classes + 4, 6) if len(bottom) == 2 else (classes, 4, 6)
-        for i, few in enumerate(channels):
-            wanted = (rows, few, height, width)
-            self.need(bottom[i].shape == wanted, f"bottom {i} must be {wanted}, got {bottom[i].shape}")
-        self.need(rows % len(self.fields) == 0, f"{rows} rows are no multiple of {len(self.fields)} fields")
-        top[0].reshape(1, 1, 1, 2)
-        if len(top) > 1:
-            top[1].reshape(1, 1, 1, 1)
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p, loss = self.message(), self.param.loss_param
-        scores, offsets, truth = self.parts(bottom)
-        labels = fields.classes_of(truth[:, 0], p.objectness)
-        counts = ~((labels == 0) & (truth[:, 5] >= np.float32(p.bg_threshold)))
-        known = np.ones(labels.shape, bool)
-        if loss.HasField("ignore_label"):
-            known = labels != loss.ignore_label
-        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.best]
-        right = (order == labels[:, None]).any(1)
-        counts &= known
-        objects = counts & (labels != 0)
-        values = [float(right[mine].mean()) if mine.any() else -1.0 for mine in (counts, objects)]
-        top[0].data[...] = np.reshape(values, top[0].shape)
-        if len(top) > 1:
-            sizes = np.resize(self.fields, (len(scores), 2))
-            plain = self.deviation.restore(offsets, 1)
-            boxes = fields.decode(plain, sizes, self.stride, p.field_xyr, p.field_whr)
-            real = np.concatenate([truth[:, 1:3] - truth[:, 3:5] / 2, truth[:, 3:5]], 1)
-            shared = fields.overlap(np.moveaxis(boxes, 1, -1), np.moveaxis(real, 1, -1))
-            mine = known & (truth[:, 0].astype(np.int64) != 0)
-            top[1].data[...] = float(shared[mine].mean()) if mine.any() else -1.0
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
-
 
 class DetectionGroupAccuracy(
-    DetectionAccuracy,
+    FieldAccuracy,
     type="DetectionGroupAccuracy",
     param=("detection_group_accuracy_param", "bbox_reg_param", "loss_param"),
     bottoms=3,
@@ -241,7 +254,9 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         count = bottom[0].shape[0]
-        offsets, regions, truth = (np.asarray(blob.data).astype(np.float64).reshape(count, -1) for blob in bottom)
+        offsets, regions, truth = (
+            np.asarray(blob.data).astype(np.float64).reshape(count, blob.count // max(1, count)) for blob in bottom
+        )
         at = np.flatnonzero((truth[:, 0] > 0) & (truth[:, 5] <= 0.975))
         labels = truth[at, 0].astype(int)
         if not self.param.bbox_reg_param.cls_aware:

@@ -13,7 +13,7 @@ from ..core import Layer
 from .results import in_image
 
 
-class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=2, tops=1):
+class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=(2, 3), tops=1):
     """Tells which detections are right; average precision is computed from its rows.
 
     A detection is compared with the true box of its label that it overlaps most. It is right when that overlap is
@@ -30,6 +30,10 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
         (1, 1, D, 7), detections: image, label, score, xmin, ymin, xmax, ymax.
     bottom 1
         (1, 1, G, 8), true boxes: image, label, instance, xmin, ymin, xmax, ymax, difficult.
+    bottom 2
+        Optional, of Cascade R-CNN: (N, 2), height and width of the net's input. Then bottom 0 is (D, 7): image, xmin,
+        ymin, xmax, ymax, label, score, and bottom 1 (G, 8): image, xmin, ymin, xmax, ymax, label, ignored, difficult,
+        in pixels of the input, the last one included; the top is (K, 5, 1, 1).
     detection_evaluate_param
         `num_classes` (required), with the background; `background_label_id` (0); `overlap_threshold` (0.5);
         `evaluate_difficult_gt` (true): whether difficult true boxes count too; `name_size_file`: a file of lines
@@ -80,6 +84,9 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
                 self.need(False, f"name_size_file {p.name_size_file!r} must hold lines `name height width`")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if len(bottom) > 2:
+            self.reshape_pixels(bottom, top)
+            return
         for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes")):
             shape = bottom[i].shape
             self.need(
@@ -91,7 +98,11 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
         top[0].reshape(1, 1, len(self.labels) + bottom[0].shape[2], 5)  # at most
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        detections, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
+        self.ratio: np.ndarray | None = None
+        if len(bottom) > 2:
+            detections, truth = self.in_pixels(bottom)
+        else:
+            detections, truth = (np.asarray(blob.data)[0, 0] for blob in bottom)
         detections = detections[detections[:, 0].astype(int) != -1]
         images = np.unique(detections[:, 0].astype(int))  # those without a detection too
         detections = detections[detections[:, 1].astype(int) != -1]
@@ -112,8 +123,8 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
                 parts.append(self.rows_of(image, label, same, in_truth[in_truth[:, 1].astype(int) == label]))
             self.seen = (self.seen + 1) % len(self.sizes) if self.sizes else 0
         rows = np.concatenate(parts)
-        top[0].reshape(1, 1, len(rows), 5)
-        top[0].data[...] = rows
+        top[0].reshape(*((len(rows), 5, 1, 1) if len(bottom) > 2 else (1, 1, len(rows), 5)))
+        top[0].data[...] = rows.reshape(top[0].shape)
 
     def rows_of(self, image: int, label: int, detections: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """The rows of one image's detections of one label."""
@@ -129,6 +140,10 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
 
     def overlaps(self, detections: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Intersection over union (D, G), of boxes as fractions of the image or in its pixels."""
+        if self.ratio is not None:  # the last pixel belongs to a box
+            height, width = self.sizes[self.seen] if self.sizes else self.ratio
+            by = np.tile([width / self.ratio[1], height / self.ratio[0]], 2)
+            return iou((detections * by)[:, None], truth * by, last=1)
         if not self.sizes:
             return iou(detections[:, None], truth)
         p, (height, width) = self.param.detection_evaluate_param, self.sizes[self.seen]
@@ -138,6 +153,26 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
             boxes.append(np.array([in_image(box, height, width, resized) for box in rows]).reshape(-1, 4))
             boxes[-1][:, 2:] += 1  # the last pixel belongs to a box
         return iou(boxes[0][:, None], boxes[1])
+
+    def reshape_pixels(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The form of Cascade R-CNN."""
+        for i, columns, what in ((0, 7, "the detections"), (1, 8, "the true boxes"), (2, 2, "the sizes of images")):
+            shape = bottom[i].shape
+            self.need(
+                shape[1:2] == (columns,) and bottom[i].count == columns * shape[0],
+                f"bottom {i}, {what}, must be (N, {columns}), got {shape}",
+            )
+        p = self.param.detection_evaluate_param
+        self.labels = [c for c in range(p.num_classes) if c != p.background_label_id]
+        top[0].reshape(len(self.labels) + bottom[0].shape[0], 5, 1, 1)  # at most
+
+    def in_pixels(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
+        """Detections and true boxes of Cascade R-CNN's form with the columns of SSD's."""
+        found, real, size = (np.asarray(blob.data).reshape(*blob.shape[:2]) for blob in bottom)
+        self.ratio = size[0] if len(size) else np.ones(2)
+        detections = found[:, [0, 5, 6, 1, 2, 3, 4]]
+        truth = np.column_stack([real[:, 0], real[:, 5], np.zeros(len(real), real.dtype), real[:, 1:5], real[:, 7]])
+        return detections, truth
 
     def allow_force_backward(self, index: int) -> bool:
         return False

@@ -109,25 +109,26 @@ class DetectionLoss(
 ):
     """The loss of one map of a multi-scale proposal network: cross entropy plus `lambda` times the loss of boxes.
 
-    The cross entropy is the mean over objects and over background that was drawn: of an image's `bg_multiple` places for each
-    object, those that are background with an overlap below `bg_threshold`. "random" draws with repetition, with the net's seed,
-    and at least 4 (cls_num - 1) of them; "bootstrap" takes, for each class, those with its best scores, 4 at least; "mixture"
-    half of each; any other word takes all. The loss of boxes is the mean over the numbers of objects' boxes, Huber's with
-    `bb_smooth`, else half the square. Predicted offsets are bounded first; their gradient is that of the bounded offsets, as if
-    there were no bound.
+    The cross entropy is the mean over objects and over background that was drawn: of an image's `bg_multiple` places
+    for each object, those that are background with an overlap below `bg_threshold`. "random" draws with repetition, with the
+    net's seed, and at least 4 (cls_num - 1) of them; "bootstrap" takes, for each class, those with its best scores, 4 at
+    least; "mixture" half of each; any other word takes all. The loss of boxes is the mean over the numbers of objects' boxes,
+    Huber's with `bb_smooth`, else half the square. Predicted offsets are bounded first; their gradient is that of the bounded
+    offsets, as if there were no bound.
 
     Parameters
     ----------
     bottom 0
         (N, cls_num + 4, H, W): scores, then offsets from the field at each place.
     bottom 1
-        (N, 6, H, W): label, centre x, centre y, width and height of the object in pixels, and its overlap with the field.
+        (N, 6, H, W): label, centre x, centre y, width and height of the object in pixels, and its overlap with the
+        field.
     detection_loss_param
-        `cls_num` (required), with the background; `field_w`, `field_h` and `downsample_rate` (required): the size of a field and
-        the stride of the map; `lambda` (1); `bb_smooth` (true); `field_whr` (2): by how much sizes may grow; `field_xyr` (2):
-        by 1 / of a field centres may move; `bg_threshold` (0.5); `bg_multiple` (4); `sample_mode` ("random"); `objectness`
-        (false): all classes are one; `iou_weighted` (false): objects weigh their overlap; `pos_neg_weighted` (false): objects
-        weigh 1 / (1 + bg_multiple) of the whole.
+        `cls_num` (required), with the background; `field_w`, `field_h` and `downsample_rate` (required): the size of a
+        field and the stride of the map; `lambda` (1); `bb_smooth` (true); `field_whr` (2): by how much sizes may grow;
+        `field_xyr` (2): by 1 / of a field centres may move; `bg_threshold` (0.5); `bg_multiple` (4); `sample_mode`
+        ("random"); `objectness` (false): all classes are one; `iou_weighted` (false): objects weigh their overlap;
+        `pos_neg_weighted` (false): objects weigh 1 / (1 + bg_multiple) of the whole.
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1) of the offsets.
     loss_param
@@ -136,14 +137,14 @@ class DetectionLoss(
     Returns
     -------
     top 0
-        (1, 1, 1, 2): the loss, and the part of it that is of boxes. Both are summed where a net reports its loss; the gradient is
-        of the first alone.
+        (1, 1, 1, 2): the loss, and the part of it that is of boxes. Both are summed where a net reports its loss; the
+        gradient is of the first alone.
 
     Raises
     ------
     LayerError
-        For parameters that are missing or do not fit, bottoms of the wrong shape, a label that is no class, or a gradient of the
-        labels.
+        For parameters that are missing or do not fit, bottoms of the wrong shape, a label that is no class, or a
+        gradient of the labels.
 
     Source
     ------
@@ -231,11 +232,12 @@ class DetectionGroupLoss(
 ):
     """The loss of all fields of one map at once: cross entropy plus `lambda` times the loss of boxes.
 
-    Of each image, over its G fields together, objects are drawn up to `batch_size` / (1 + `bg_multiple`), and background with an
-    overlap below `bg_threshold` for the rest of `batch_size`. A `batch_size` of -1 takes all objects, and `bg_multiple` times as
-    much background, `min_num_neg` at least. Background is drawn at random, with the net's seed ("random"), by rank
-    ("bootstrap"), or half of it each ("mixture"); ranked by its cross entropy ("conf_loss") or by 1 - its probability
-    ("conf_prob"). Cross entropy is the mean over what was drawn, the loss of boxes the mean over numbers of drawn objects' boxes.
+    Of each image, over its G fields together, objects are drawn up to `batch_size` / (1 + `bg_multiple`), and
+    background with an overlap below `bg_threshold` for the rest of `batch_size`. A `batch_size` of -1 takes all
+    objects, and `bg_multiple` times as much background, `min_num_neg` at least. Background is drawn at random, with the
+    net's seed ("random"), by rank ("bootstrap"), or half of it each ("mixture"); ranked by its cross entropy
+    ("conf_loss") or by 1 - its probability ("conf_prob"). Cross entropy is the mean over what was drawn, the loss of
+    boxes the mean over numbers of drawn objects' boxes.
 
     Parameters
     ----------
@@ -246,10 +248,10 @@ class DetectionGroupLoss(
     bottom 2
         (N G, 6, H, W), labels as for DetectionLoss; those below 0 do not count.
     detection_group_loss_param
-        `cls_num` (required); `field_w` and `field_h`, G of each (required); `stride` (required); `lambda` (1); `field_whr` (4);
-        `field_xyr` (0.25); `bg_threshold` (0.5); `bg_multiple` (4); `neg_mining_type` ("random"); `neg_ranking_type`
-        ("conf_loss"); `min_num_neg` (5); `objectness` (false); `batch_size` (-1); `pos_neg_weighted` (false); `bbox_loss_type`
-        ("Smooth_L1", or "Euclidean_L2").
+        `cls_num` (required); `field_w` and `field_h`, G of each (required); `stride` (required); `lambda` (1);
+        `field_whr` (4); `field_xyr` (0.25); `bg_threshold` (0.5); `bg_multiple` (4); `neg_mining_type` ("random");
+        `neg_ranking_type` ("conf_loss"); `min_num_neg` (5); `objectness` (false); `batch_size` (-1); `pos_neg_weighted`
+        (false); `bbox_loss_type` ("Smooth_L1", or "Euclidean_L2").
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0) and `bbox_std` (1, 1, 1, 1) of the offsets.
     loss_param
@@ -263,8 +265,8 @@ class DetectionGroupLoss(
     Raises
     ------
     LayerError
-        As DetectionLoss; for an unknown word; for a batch_size that is neither -1 nor above 0; and for rows that are no multiple
-        of the fields.
+        As DetectionLoss; for an unknown word; for a batch_size that is neither -1 nor above 0; and for rows that are no
+        multiple of the fields.
 
     Source
     ------
@@ -346,13 +348,13 @@ class DetectionGroupLoss(
             rest = order[ranked:]
             rest = draws.choice(rest, size=many - ranked, replace=False) if len(rest) > many - ranked else rest
             kept[i, positive] = kept[i, order[:ranked]] = kept[i, rest] = True
-        kept, weight = kept.reshape(labels.shape), np.ones(labels.shape)
+        drawn, weight = kept.reshape(labels.shape), np.ones(labels.shape)
         if p.pos_neg_weighted:
-            weight = self.balance(p, weight, labels > 0, kept, int(kept.sum()))
-        return kept, weight
+            weight = self.balance(p, weight, labels > 0, drawn, int(drawn.sum()))
+        return drawn, weight
 
     def objects(self, labels: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        return (labels > 0) & kept
+        return np.asarray((labels > 0) & kept)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[2], "labels have no gradient; set propagate_down: false for bottom 2")

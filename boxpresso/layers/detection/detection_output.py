@@ -18,7 +18,6 @@ from ..core.writing import refusal
 from . import suppress
 from .results import Results
 
-
 _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_type.values_by_name
 CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
@@ -34,8 +33,8 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
        multiplied by `eta` each time a box stays, while it is above 0.5.
     4. Of all classes together the `keep_top_k` best of the image.
 
-    A location of 12 numbers (TextBoxes++) is a box, then the offsets of four corners, clockwise from the top left, each from the
-    prior's own corner by its variance times the prior's size.
+    A location of 12 numbers (TextBoxes++) is a box, then the offsets of four corners, clockwise from the top left, each
+    from the prior's own corner by its variance times the prior's size.
 
     Of equal scores the first prior wins. Boxes are not clipped unless OpenCV's `clip: true` asks for it. In the form
     with five bottoms (RefineDet), the first locations refine the priors, and priors of low objectness are dropped.
@@ -57,16 +56,16 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         none); `code_type` (CORNER); `variance_encoded_in_target` (false): offsets are not multiplied by the
         variances; `confidence_threshold` (none: all scores); `keep_top_k` (-1: all); `nms_param` with
         `nms_threshold` (0.3), `top_k` (all) and `eta` (1); `objectness_score` (0.01): scores of priors with less
-        become 0; `clip` (false); `use_polygon` (true): whether locations may have 12 numbers. `save_output_param` writes the detections to files for the VOC, COCO and ILSVRC
-        servers, see results.py; if these files cannot be written there is a warning. `visualize` is ignored, with a
-        warning.
+        become 0; `clip` (false); `use_polygon` (true): whether locations may have 12 numbers. `save_output_param`
+        writes the detections to files for the VOC, COCO and ILSVRC servers, see results.py; if these files cannot be
+        written there is a warning. `visualize` is ignored, with a warning.
 
     Returns
     -------
     top 0
         (1, 1, D, 7), rows (image, label, score, xmin, ymin, xmax, ymax) of D detections, by image, label and falling
-        score. Without any detection N rows (image, -1, ...). With polygons (1, 1, D, 15), the corners x1, y1, ..., x4, y4 at the
-        end of each row.
+        score. Without any detection N rows (image, -1, ...). With polygons (1, 1, D, 15), the corners x1, y1, ..., x4,
+        y4 at the end of each row.
 
     Raises
     ------
@@ -213,7 +212,8 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         if self.corners:  # a location is a box and a polygon: three times four numbers
             place = 3 * place
         self.kernels.detection_decode(
-            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, self.coding, int(p.clip),
+            count, anchors, anchor_at, variances, prior_at, bottom[0].data, table(place), boxes, self.coding,
+            int(p.clip),
         )  # fmt: skip
         return boxes
 

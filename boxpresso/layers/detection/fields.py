@@ -1,7 +1,7 @@
 """Fields of multi-scale proposal networks (MS-CNN, Cascade R-CNN): boxes of one size around the places of a map.
 
-A field of width w lies around ((x + 0.5) stride, (y + 0.5) stride). A prediction there is an offset: the centre moves by parts of
-the field, its size grows by exp. Labels of a map are (label, centre x, centre y, width, height, overlap) in pixels.
+A field of width w lies around ((x + 0.5) stride, (y + 0.5) stride). A prediction there is an offset: the centre moves
+by parts of the field, its size grows by exp. Labels of a map are (label, centre x, centre y, width, height, overlap) in pixels.
 Sources: Cai et al. 2016 (MS-CNN), Cai and Vasconcelos 2018 (Cascade R-CNN) and the code of each.
 """
 
@@ -34,8 +34,10 @@ class Deviation:
         return np.asarray(offsets * self.std.reshape(shape) + self.mean.reshape(shape))
 
     def bounds(self, centre: float, size: float) -> np.ndarray:
-        """(2, 4): the least and largest normalised offsets, when centres move by 1 / `centre` of a field at most, and sizes
-        grow `size` times at most. As in those programs, x and y share the mean of their means and the root of their stds."""
+        """(2, 4): the least and largest normalised offsets, when centres move by 1 / `centre` of a field at most, and
+        sizes
+        grow `size` times at most. As in those programs, x and y share the mean of their means and the root of their
+        stds."""
         m, s = self.mean, self.std
         mean = np.array([m[:2].mean()] * 2 + [m[2:].mean()] * 2)
         std = np.array([np.sqrt(s[0] * s[1])] * 2 + [np.sqrt(s[2] * s[3])] * 2)
@@ -49,7 +51,8 @@ def places(height: int, width: int, stride: float) -> np.ndarray:
 
 
 def encode(truth: np.ndarray, sizes: np.ndarray, stride: float, deviation: Deviation) -> np.ndarray:
-    """The normalised offsets (N, 4, H, W) of boxes (N, 4, H, W), centre and size, from fields (N, 2), width and height."""
+    """The normalised offsets (N, 4, H, W) of boxes (N, 4, H, W), centre and size, from fields (N, 2), width and
+    height."""
     field = sizes[:, :, None, None]
     height, width = truth.shape[2:]
     centre = (truth[:, :2] - places(height, width, stride)) / field
@@ -59,7 +62,8 @@ def encode(truth: np.ndarray, sizes: np.ndarray, stride: float, deviation: Devia
 
 
 def decode(offsets: np.ndarray, sizes: np.ndarray, stride: float, centre: float, size: float) -> np.ndarray:
-    """Boxes (N, 4, H, W), x, y of the first corner and width, height, at plain offsets; `centre` and `size` bound them."""
+    """Boxes (N, 4, H, W), x, y of the first corner and width, height, at plain offsets; `centre` and `size` bound
+    them."""
     field = sizes[:, :, None, None]
     height, width = offsets.shape[2:]
     far, wide = 1 / centre, np.log(size)
@@ -69,7 +73,8 @@ def decode(offsets: np.ndarray, sizes: np.ndarray, stride: float, centre: float,
 
 
 def overlap(a: np.ndarray, b: np.ndarray, last: int = 0) -> np.ndarray:
-    """Intersection over union of boxes (..., 4) given by corner and size, each with its own; 0 where a side is not positive."""
+    """Intersection over union of boxes (..., 4) given by corner and size, each with its own; 0 where a side is not
+    positive."""
     low = np.maximum(a[..., :2], b[..., :2])
     high = np.minimum(a[..., :2] + a[..., 2:], b[..., :2] + b[..., 2:])
     shared = np.prod(np.maximum(high - low, 0), -1)
@@ -87,7 +92,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def classes_of(labels: np.ndarray, objectness: bool) -> np.ndarray:
     """Whole labels; with `objectness` every class is 1."""
     whole = labels.astype(np.int64)
-    return np.minimum(whole, 1) if objectness else whole
+    return np.asarray(np.minimum(whole, 1) if objectness else whole)
 
 
 def check_fields(layer: Layer, p: Any, widths: list[int], heights: list[int], stride: int) -> np.ndarray:

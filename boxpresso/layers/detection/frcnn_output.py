@@ -14,9 +14,10 @@ from . import fields, suppress
 class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1):
     """The detections of one image, from class probabilities, box offsets and regions.
 
-    For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets and cut at
-    the image, those that overlap no better one by `iou_thr` or more. Of all classes together the `max_det_num` best; 0 means all.
-    The first row is no detection; it says that the image was there. There is no gradient.
+    For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets
+    and cut at the image, those that overlap no better one by `iou_thr` or more. Of all classes together the
+    `max_det_num` best; 0 means all. The first row is no detection; it says that the image was there. There is no
+    gradient.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     bottom 3
         (1, 2), height and width of the image.
     frcnn_output_param
-        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). `save_output_param` is not read.
+        `conf_thr` (0), `iou_thr` (0.5), `nms_type` ("IOU", the only one), `max_det_num` (0). `save_output_param` is not
+        read.
     bbox_reg_param
         `bbox_mean` (0, 0, 0, 0), `bbox_std` (1, 1, 1, 1), `cls_aware` (true).
 
@@ -41,8 +43,8 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     Raises
     ------
     LayerError
-        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, or a region of
-        another image than 0.
+        For another `nms_type`, a `bbox_mean` or `bbox_std` that is not four numbers, bottoms of the wrong shape, or a
+        region of another image than 0.
 
     Source
     ------
@@ -89,7 +91,7 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
         p, aware = self.param.frcnn_output_param, self.param.bbox_reg_param.cls_aware
         count = bottom[0].shape[0]
         scores = np.asarray(bottom[0].data).reshape(count, self.classes)
-        offsets = np.asarray(bottom[1].data).reshape(count, -1, 4).astype(np.float64)
+        offsets = np.asarray(bottom[1].data).reshape(count, self.classes if aware else 2, 4).astype(np.float64)
         regions = np.asarray(bottom[2].data).reshape(count, self.columns).astype(np.float64)
         height, width = np.asarray(bottom[3].data).reshape(-1)
         if regions[:, 0].any():

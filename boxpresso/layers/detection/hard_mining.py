@@ -11,8 +11,8 @@ from ..core import Layer
 class HardMining(Layer, type="HardMining", param="hard_mining_param", bottoms=(2, None), tops=(1, None)):
     """Online hard example mining over several images: the regions with the greatest loss, in their order.
 
-    Of each image the `num_roi_per_image` regions with the greatest loss are taken. Where images have fewer, those of all images
-    that were left out fill up to `num_image` times as many. There is no gradient.
+    Of each image the `num_roi_per_image` regions with the greatest loss are taken. Where images have fewer, those of
+    all images that were left out fill up to `num_image` times as many. There is no gradient.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ class HardMining(Layer, type="HardMining", param="hard_mining_param", bottoms=(2
     Returns
     -------
     top 0, ...
-        (D, ...): the rows of bottom 1, bottom 2, ... that were taken; D is R, or `num_image` * `num_roi_per_image` where that is
-        less.
+        (D, ...): the rows of bottom 1, bottom 2, ... that were taken; D is R, or `num_image` * `num_roi_per_image`
+        where that is less.
 
     Raises
     ------
     LayerError
-        For numbers below 1, bottoms with different numbers of rows, or another number of tops than of bottoms from 1 on; for a
-        region of an image from `num_image` on.
+        For numbers below 1, bottoms with different numbers of rows, or another number of tops than of bottoms from 1
+        on; for a region of an image from `num_image` on.
 
     Source
     ------

@@ -20,9 +20,10 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
     The centre of a cell is ((x + offset) step, (y + offset) step), in pixels. The boxes depend on the sizes of the
     bottoms alone, and there is no gradient.
 
-    With `denser_prior_boxes` (TextBoxes and TextBoxes++) each box comes twice, the second one centred on the lower edge of the
-    cell, at (y + 1) step. With `faceboxes`, boxes of 32 pixels come 16 times and those of 64 pixels 4 times in a cell, at distances
-    of 8 and 16 pixels, and all boxes are a pixel smaller. A net whose locations are of so many more boxes sets these by itself.
+    With `denser_prior_boxes` (TextBoxes and TextBoxes++) each box comes twice, the second one centred on the lower edge
+    of the cell, at (y + 1) step. With `faceboxes`, boxes of 32 pixels come 16 times and those of 64 pixels 4 times in a
+    cell, at distances of 8 and 16 pixels, and all boxes are a pixel smaller. A net whose locations are of so many more
+    boxes sets these by itself.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
 
     @staticmethod
     def dense(p: Any, sizes: list[tuple[float, float]]) -> list[tuple[float, float, float, float, float]]:
-        """Width, height and where the centre is: in pixels along x and y, and in steps along y, from the middle of the cell."""
+        """Width, height and where the centre is: in pixels along x and y, and in steps along y, from the middle of the
+        cell."""
         rows = []
         for width, height in sizes:
             if p.faceboxes:

@@ -38,9 +38,9 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 
     Among equal scores the first place, then the first anchor, wins. There is no gradient.
 
-    Where the scores have another number of anchors than the settings make, and these do not give the scales, the anchors are those
-    of `Net(..., anchors=)`. Without, the scales are as many halvings of the largest as the number asks for, with a warning; a
-    number that no list of scales makes is an error.
+    Where the scores have another number of anchors than the settings make, and these do not give the scales, the
+    anchors are those of `Net(..., anchors=)`. Without, the scales are as many halvings of the largest as the number
+    asks for, with a warning; a number that no list of scales makes is an error.
 
     The settings are given in `proposal_param` (PVANET) or in `python_param` (as for the ProposalLayer of
     py-faster-rcnn's rpn.proposal_layer). The defaults of PVANET's form, written out:
@@ -299,32 +299,33 @@ class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
 class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)):
     """Regions of interest from the levels of a feature pyramid, chosen from all of them at once.
 
-    Each level has anchors of its own, around squares of its stride. Then follows Proposal's choice over all levels. With further
-    tops the regions are sorted by the level that their size belongs to, 4 + log2(root of the area / 224); a level without any has
-    one region of zeros. There is no gradient.
+    Each level has anchors of its own, around squares of its stride. Then follows Proposal's choice over all levels.
+    With further tops the regions are sorted by the level that their size belongs to, 4 + log2(root of the area / 224);
+    a level without any has one region of zeros. There is no gradient.
 
     Parameters
     ----------
     bottom 0, ...
-        Scores (1, 2 A, H, W) and offsets (1, 4 A, H, W) of each level in turn, then im_info (1, 3), as makefile/frcnn has them; or
-        im_info, the offsets of all levels, then the scores of all levels, as unsky/FPN has them.
+        Scores (1, 2 A, H, W) and offsets (1, 4 A, H, W) of each level in turn, then im_info (1, 3), as makefile/frcnn
+        has them; or im_info, the offsets of all levels, then the scores of all levels, as unsky/FPN has them.
     python_param, module_param
-        `param_str` as in Proposal, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64), one for each level;
-        `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales` (16, 32) and `ratios` of a Python layer.
+        `param_str` as in Proposal, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64), one for
+        each level; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales` (16, 32) and `ratios`
+        of a Python layer.
 
     Returns
     -------
     top 0
-        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax; without axes of 1 of a Python layer. By level where there are further
-        tops.
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax; without axes of 1 of a Python layer. By level where there
+        are further tops.
     top 1, ...
         Optional: the regions of each level.
 
     Raises
     ------
     LayerError
-        For bottoms of the wrong number or shape, a number of strides that is not that of the levels, more than one image, or a
-        `param_str` that cannot be read.
+        For bottoms of the wrong number or shape, a number of strides that is not that of the levels, more than one
+        image, or a `param_str` that cannot be read.
 
     Source
     ------
@@ -407,7 +408,7 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         return False
 
 
-class PyramidRegions(Layer, type="PyramidRegions", param="python_param", bottoms=1, tops=(2, None)):
+class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
     """Regions sorted by the level of a feature pyramid that their size belongs to, 4 + log2(root of the area / 224).
 
     A level without any has one region of zeros. There is no gradient.
@@ -431,7 +432,8 @@ class PyramidRegions(Layer, type="PyramidRegions", param="python_param", bottoms
 
     Source
     ------
-    unsky/FPN (the Python layers rpn.as_rois and rpn.as_rois_mrcnn). rpn.as_rois fills each level up with regions of zeros.
+    unsky/FPN (the Python layers rpn.as_rois and rpn.as_rois_mrcnn). rpn.as_rois fills each level up with regions of
+    zeros.
 
     Examples
     --------

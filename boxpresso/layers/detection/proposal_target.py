@@ -1,4 +1,5 @@
-"""ProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a detector learns from, and their targets."""
+"""ProposalTarget, FrcnnProposalTarget, FPNProposalTarget, RotateProposalTarget: the regions that a detector learns
+from, and their targets."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ class ProposalTarget(
 ):
     """The regions that a detector learns from, with their labels, box offsets and loss weights.
 
-    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time. With six or seven
-    tops it is the layer of MS-CNN and Cascade R-CNN, of several images; group_target.py says how that one chooses.
+    This is the ProposalTargetLayer of py-faster-rcnn's rpn.proposal_target_layer. It takes one image at a time. With
+    six or seven tops it is the layer of MS-CNN and Cascade R-CNN, of several images; group_target.py says how that one
+    chooses.
 
     The true boxes are regions too (unless `append_gtbox` is false). Of the regions with an overlap of `fg_thresh` or
     more, at most `fg_fraction` * `batch_size` are drawn at random, with the net's seed. Of those with an overlap below
@@ -34,8 +36,8 @@ class ProposalTarget(
     bottom 0
         (R, 5), regions: image, xmin, ymin, xmax, ymax.
     bottom 1
-        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label. Of MS-CNN's layer (G, 7 or 8): image, xmin, ymin, xmax,
-        ymax, label, whether to ignore it.
+        (G, 5), true boxes of one image: xmin, ymin, xmax, ymax, label. Of MS-CNN's layer (G, 7 or 8): image, xmin,
+        ymin, xmax, ymax, label, whether to ignore it.
     python_param
         `param_str` holds `num_classes` (required), with the background, and what py-faster-rcnn's cfg.TRAIN holds,
         with its defaults: `batch_size` (128; -1 takes all, as R-FCN does for OHEM), `fg_fraction` (0.25), `fg_thresh`
@@ -45,8 +47,9 @@ class ProposalTarget(
         every label but 0 is at place 1: R-FCN's class-agnostic boxes.
     proposal_target_param
         The same settings by other names: `cls_num` (or `n_classes`), `batch_size`, `fg_fraction`, `fg_thr`,
-        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence. MS-CNN's layer also reads `num_img_per_batch`,
-        `img_width`, `img_height`, `iou_weighted`, `bbox_thr_lw`, `bbox_thr_hg` and `pickup_discard`.
+        `bg_thr_hg`, `bg_thr_lw`, `append_gtbox`. A setting in `param_str` takes precedence. MS-CNN's layer also reads
+        `num_img_per_batch`, `img_width`, `img_height`, `iou_weighted`, `bbox_thr_lw`, `bbox_thr_hg` and
+        `pickup_discard`.
     bbox_reg_param
         `bbox_mean` and `bbox_std`: the means and stds that normalize the offsets. Both together turn on
         `bbox_normalize_targets_precomputed`.
@@ -72,9 +75,9 @@ class ProposalTarget(
     ------
     LayerError
         For `num_classes` below 2, a `batch_size` that is neither above 0 nor -1, weights, means or stds that are not
-        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box with NaN or infinity, or with a
-        label that is not a whole number from 0 and below `num_classes` (unless that is 2), or a `param_str` that cannot
-        be read.
+        four numbers, bottoms of the wrong shape, regions of another image than 0, a true box with NaN or infinity, or
+        with a label that is not a whole number from 0 and below `num_classes` (unless that is 2), or a `param_str` that
+        cannot be read.
 
     Source
     ------
@@ -164,7 +167,7 @@ class ProposalTarget(
 
     def forward_grouped(self, bottom: list[Blob], top: list[Blob]) -> None:
         """MS-CNN's choice."""
-        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(b.shape[0], -1) for b in bottom)
+        regions, truth = (np.asarray(b.data).astype(np.float64).reshape(*b.shape[:2]) for b in bottom)
         p, labels = self.param.proposal_target_param, truth[truth[:, 0] >= 0, 5]
         self.need(np.isfinite(truth).all(), "a true box holds NaN or infinity")
         self.need(
@@ -329,9 +332,10 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
 class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2, tops=5):
     """ProposalTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
 
-    All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized offsets. Where
-    fewer regions are drawn than `batch_size`, background is repeated. At a later `stage` of a cascade, the thresholds are 0.1
-    higher for each, and regions that overlap a true box by `gt_iou_thr` or more are left out first. There is no gradient.
+    All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized
+    offsets. Where fewer regions are drawn than `batch_size`, background is repeated. At a later `stage` of a cascade,
+    the thresholds are 0.1 higher for each, and regions that overlap a true box by `gt_iou_thr` or more are left out
+    first. There is no gradient.
 
     Parameters
     ----------
@@ -415,7 +419,8 @@ class FPNProposalTarget(
     python_param, module_param
         `param_str` as in ProposalTarget. Of a Module the settings are FrcnnProposalTarget's.
     proposal_target_param
-        `cls_num`: the classes, where `param_str` does not give num_classes; a net finds it from the loss that reads the offsets.
+        `cls_num`: the classes, where `param_str` does not give num_classes; a net finds it from the loss that reads the
+        offsets.
 
     Returns
     -------
@@ -431,8 +436,8 @@ class FPNProposalTarget(
 
     Source
     ------
-    unsky/FPN (Python layers with eight tops), which fills every level up to `batch_size` with such regions of zeros, or with four
-    of them where it is empty; makefile/frcnn (a Module).
+    unsky/FPN (Python layers with eight tops), which fills every level up to `batch_size` with such regions of zeros, or
+    with four of them where it is empty; makefile/frcnn (a Module).
 
     Examples
     --------
@@ -452,8 +457,10 @@ class FPNProposalTarget(
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         super().reshape(bottom, [top[0], *top[self.levels :]])
-        for blob in top[1 : self.levels]:
-            blob.reshape(1, 5)
+        for blob in top[: self.levels]:
+            blob.reshape(1, 5, *self.trailing)
+        for blob in top[self.levels :]:  # a row of each level
+            blob.reshape(self.levels, *blob.shape[1:], *([1] * (len(self.trailing) + 2 - len(blob.shape))))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         boxes, *others = self.targets(bottom)

@@ -14,8 +14,9 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     """The regions whose size is of one range, and what belongs to them: rows of further bottoms.
 
     The size of a region is the root of its area in pixels, the last one included. Those from `low_scale` on and below
-    `high_scale` are taken, in their order. Without any, the region is taken whose size is closest to the middle of the range (by
-    ratio; the root of both bounds' product, or the one bound that is given, or 256), so that what follows has something to do.
+    `high_scale` are taken, in their order. Without any, the region is taken whose size is closest to the middle of the
+    range (by ratio; the root of both bounds' product, or the one bound that is given, or 256), so that what follows has
+    something to do.
 
     Parameters
     ----------
@@ -34,13 +35,13 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     Raises
     ------
     LayerError
-        For a `low_scale` that is not above 0 or is above `high_scale`, different numbers of bottoms and tops or of rows, or
-        regions with fewer than five numbers.
+        For a `low_scale` that is not above 0 or is above `high_scale`, different numbers of bottoms and tops or of
+        rows, or regions with fewer than five numbers.
 
     Source
     ------
-    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. Its gradient of further bottoms is that of the rows that were taken,
-    as here; without any region it fails, where here nothing is taken.
+    Cai and Vasconcelos 2018 (Cascade R-CNN) and its Caffe. Its gradient of further bottoms is that of the rows that
+    were taken, as here; without any region it fails, where here nothing is taken.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[:1]
         self.need(
-            len(bottom[0].shape) >= 2 and bottom[0].shape[1] >= 5,
+            bottom[0].shape[1:2] >= (5,) and bottom[0].count == rows[0] * bottom[0].shape[1],
             f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}",
         )
         for i, (blob, out) in enumerate(zip(bottom, top)):
@@ -77,7 +78,7 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
             out.reshape(*blob.shape)  # forward knows how many there are
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        regions = np.asarray(bottom[0].data).reshape(bottom[0].shape[0], -1).astype(np.float64)
+        regions = np.asarray(bottom[0].data).reshape(*bottom[0].shape[:2]).astype(np.float64)
         extent = regions[:, 3:5] - regions[:, 1:3] + 1
         size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
         self.taken = np.flatnonzero((size >= self.low) & (size < self.high))

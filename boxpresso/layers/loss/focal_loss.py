@@ -23,7 +23,8 @@ class FocalLoss(
     tops=(1, 2),
     loss=True,
 ):
-    """top 0 = the sum of -alpha (1 - p)^gamma log(p) over all labels, p = softmax(bottom 0)[label], divided as SoftmaxWithLoss does.
+    """top 0 = the sum of -alpha (1 - p)^gamma log(p) over all labels, p = softmax(bottom 0)[label], divided as
+    SoftmaxWithLoss does.
 
     The labels have no gradient.
 
@@ -50,8 +51,8 @@ class FocalLoss(
     Raises
     ------
     LayerError
-        For another `type`; an alpha or gamma out of range; a number of labels that is not that of the positions; a label that is no
-        channel and not ignored; a gradient of the labels.
+        For another `type`; an alpha or gamma out of range; a number of labels that is not that of the positions; a
+        label that is no channel and not ignored; a gradient of the labels.
 
     Source
     ------

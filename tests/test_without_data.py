@@ -1,0 +1,163 @@
+"""Nets that are built without their data: shapes that fields give, values that a forward can use, info and time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import survey
+from shared import SHARED, need
+
+from boxpresso import BoxpressoError, LayerError, ModelError, Net
+from boxpresso.layers.data.shapes import data_tops
+from boxpresso.proto import parse_net, read_net
+
+DATA = {  # the fields of a data layer, and the shapes of its tops
+    'type: "Data" top: "a" top: "b" data_param { batch_size: 4 } transform_param { crop_size: 99 }': [(4, 3, 99, 99), (4,)],
+    'type: "Data" top: "a" data_param { source: "mnist_train_lmdb" batch_size: 64 }': [(64, 1, 28, 28)],
+    'type: "ImageData" top: "a" top: "b" image_data_param { batch_size: 2 new_height: 40 new_width: 60 is_color: false }': [
+        (2, 1, 40, 60), (2,)],
+    'type: "WindowData" top: "a" top: "b" window_data_param { batch_size: 8 crop_size: 50 }': [(8, 3, 50, 50), (8,)],
+    'type: "MemoryData" top: "a" top: "b" memory_data_param { batch_size: 3 channels: 2 height: 5 width: 6 }': [
+        (3, 2, 5, 6), (3,)],
+    'type: "AnnotatedData" top: "a" top: "b" data_param { batch_size: 2 } transform_param { resize_param { height: 30 width: 40 } }': [
+        (2, 3, 30, 40), (1, 1, 3, 8)],
+    'type: "DenseImageData" top: "a" top: "b" dense_image_data_param { batch_size: 2 new_height: 64 new_width: 96 label_divide_factor: 8 }': [
+        (2, 3, 64, 96), (2, 1, 8, 12)],
+    'type: "VideoData" top: "a" top: "b" video_data_param { batch_size: 2 new_length: 5 modality: FLOW } transform_param { crop_size: 20 }': [
+        (2, 10, 20, 20), (2,)],
+    'type: "FrcnnRoiData" top: "data" top: "im_info" top: "gt_boxes" window_data_param { source: "x" }': [
+        (1, 3, 576, 960), (1, 3), (3, 5)],
+    'type: "YoloData" top: "a" top: "b" yolo_data_param { batch_size: 2 new_height: 56 new_width: 56 num_sides: 7 }': [
+        (2, 3, 56, 56), (2, 5, 7, 7)],
+    'type: "ImageGtData" top: "a" top: "b" top: "c" image_gt_data_param { batch_size: 2 resize_width: 640 resize_height: 480 '
+    "crop_width: 448 crop_height: 440 downsample_rate: 8 downsample_rate: 64 }": [(2, 3, 440, 448), (2, 6, 55, 56), (2, 6, 7, 7)],
+    'type: "EvalData" top: "a" top: "b" top: "c" eval_data_param { short_size: 60 long_size: 100 }': [
+        (1, 3, 100, 60), (3, 8, 1, 1), (1, 2, 1, 1)],
+    'type: "Python" top: "data" top: "im_info" top: "gt_boxes" python_param { module: "rotation.rlayer" layer: "RoIDataLayer" }': [
+        (1, 3, 576, 960), (1, 3), (3, 6)],
+    'type: "Python" top: "data" top: "label" python_param { module: "voc_layers" layer: "SBDDSegDataLayer" }': [
+        (1, 3, 224, 224), (1, 1, 224, 224)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "shapes"), DATA.items(), ids=[text.split('"')[1] for text in DATA])
+def test_fields_give_the_shapes(fields, shapes):
+    net = parse_net(f'layer {{ name: "data" {fields} }}')
+    assert [top.shape for top in data_tops(net.layer[0])] == shapes
+    built = Net(net, device="cpu", data="shapes")
+    assert [built.blobs[name].shape for name in built.inputs] == shapes
+    assert built.sources.types == {"data": net.layer[0].type}
+    assert all(np.isfinite(value).all() for value in built.forward().values())
+
+
+NET = """layer { name: "data" type: "%s" top: "data" top: "label" top: "weight" include { phase: TRAIN }
+    data_param { source: "nowhere" batch_size: 4 } image_data_param { batch_size: 4 } transform_param { crop_size: 8 } }
+    layer { name: "fc" type: "Convolution" bottom: "data" top: "fc" convolution_param { num_output: 5 kernel_size: 3
+    weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "%s" bottom: "fc" bottom: "label" top: "loss" }
+    layer { name: "again" type: "Silence" bottom: "label" }"""
+
+
+def test_a_label_takes_the_shape_that_its_loss_asks_for():
+    text = NET.replace(' top: "weight"', "")
+    for kind in ("Data", "ImageData", "SomebodysData"):
+        net = Net(parse_net(text % (kind, "SoftmaxWithLoss")), phase="TRAIN", device="cpu", data="shapes")
+        assert net.blobs["label"].shape == (4, 1, 6, 6)
+        assert net.sources.classes == {"label": 5}
+        labels = np.array(net.blobs["label"].data)
+        assert set(np.unique(labels)) <= set(range(5))
+        assert labels.max() > 1
+        net.forward()
+        net.backward()
+        assert net.loss() > 0
+    net = Net(parse_net(text % ("Data", "EuclideanLoss")), phase="TRAIN", device="cpu", data="shapes")
+    assert net.blobs["label"].shape == (4, 5, 6, 6)
+    assert np.isfinite(net.forward()["loss"])
+
+
+def test_shapes_of_the_caller():
+    text = NET.replace(' top: "weight"', "") % ("Data", "SoftmaxWithLoss")
+    net = Net(parse_net(text), phase="TRAIN", device="cpu", data={"data": (2, 3, 20, 10)})
+    assert net.blobs["data"].shape == (2, 3, 20, 10)
+    assert net.blobs["label"].shape == (2, 1, 18, 8)
+    with pytest.raises(ModelError, match="'dat', which is not a top of a data layer; did you mean 'data'"):
+        Net(parse_net(text), phase="TRAIN", device="cpu", data={"dat": (1,)})
+    with pytest.raises(ModelError, match="data is 'shapes'"):
+        Net(parse_net(text), phase="TRAIN", device="cpu", data="random")
+
+
+def test_a_data_layer_whose_files_are_not_read_says_so():
+    text = 'layer { name: "d" type: "FrcnnRoiData" top: "data" top: "im_info" top: "gt_boxes" }'
+    net = Net(parse_net(text), device="cpu")
+    assert net.blobs["data"].shape == (1, 3, 576, 960)
+    with pytest.raises(LayerError, match=r"FrcnnRoiData are not read here.*data=\"shapes\""):
+        net.forward()
+
+
+def test_info_and_time_need_neither_data_nor_compiler(tmp_path):
+    model = tmp_path / "train_val.prototxt"
+    model.write_text(NET.replace(' top: "weight"', "") % ("Data", "SoftmaxWithLoss"))
+    environment = dict(os.environ, CXX="/no/compiler", XDG_CACHE_HOME=str(tmp_path), BOXPRESSO_CACHE=str(tmp_path))
+    command = [sys.executable, "-m", "boxpresso", "info", "--phase", "TRAIN", str(model)]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert "without data: data (--data read opens it)" in ran.stdout
+    assert "4 x 3 x 8 x 8" in ran.stdout
+    assert ran.stdout.count("Data ") == 1
+    told = subprocess.run(
+        [*command, "--json", "--shape", "data=1x3x9x9"], capture_output=True, text=True, env=environment
+    )
+    assert json.loads(told.stdout)["layers"][0]["tops"]["data"] == [1, 3, 9, 9]
+    timed = subprocess.run(
+        [sys.executable, "-m", "boxpresso", "time", "--phase", "TRAIN", "--iterations", "1", str(model)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert timed.returncode == 0, timed.stderr
+    assert "Without data: data" in timed.stdout
+    refused = subprocess.run(
+        [sys.executable, "-m", "boxpresso", "time", "--phase", "TRAIN", "--data", "read", str(model)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert refused.returncode != 0
+    assert "nowhere" in refused.stderr
+
+
+TRAINED = ["train", "train_test"]
+REFUSED = r"unknown type|which was not allowed|SigmoidCrossEntropyLoss layer 'loss_mask'|Flatten layer 'flat1_mask'|is not a top of an earlier"
+
+
+def train_nets() -> list[str]:
+    path = SHARED / "corpus" / "manifest.json"
+    if not path.exists():
+        return []
+    entries = [entry for entry in json.loads(path.read_text()) if entry["kind"] in TRAINED]
+    return [entry["file"] for entry in entries]
+
+
+@pytest.mark.slow
+def test_train_nets_of_the_corpus_build_without_data():
+    """Every tenth of them; `python tests/survey.py` runs all of them forward."""
+    need("corpus/manifest.json")
+    built, wrong = 0, []
+    for file in train_nets()[::10]:
+        given = survey.unfilled(read_net(Path(SHARED) / "corpus" / file))
+        reason = ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                survey.built(given, "TRAIN", "cpu", lazy=True)
+            except BoxpressoError as error:
+                reason = str(error)
+        built += not reason
+        if reason and not re.search(REFUSED, reason):
+            wrong.append(f"{file}: {reason}")
+    assert not wrong
+    assert built >= 10
