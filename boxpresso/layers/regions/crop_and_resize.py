@@ -94,8 +94,9 @@ class CropAndResize(RegionLayer, type="CropAndResize", param="python_param", bot
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.channels:
             return
+        groups = -(-self.channels // self.kernels.constants["PLANES"])
         self.kernels.crop_resize_forward(
-            self.regions * self.pooled[0], bottom[0].data, *self.places(bottom), top[0].data, self.geometry
+            self.regions * groups, bottom[0].data, *self.places(bottom), top[0].data, self.geometry
         )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
