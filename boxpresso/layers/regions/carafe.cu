@@ -13,6 +13,13 @@ constexpr int REACH = 512;     // (k - 1) s at most: how far the kernel reaches 
 constexpr int CHANNELS = 32;   // that a block takes
 constexpr int TAPS = 8;        // of a row of the kernel that are summed together
 
+// The columns from begin to end; a column is always the same thread's.
+#if defined(__CUDACC__)
+#define SPAN_LOOP(x, begin, end) THREAD_LOOP(x, max(end, 0)) if (x >= (begin))
+#else
+#define SPAN_LOOP(x, begin, end) for (int x = max(begin, 0); x < (end); ++x)
+#endif
+
 // line[u] = the feature under column first + u - (k / 2) s of the top, where 0 outside; so tap j of column x is line[x + j s].
 DEVICE void widen(Real* line, const Store* row, int first, int count, const CarafeGeometry& g) {
   THREAD_LOOP(u, count + (g.kernel - 1) * g.scale) {
@@ -83,8 +90,7 @@ KERNEL carafe_features(int n, const Store* mask, const Store* top_diff, Store* d
               const int back = (j - g.kernel / 2) * g.scale, low = back - first, high = wide + back - first;
               const Store* part = weight + ((long long)(i * g.kernel + j) * rows + y) * wide + first - back;
               const Store* given = top_diff + (plane * rows + y) * wide + first - back;
-              THREAD_LOOP(x, count)
-                if (x >= low && x < high) sum[x] += Real(part[x]) * Real(given[x]);
+              SPAN_LOOP(x, low, min(count, high)) sum[x] += Real(part[x]) * Real(given[x]);
             }
         }
         BARRIER();

@@ -10,6 +10,13 @@ struct CorrelationGeometry {
 
 constexpr int TOGETHER = 128;  // columns
 
+// The columns from begin to end; a column is always the same thread's.
+#if defined(__CUDACC__)
+#define SPAN_LOOP(x, begin, end) THREAD_LOOP(x, max(end, 0)) if (x >= (begin))
+#else
+#define SPAN_LOOP(x, begin, end) for (int x = max(begin, 0); x < (end); ++x)
+#endif
+
 // From the first to the last of `count` columns x whose source x step + shift lies in 0 .. width - 1, moved by `by` too.
 DEVICE void range_of(int step, int shift, int by, int width, int count, int* begin, int* end) {
   const int low = max(0, -by) - shift, high = min(width, width - by) - 1 - shift;  // of x step
@@ -37,11 +44,9 @@ KERNEL correlation_forward(int n, const Store* a, const Store* b, Store* top, Co
         for (int c = 0; c < g.channels; ++c) {
           const Store *p = one + (long long)c * area + v * g.width, *q = other + (long long)c * area + (v + dy) * g.width + dx;
           if (g.stride == 1) {
-            THREAD_LOOP(x, count)
-              if (x >= begin && x < end) sum[x] += Real(p[x + shift]) * Real(q[x + shift]);
+            SPAN_LOOP(x, begin, end) sum[x] += Real(p[x + shift]) * Real(q[x + shift]);
           } else {
-            THREAD_LOOP(x, count)
-              if (x >= begin && x < end) sum[x] += Real(p[x * g.stride + shift]) * Real(q[x * g.stride + shift]);
+            SPAN_LOOP(x, begin, end) sum[x] += Real(p[x * g.stride + shift]) * Real(q[x * g.stride + shift]);
           }
         }
       }
@@ -72,12 +77,11 @@ KERNEL correlation_backward(int n, const Store* other, const Store* top_diff, St
           const int low = max(-shift, -first - sign * dx), high = min(count, g.width - first - sign * dx);
           if (g.stride == 1) {
             const int end = min(high, g.out_width - shift);
-            THREAD_LOOP(w, count)
-              if (w >= low && w < end) sum[w] += Real(from[w + shift]) * Real(line[first + w]);
+            SPAN_LOOP(w, low, end) sum[w] += Real(from[w + shift]) * Real(line[first + w]);
           } else {
-            THREAD_LOOP(w, count) {
+            SPAN_LOOP(w, low, high) {
               const int u = w + shift;
-              if (w >= low && w < high && u % g.stride == 0 && u / g.stride < g.out_width)
+              if (u % g.stride == 0 && u / g.stride < g.out_width)
                 sum[w] += Real(from[u / g.stride]) * Real(line[first + w]);
             }
           }

@@ -54,16 +54,13 @@ KERNEL crop_resize_forward(int n, const Store* features, const int* images, cons
       TILE_LOOP(ph, pw, g.crop_height, g.crop_width) {
         const int above = row[ph], left = column[pw];
         const bool inside = (above >= 0) & (left >= 0);
-        Real value = g.outside;
-        if (inside) {
-          const Real down = parts[ph], across = parts[g.crop_height + pw];
-          const int at = above * g.width + left, right = across > 0 ? 1 : 0, below = down > 0 ? g.width : 0;
-          const Real v0 = Real(plane[at]), v1 = Real(plane[at + right]);
-          const Real v2 = Real(plane[at + below]), v3 = Real(plane[at + below + right]);
-          const Real upper = v0 + (v1 - v0) * across, lower = v2 + (v3 - v2) * across;
-          value = upper + (lower - upper) * down;
-        }
-        out[ph * g.crop_width + pw] = value;
+        const Real down = parts[ph], across = parts[g.crop_height + pw];
+        const int at = inside ? above * g.width + left : 0, right = inside & (across > 0) ? 1 : 0;
+        const int below = inside & (down > 0) ? g.width : 0;
+        const Real v0 = Real(plane[at]), v1 = Real(plane[at + right]);  // a map has a pixel: crop_and_resize.py
+        const Real v2 = Real(plane[at + below]), v3 = Real(plane[at + below + right]);
+        const Real upper = v0 + (v1 - v0) * across, lower = v2 + (v3 - v2) * across;
+        out[ph * g.crop_width + pw] = inside ? upper + (lower - upper) * down : g.outside;
       }
     }
   }

@@ -47,8 +47,8 @@ KERNEL point_sample_forward(int n, const Store* features, const int* at, const R
       Real sum = 0;
       for (int corner = 0; corner < 4; ++corner) {
         const int pixel = pixels[corner * g.points + p];
-        const Real value = pixel >= 0 ? Real(plane[pixel]) : Real(0);
-        sum += share(downs[p], acrosses[p], corner) * value;
+        const Real value = Real(plane[max(pixel, 0)]);  // a map has a pixel: point_sample.py
+        sum += pixel >= 0 ? share(downs[p], acrosses[p], corner) * value : Real(0);
       }
       top[(long long)b * g.points + p] = sum;
     }
