@@ -19,9 +19,9 @@ that also keeps the static thresholds of mlu-ops' pull requests, 1e-5 in float32
 itself does not: its coordinates, of some 1000 pixels of the image, are rounded by 6e-5 of a pixel.
 
 Where bins are cut at whole pixels, rounding decides now and then where: regions whose bins differ between float32 and float64,
-which they do in every program that cuts them in float32, are drawn again; the table says how many. The gradient of a maximum goes
-where it lies: where two pixels or samples are equal but for the last bits, and float32 takes the one and float64 the other, the
-gradient given is 0; the table says in how many places.
+which they do in every program that cuts them in float32, are drawn again; the table says how many. The gradient of a maximum
+goes where it lies: where two pixels or samples are equal but for the last bits, and float32 takes the one and float64 the
+other, the gradient given is 0; the table says in how many places.
 """
 
 from __future__ import annotations

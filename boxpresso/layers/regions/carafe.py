@@ -57,6 +57,12 @@ class Carafe(Layer, type="Carafe", param="python_param", bottoms=2, tops=1):
         s = settings(self, {"kernel_size": 5, "group_size": 1, "scale_factor": 2})
         whole = all(type(value) is int and 0 < value < 1024 for value in s.values())
         self.need(whole and s["kernel_size"] % 2, f"kernel_size must be odd, and all settings from 1 to 1023, got {s}")
+        most = self.kernels.constants["REACH"]
+        reach = (s["kernel_size"] - 1) * s["scale_factor"]
+        self.need(reach <= most, f"(kernel_size - 1) scale_factor must be at most {most}, got {reach}")
+        self.need(
+            s["scale_factor"] <= self.kernels.constants["TOGETHER"], f"scale_factor is too large: {s['scale_factor']}"
+        )
         self.kernel, self.groups, self.scale = s["kernel_size"], s["group_size"], s["scale_factor"]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -68,19 +74,20 @@ class Carafe(Layer, type="Carafe", param="python_param", bottoms=2, tops=1):
             "CarafeGeometry", channels=channels, height=height, width=width, kernel=self.kernel, groups=self.groups,
             scale=self.scale,
         )  # fmt: skip
-        self.channels = channels
+        parts = -(-(channels // self.groups) // self.kernels.constants["CHANNELS"])
+        self.blocks = batch * self.groups * parts  # of each row
         top[0].reshape(batch, channels, *wanted[2:])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        batch, channels, rows, _ = top[0].shape
-        self.kernels.carafe_forward(batch * channels * rows, bottom[0].data, bottom[1].data, top[0].data, self.geometry)
+        blocks = self.blocks * top[0].shape[2]
+        self.kernels.carafe_forward(blocks, bottom[0].data, bottom[1].data, top[0].data, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        batch, channels, height, _ = bottom[0].shape
+        batch, _, height, _ = bottom[0].shape
         if propagate_down[0]:
             self.kernels.carafe_features(
-                batch * channels * height, bottom[1].data, top[0].diff, bottom[0].diff, self.geometry
+                self.blocks * height, bottom[1].data, top[0].diff, bottom[0].diff, self.geometry
             )
         if propagate_down[1]:
-            _, planes, rows, _ = bottom[1].shape
-            self.kernels.carafe_mask(batch * planes * rows, bottom[0].data, top[0].diff, bottom[1].diff, self.geometry)
+            blocks = batch * self.groups * self.kernel * bottom[1].shape[2]
+            self.kernels.carafe_mask(blocks, bottom[0].data, top[0].diff, bottom[1].diff, self.geometry)

@@ -61,12 +61,13 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *planes, height, width = self.axes(bottom[0], 4, "bottom 0")
         vertical, reverse = self.mode
-        self.lines = prod(planes) * (width if vertical else height)
+        self.planes = prod(planes)
+        self.lines = self.planes * (width if vertical else height)
         self.geometry = self.kernels.struct("Lines", height=height, width=width, vertical=vertical, reverse=reverse)
         top[0].reshape(*bottom[0].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.corner_pool_forward(self.lines, bottom[0].data, top[0].data, self.geometry)
+        self.kernels.corner_pool_forward(self.planes, bottom[0].data, top[0].data, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:

@@ -92,10 +92,14 @@ class CropAndResize(RegionLayer, type="CropAndResize", param="python_param", bot
         return images, low, part
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.channels:
+        if not self.batch * self.channels * self.size[0] * self.size[1]:
+            outside = self.scratch("outside", top[0].shape)
+            outside.fill(self.outside)
+            self.narrow(outside, top[0].data)
             return
+        groups = -(-self.channels // self.kernels.constants["PLANES"])
         self.kernels.crop_resize_forward(
-            self.regions * self.pooled[0], bottom[0].data, *self.places(bottom), top[0].data, self.geometry
+            self.regions * groups, bottom[0].data, *self.places(bottom), top[0].data, self.geometry
         )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

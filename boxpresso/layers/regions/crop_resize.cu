@@ -36,27 +36,32 @@ KERNEL crop_resize_places(int n, const Real* boxes, const Real* indices, int* im
   }
 }
 
-// A block for each row of a crop. top: (K, C, crop_height, crop_width).
+constexpr int PLANES = 8;  // of a box that a block takes
+
+// A block for PLANES channels of a box. top: (K, C, crop_height, crop_width). Without branches along a row, so that the host makes
+// vectors of it.
 KERNEL crop_resize_forward(int n, const Store* features, const int* images, const int* low, const Real* part, Store* top,
                            CropGeometry g) {
+  const int groups = (g.channels + PLANES - 1) / PLANES;
   BLOCK_LOOP(b, n) {
-    const int k = b / g.crop_height, ph = b - k * g.crop_height, all = g.crop_height + g.crop_width;
+    const int k = b / groups, channel = (b - k * groups) * PLANES, all = g.crop_height + g.crop_width;
     const int *row = low + (long long)k * all, *column = row + g.crop_height;
-    const Real *parts = part + (long long)k * all, down = parts[ph];
-    const int area = g.height * g.width, above = row[ph], below = above + (down > 0);
-    const Store* image = features + (long long)max(images[k], 0) * g.channels * area;
-    TILE_LOOP(c, pw, g.channels, g.crop_width) {
-      const int left = column[pw];
-      Real value = g.outside;
-      if (above >= 0 && left >= 0) {
-        const Real across = parts[g.crop_height + pw];
-        const int right = left + (across > 0);
-        const Store *first = image + (long long)c * area + above * g.width, *last = first + (below - above) * g.width;
-        const Real upper = Real(first[left]) + (Real(first[right]) - Real(first[left])) * across;
-        const Real lower = Real(last[left]) + (Real(last[right]) - Real(last[left])) * across;
-        value = upper + (lower - upper) * down;
+    const Real* parts = part + (long long)k * all;
+    const int area = g.height * g.width;
+    for (int c = channel; c < min(channel + PLANES, g.channels); ++c) {
+      const Store* plane = features + ((long long)max(images[k], 0) * g.channels + c) * area;
+      Store* out = top + ((long long)k * g.channels + c) * g.crop_height * g.crop_width;
+      TILE_LOOP(ph, pw, g.crop_height, g.crop_width) {
+        const int above = row[ph], left = column[pw];
+        const bool inside = (above >= 0) & (left >= 0);
+        const Real down = parts[ph], across = parts[g.crop_height + pw];
+        const int at = inside ? above * g.width + left : 0, right = inside & (across > 0) ? 1 : 0;
+        const int below = inside & (down > 0) ? g.width : 0;
+        const Real v0 = Real(plane[at]), v1 = Real(plane[at + right]);  // a map has a pixel: crop_and_resize.py
+        const Real v2 = Real(plane[at + below]), v3 = Real(plane[at + below + right]);
+        const Real upper = v0 + (v1 - v0) * across, lower = v2 + (v3 - v2) * across;
+        out[ph * g.crop_width + pw] = inside ? upper + (lower - upper) * down : g.outside;
       }
-      top[(((long long)k * g.channels + c) * g.crop_height + ph) * g.crop_width + pw] = value;
     }
   }
 }

@@ -15,7 +15,9 @@ from .levels import levels_of, put_rows, take_rows
 from .region_base import RegionLayer
 
 
-class MultiScaleROIAlign(RegionLayer, type="MultiScaleROIAlign", param="roi_align_param", bottoms=(2, None), tops=1):
+class MultiScaleROIAlign(
+    RegionLayer, type="MultiScaleROIAlign", param=("roi_align_param", "python_param"), bottoms=(2, None), tops=1
+):
     """The average of bilinear samples in each bin of each region, from the level that the region's size chooses.
 
     Level k has 2^-k pixels per pixel of the image; a region is pooled from k = floor(canonical_level +

@@ -42,9 +42,13 @@ KERNEL paste(int n, const Store* masks, const Real* boxes, Store* out, PasteGeom
     };
     const Place y = place(row, 1, g.mask_height);
     const auto value = [&](int i, int j) { return i < 0 || j < 0 ? Real(0) : Real(mask[i * g.mask_width + j]); };
+    if (y.low < 0 && y.high < 0) {  // most rows, of most masks
+      THREAD_LOOP(column, g.width) out[(long long)b * g.width + column] = Real(0);
+      continue;
+    }
     THREAD_LOOP(column, g.width) {
       const Place x = place(column, 0, g.mask_width);
-      out[(long long)b * g.width + column] =
+      out[(long long)b * g.width + column] = x.low < 0 && x.high < 0 ? Real(0) :
           (1 - y.part) * ((1 - x.part) * value(y.low, x.low) + x.part * value(y.low, x.high)) +
           y.part * ((1 - x.part) * value(y.high, x.low) + x.part * value(y.high, x.high));
     }

@@ -67,7 +67,7 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
             len(shape) in (3, 4) and shape[-1] == 2 and shape[0] == self.batch,
             f"bottom 1, the points, must be (N, P, 2) or (N, P, Q, 2) with N = {self.batch}; got {shape}",
         )
-        self.points = prod(shape[1:-1])
+        self.points, self.pixels = prod(shape[1:-1]), height * width
         self.geometry = self.kernels.struct(
             "PointGeometry",
             channels=self.channels,
@@ -87,6 +87,9 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         planes = self.batch * self.channels
+        if not self.pixels:
+            top[0].data.fill(0)
+            return
         self.kernels.point_sample_forward(planes, bottom[0].data, *self.places(bottom), top[0].data, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
