@@ -131,10 +131,6 @@ DEVICE void fill(int slab, const Store* maps, Real* to, int channels, int area) 
   fill_slab(slab, maps, to, channels, area, 0, area);
   THREAD_LOOP(c, SLAB) to[(long long)area * SLAB + c] = 0;
 }
-KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) fill(slab, maps, slabs + (long long)slab * (area + 1) * SLAB, channels, area);
-}
-
 // A slab's regions are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). There is room for
 // n / parts slabs. They are `packed` and all there, or a block fills its room with one slab after another, which stays in the
 // cache of its core: then a slab has 1 part.

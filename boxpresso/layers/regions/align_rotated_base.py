@@ -46,7 +46,7 @@ class AlignRotated(RegionLayer):
         """The features in slabs, with a pixel of zeros behind each."""
         area = self.size[0] * self.size[1]
         packed = self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
-        self.rotated.align_rotated_pack(self.batch * self.slabs, features, packed, self.channels, area)
+        self.pack_slabs(features, packed, 1)
         return packed
 
     def pool(self, features: AnyArray, rows: AnyArray, pooled: AnyArray) -> None:

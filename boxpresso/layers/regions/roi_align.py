@@ -222,7 +222,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         at_once = self.batch * count if packed else min(self.device.workers, self.batch * count)
         slabs = self.scratch("slabs", (at_once, area, slab))
         if packed:
-            self.largest.roi_align_max_pack(at_once, features, slabs, self.channels, area)
+            self.pack_slabs(features, slabs)
         self.largest.roi_align_max_forward(
             count * self.regions if packed else at_once, features, self.by_place(rows), rows, slabs, top, places, packed,
             self.geometry,

@@ -62,10 +62,6 @@ DEVICE long long place_of(int channel, int k, int regions, int bins) {
   return ((long long)(channel / SLAB) * regions + k) * bins * SLAB + channel % SLAB;
 }
 
-KERNEL roi_align_max_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
-}
-
 // The largest sample of a bin in a group of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
 // map is 0; the first of equals wins.
 struct Largest {
