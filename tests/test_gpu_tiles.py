@@ -30,6 +30,12 @@ PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
 LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "ROIAlign": (f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, ROWS], [True, False]),
     "ROIAlign adaptive": (f'type: "ROIAlign" roi_align_param {{ {POOL} aligned: true }}', [MAPS, ROWS], [True, True]),
+    "ROIAlign max": (
+        f'type: "ROIAlign" roi_align_param {{ {POOL} aligned: true pool_mode: MAX }}', [MAPS, ROWS], [True, False],
+    ),
+    "ROIAlign max fixed": (
+        f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 pool_mode: MAX }}', [MAPS, ROWS], [True, False],
+    ),
     "ROIAlign many bins": (
         'type: "ROIAlign" roi_align_param { pooled_h: 17 pooled_w: 18 spatial_scale: 0.5 sampling_ratio: 1 }', [MAPS, ROWS],
         [True, False],
