@@ -158,7 +158,9 @@ def test_thousands_of_blocks_at_the_big_shape(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-@pytest.mark.parametrize(("channels", "size", "behind"), [(19, (13, 21), 1), (16, (16, 24), 0), (5, (1, 3), 2), (3, (0, 4), 1)])
+@pytest.mark.parametrize(
+    ("channels", "size", "behind"), [(19, (13, 21), 1), (16, (16, 24), 0), (5, (1, 3), 2), (3, (0, 4), 1)]
+)
 def test_maps_are_packed_in_slabs(channels, size, behind, dtype, device, monkeypatch):
     """Whole slabs and parts of them, with zeros behind and in missing channels."""
     opened, slab = open_device(device), KERNELS.constants["SLAB"]

@@ -15,7 +15,10 @@ from ..core.layer import Layer
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
-TILED = {"cpu": False, "cuda": True}  # whether gradients are made in small tiles, each by a block; else a map is one tile
+TILED = {
+    "cpu": False,
+    "cuda": True,
+}  # whether gradients are made in small tiles, each by a block; else a map is one tile
 PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
