@@ -10,6 +10,7 @@ from pathlib import Path
 
 from boxpresso.device import cache
 from boxpresso.device.cuda import FLAGS, HEADERS
+from boxpresso.device.signature import defines
 
 PACKAGE = HEADERS.parent
 ARCHITECTURES = (75, 80, 90, 120)  # Turing, the oldest that CUDA 13 has; Ampere, Hopper, Blackwell
@@ -51,7 +52,7 @@ def compile(path: Path, real: str, codes: Iterable[tuple[int, Iterable[int]]], o
         *FLAGS,
         "-Xptxas",
         "-v",
-        f"-DReal={real}",
+        *defines(real),
         f"-I{HEADERS}",
         "-fatbin",
         str(path),

@@ -14,7 +14,7 @@ import stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks import gpu, gpu_operators  # noqa: E402
+from benchmarks import counts, gpu, gpu_operators  # noqa: E402
 
 DEVICE = "cuda" if stand_in.active() else "cpu"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -140,3 +140,17 @@ def test_the_script_of_the_day(tmp_path):
     assert unknown.returncode == 64
     for word in logs["racecheck"].split():
         assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"
+
+
+def test_counts_without_a_gpu():
+    """Launches and their blocks at a shape that can be counted by hand: 2 images of 2 x 2 tiles in one slab, 6 regions."""
+    case = gpu_operators.Case("ROIAlign", (2, 16, 20, 30), 6, 0.25, backward=True)
+    assert counts.launches_of(case) == [
+        ("roi_align_lists", 6), ("roi_align_turn", 6), ("region_tiles", 8), ("roi_align_backward_tiles", 8),
+    ]  # fmt: skip
+    moved, work = gpu_operators.moved(case), gpu_operators.operations(case)
+    assert counts.least_ms(case, "T4") == pytest.approx(1000 * max(moved / 0.32e12, work / 8.1e12))
+    assert counts.occupancy(32, 0) == 1
+    assert counts.occupancy(64, 17536) == 0.5  # 4 blocks of 256 threads with 64 registers
+    assert counts.occupancy(128, 0) == 0.25
+    assert counts.occupancy(32, 100 << 10) == 0.25  # 2 blocks of that much memory

@@ -30,6 +30,12 @@ PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
 LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "ROIAlign": (f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, ROWS], [True, False]),
     "ROIAlign adaptive": (f'type: "ROIAlign" roi_align_param {{ {POOL} aligned: true }}', [MAPS, ROWS], [True, True]),
+    "ROIAlign max": (
+        f'type: "ROIAlign" roi_align_param {{ {POOL} aligned: true pool_mode: MAX }}', [MAPS, ROWS], [True, False],
+    ),
+    "ROIAlign max fixed": (
+        f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 pool_mode: MAX }}', [MAPS, ROWS], [True, False],
+    ),
     "ROIAlign many bins": (
         'type: "ROIAlign" roi_align_param { pooled_h: 17 pooled_w: 18 spatial_scale: 0.5 sampling_ratio: 1 }', [MAPS, ROWS],
         [True, False],
@@ -149,3 +155,26 @@ def test_thousands_of_blocks_at_the_big_shape(monkeypatch):
     assert layer.tile_room(tiles * layer.channel_slabs) == (7904, None)
     small = SimpleNamespace(device=SimpleNamespace(kind="cuda"))
     assert RegionLayer.tiled.fget(small)  # a GPU makes them so
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize(
+    ("channels", "size", "behind"), [(19, (13, 21), 1), (16, (16, 24), 0), (5, (1, 3), 2), (3, (0, 4), 1)]
+)
+def test_maps_are_packed_in_slabs(channels, size, behind, dtype, device, monkeypatch):
+    """Whole slabs and parts of them, with zeros behind and in missing channels."""
+    opened, slab = open_device(device), KERNELS.constants["SLAB"]
+    maps = np.random.default_rng(1).standard_normal((2, channels, *size)).astype(dtype)
+    count, area = -(-channels // slab), size[0] * size[1]
+    wanted = np.zeros((2, count * slab, area + behind), dtype)
+    wanted[:, :channels, :area] = maps.reshape(2, channels, area)
+    wanted = wanted.reshape(2, count, slab, -1).transpose(0, 1, 3, 2)
+    layer = Layer(opened, 2, channels, size, 1)
+    features = opened.empty(maps.shape, dtype)
+    features[...] = maps
+    for packed in (True, False):
+        monkeypatch.setitem(region_base.PACKED, opened.kind, packed)
+        slabs = opened.empty(wanted.shape, np.float64 if dtype == np.float64 else np.float32)
+        slabs.fill(np.nan)
+        layer.pack_slabs(features, slabs, behind)
+        assert np.array_equal(np.asarray(slabs), wanted)

@@ -38,6 +38,27 @@ def test_compiles(path: Path, tmp_path):
             assert not [u for u in uses if u.spills], f"{path.name} in {real} does not fit into registers"
 
 
+def stores(path: Path) -> bool:
+    """Whether a file has kernels of numbers that may be kept in float16."""
+    return any(p.kind == "Store" for kernel in Kernels(str(path)).table.values() for p in kernel.parameters)
+
+
+@needs_nvcc
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, marks=[] if p.stem == "roi_align_tiles" else pytest.mark.slow, id=p.stem)
+        for p in ptxas.files()
+        if stores(p)
+    ],
+)
+def test_compiles_for_float16(path: Path, tmp_path):
+    """Without spills, for the oldest GPU and for Hopper."""
+    uses = ptxas.compile(path, "half", ((75, (75, 90)),), tmp_path / "out")
+    assert {u.kernel for u in uses} == set(Kernels(str(path)).table)
+    assert not [u for u in uses if u.spills]
+
+
 @needs_nvcc
 def test_a_spill_is_seen(tmp_path):
     """A kernel that keeps more than fits, so that the test above can fail."""

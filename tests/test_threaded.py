@@ -20,7 +20,7 @@ from boxpresso.device import Blob, open_device
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
-from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.regions import region_base
 from boxpresso.proto import SolverParameter
 from boxpresso.train.updates import METHODS, Parameters, Step
@@ -158,7 +158,10 @@ def make_tiles() -> None:
 def suppress() -> None:
     """Boxes that lie over two others each, upright and turned."""
     device, pixels = open_device("cpu"), np.float32(100 * BOXES)
-    suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
+    for bits in (False, True):
+        BITS["cpu"] = bits
+        suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
+    BITS["cpu"] = False
     low, high = pixels[:, :2], pixels[:, 2:]
     turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
     suppress_boxes(device, turned, 0.05)

@@ -69,6 +69,56 @@ KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, 
   }
 }
 
+// Whether a box that stays, `kept`, and a worse one clash: the rule of suppress_upright.
+DEVICE bool clash(const Real* kept, const Real* box, Real last, Real least, int above) {
+  const Real area = (box[2] - box[0] + last) * (box[3] - box[1] + last);
+  const Real width = max(Real(0), min(box[2], kept[2]) - max(box[0], kept[0]) + last);
+  const Real height = max(Real(0), min(box[3], kept[3]) - max(box[1], kept[1]) + last);
+  const Real shared = width * height, overlap = shared / ((kept[2] - kept[0] + last) * (kept[3] - kept[1] + last) + area - shared);
+  return above ? (width > 0) & (height > 0) & !(overlap <= least) : overlap >= least;
+}
+
+// For a GPU: which boxes each would suppress, as bits, all at once. Bit j % 32 of words[j / 32 * boxes + i], of `boxes` boxes in
+// all: whether box j of the group of box i, and behind it, clashes with box i. So neighbouring threads read the same boxes j.
+KERNEL suppress_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, Real last, Real threshold,
+                      int above) {
+  GRID_LOOP(t, n) {
+    const int w = t / count, i = t - w * count;
+    int group = 0, end = groups;
+    while (end - group > 1) {
+      const int middle = (group + end) / 2;
+      (start[middle] <= i ? group : end) = middle;
+    }
+    const int first = start[group], size = start[group + 1] - first;
+    int word = 0;
+    for (int j = max(32 * w, i - first + 1); j < min(32 * w + 32, size); ++j)
+      word |= int(unsigned(clash(boxes + 4 * (long long)i, boxes + 4 * (long long)(first + j), last, threshold, above)) << j % 32);
+    words[t] = word;
+  }
+}
+
+// Then a block for each group goes through its boxes, best first, with the bits of all that are suppressed so far in gone (groups,
+// across): it waits only where a box stays.
+KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int limit, int count, int across) {
+  BLOCK_LOOP(g, n) {
+    const int first = start[g], size = start[g + 1] - first;
+    int* mine = gone + (long long)g * across;
+    THREAD_LOOP(w, across) mine[w] = 0;
+    THREAD_LOOP(k, size) kept[first + k] = -1;
+    BARRIER();
+    int stay = 0;
+    for (int i = 0; i < size && stay < limit; ++i) {
+      if (unsigned(mine[i / 32]) >> i % 32 & 1) continue;
+      BARRIER();
+      THREAD_LOOP(one, 1) kept[first + stay] = first + i;
+      THREAD_LOOP(w, across - i / 32) mine[i / 32 + w] |= words[(long long)(i / 32 + w) * count + first + i];
+      BARRIER();
+      ++stay;
+    }
+    BARRIER();
+  }
+}
+
 // The same for rotated boxes (centre x, centre y, width, height, angle in radians); a box goes when it overlaps one that stays
 // by more than the threshold.
 KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, int limit, double threshold) {

@@ -9,6 +9,9 @@ import numpy as np
 
 from ...device import AnyArray, Device, Kernels
 
+BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
+MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared one after another
+
 kernels = Kernels(Path(__file__).with_name("suppress.cu"))
 
 
@@ -77,8 +80,17 @@ def suppress_upright(
     count = boxes.shape[0]
     if not count:
         return np.zeros(0, np.intp)
-    bounds = device.table(np.array([0, count]) if starts is None else starts)
+    starts = np.array([0, count]) if starts is None else np.asarray(starts)
+    bounds = device.table(starts)
     kept = device.empty((count,), np.int32)
+    across = -(-int(np.diff(starts).max()) // 32)
+    if BITS[device.kind] and eta == 1 and across * count <= MOST_WORDS:
+        groups = len(starts) - 1
+        words, gone = device.empty((across, count), np.int32), device.empty((groups, across), np.int32)
+        bound = kernels.on(device)
+        bound.suppress_words(across * count, boxes, bounds, words, count, groups, last, threshold, int(above))
+        bound.suppress_chosen(groups, words, bounds, gone, kept, count if limit < 0 else limit, count, across)
+        return chosen(kept)
     room = device.empty((kernels.constants["ROOM"] * count,), boxes.dtype)
     limit = count if limit < 0 else limit
     kernels.on(device).suppress_upright(

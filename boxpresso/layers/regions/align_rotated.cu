@@ -131,10 +131,6 @@ DEVICE void fill(int slab, const Store* maps, Real* to, int channels, int area) 
   fill_slab(slab, maps, to, channels, area, 0, area);
   THREAD_LOOP(c, SLAB) to[(long long)area * SLAB + c] = 0;
 }
-KERNEL align_rotated_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) fill(slab, maps, slabs + (long long)slab * (area + 1) * SLAB, channels, area);
-}
-
 // A slab's regions are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). There is room for
 // n / parts slabs. They are `packed` and all there, or a block fills its room with one slab after another, which stays in the
 // cache of its core: then a slab has 1 part.
@@ -183,22 +179,20 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   }
 }
 
-// A block owns `tall` rows of a slab, one slab of its room after another, and takes that image's regions in order, of each
-// together the bins that share no pixel: each number has one owner and one order.
+// A block takes one slab of an image after another into its room, and there that image's regions in order, of each together the
+// bins that share no pixel: each number has one owner and one order.
 KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const int* order, const Real* rows, Store* diff,
-                              int bands, int tall, int clockwise, GridGeometry g) {
+                              int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
     SHARED Lanes given[BINS * GROUPS];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    const int first_row = min(b % bands * tall, height), end_row = min(first_row + tall, height);
-    const int begin = first_row * width, end = end_row * width;
-    Real* map = room + (long long)(b / bands) * area * SLAB;
-    for (int i = b / bands; i < batch * slabs; i += n / bands) {
+    Real* map = room + (long long)b * area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      TILE_LOOP(row, c, end_row - first_row, width * SLAB) map[((long long)begin + row * width) * SLAB + c] = 0;
+      TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
       if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // missing channels
       BARRIER();
       for (int j = 0; j < regions; ++j) {
@@ -207,7 +201,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
         const Grid& grid = t.grid;
         const Real reach = abs(grid.y * t.cosine) + abs(grid.x * t.sine) + 2;  // of samples above and below the centre
-        if (grid.rows * grid.columns == 0 || t.y + reach < first_row || t.y - reach > end_row) continue;
+        if (grid.rows * grid.columns == 0 || t.y + reach < 0 || t.y - reach > height) continue;
         const int step_y = apart(abs(t.y) + abs(t.x), grid.bin_height, grid.rows, pooled_height, 6);
         const int step_x = apart(abs(t.y) + abs(t.x), grid.bin_width, grid.columns, pooled_width, 6);
         const Store* from = top_diff + ((long long)k * channels + channel) * bins;
@@ -226,7 +220,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
               for (int s = c * some.count; s < (c + 1) * some.count; ++s)
                 for (int corner = 0; corner < 4; ++corner) {
                   const int at = chunk.at[corner][s];
-                  if (unsigned(at - begin) < unsigned(end - begin))
+                  if (at < area)
                     lanes(map, at, group) += chunk.weight[corner][s] * gradient;
                 }
             }
@@ -235,8 +229,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
         });
       }
       BARRIER();
-      turn(map + (long long)begin * SLAB, SLAB, diff + ((long long)image * channels + channel) * area + begin, area,
-           end - begin, min(SLAB, channels - channel));
+      empty_slab(i, map, diff, channels, area);
       BARRIER();
     }
   }

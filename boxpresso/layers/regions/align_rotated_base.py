@@ -9,8 +9,6 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .region_base import RegionLayer
 
-BANDS = {"cpu": 1, "cuda": 8}  # parts of a slab's rows that the backward pass gives to blocks of their own
-
 
 class AlignRotated(RegionLayer):
     """What both layers do: `setup_align` reads the parameters, `pool` and its two gradients work on arrays.
@@ -46,7 +44,7 @@ class AlignRotated(RegionLayer):
         """The features in slabs, with a pixel of zeros behind each."""
         area = self.size[0] * self.size[1]
         packed = self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
-        self.rotated.align_rotated_pack(self.batch * self.slabs, features, packed, self.channels, area)
+        self.pack_slabs(features, packed, 1)
         return packed
 
     def pool(self, features: AnyArray, rows: AnyArray, pooled: AnyArray) -> None:
@@ -74,11 +72,9 @@ class AlignRotated(RegionLayer):
                 tiles * self.slabs, pooled_diff, lists, rows, diff, self.clockwise, self.geometry
             )
             return
-        bands = max(min(BANDS[self.device.kind], self.size[0]), 1)
         room = self.room("sums", self.size[0] * self.size[1])
         self.rotated.align_rotated_backward(
-            room.shape[0] * bands, pooled_diff, room, self.by_place(rows), rows, diff, bands,
-            -(-self.size[0] // bands), self.clockwise, self.geometry,
+            room.shape[0], pooled_diff, room, self.by_place(rows), rows, diff, self.clockwise, self.geometry,
         )  # fmt: skip
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:

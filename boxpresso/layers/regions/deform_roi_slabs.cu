@@ -151,14 +151,6 @@ KERNEL deform_roi_slabs_backward(int n, const Store* top_diff, const Store* feat
   }
 }
 
-// The pixels of an axis of `size` that samples between two coordinates may have: from `first` on, before `end`.
-DEVICE Span pixels_of(Real start, Real bin, int size) {
-  const Real low = min(start, start + bin), high = max(start, start + bin), limit = size;
-  if (!(low <= high)) return {0, 0};  // NaN
-  const Real first = min(max(floor(low) - 1, Real(0)), limit), end = min(max(floor(high) + 3, Real(0)), limit);
-  return {int(min(first, max(limit - 1, Real(0)))), int(end)};
-}
-
 // Where the bins of each region may have pixels, for the lists of tiles.h.
 KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* boxes, Real gamma, GridGeometry g) {
   GRID_LOOP(k, n) {

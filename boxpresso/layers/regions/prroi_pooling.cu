@@ -63,10 +63,6 @@ KERNEL prroi_pooling_weights(int n, const Store* regions, int* image, int* bins,
   }
 }
 
-KERNEL prroi_pooling_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
-}
-
 // One bin of a region: its pixels, and the weights of rows and columns.
 struct Bin {
   Box box;

@@ -85,7 +85,7 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         at_once = slabs if packed else min(self.device.workers, slabs)
         room = self.scratch("slabs", (at_once, area, self.slab))
         if packed:
-            self.kernels.prroi_pooling_pack(slabs, features, room, self.channels, area)
+            self.pack_slabs(features, room)
         self.kernels.prroi_pooling_forward(
             self.count * self.regions if packed else at_once, features, self.by_place(regions), self.image, self.bins,
             self.weights, room, top[0].data, packed, self.geometry,

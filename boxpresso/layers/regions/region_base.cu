@@ -50,3 +50,49 @@ KERNEL region_tiles(int n, const int* boxes, const int* order, int* lists, int r
     }
   }
 }
+
+constexpr int PACKED_PIXELS = 128;             // of a slab that a GPU's block brings into it
+constexpr int PACKED_ROW = PACKED_PIXELS + 2;  // so that threads that read 4 channels of 8 pixels meet no bank twice
+
+struct alignas(4 * sizeof(Real)) Four {
+  Real of[4];
+};
+
+// maps (B, C, area) to slabs (B * slabs_of(C), area + behind, SLAB), the pixels behind and the channels past C being 0; a block
+// for `pixels` pixels of a slab. On a GPU, where these are PACKED_PIXELS at most, four numbers at a time are read and written.
+KERNEL region_pack(int n, const Store* maps, Real* slabs, int channels, int area, int behind, int pixels) {
+  BLOCK_LOOP(b, n) {
+    const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
+    const int some = min(pixels, area - first);
+    Real* to = slabs + (long long)slab * (area + behind) * SLAB;
+    if (first + some == area) TILE_LOOP(pixel, c, behind, SLAB) to[((long long)area + pixel) * SLAB + c] = 0;
+#if defined(__CUDACC__)
+    if (pixels > PACKED_PIXELS) {
+      fill_slab(slab, maps, to, channels, area, first, first + some);
+      continue;
+    }
+    SHARED Real square[SLAB * PACKED_ROW];
+    const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+    const int count = min(SLAB, channels - channel);
+    const Store* from = maps + ((long long)image * channels + channel) * area + first;
+    if (sizeof(Store) == sizeof(Real) && area % 4 == 0 && (unsigned long long)from % sizeof(Four) == 0) {
+      TILE_LOOP(c, q, count, some / 4) {
+        const Four four = *(const Four*)(from + (long long)c * area + 4 * q);
+        for (int i = 0; i < 4; ++i) square[c * PACKED_ROW + 4 * q + i] = four.of[i];
+      }
+    } else {
+      TILE_LOOP(c, pixel, count, some) square[c * PACKED_ROW + pixel] = Real(from[(long long)c * area + pixel]);
+    }
+    TILE_LOOP(c, pixel, SLAB - count, some) square[(count + c) * PACKED_ROW + pixel] = 0;
+    BARRIER();
+    TILE_LOOP(pixel, q, some, SLAB / 4) {
+      Four four;
+      for (int i = 0; i < 4; ++i) four.of[i] = square[(4 * q + i) * PACKED_ROW + pixel];
+      *(Four*)(to + ((long long)first + pixel) * SLAB + 4 * q) = four;
+    }
+    BARRIER();
+#else
+    fill_slab(slab, maps, to, channels, area, first, first + some);
+#endif
+  }
+}

@@ -117,6 +117,13 @@ class RegionLayer(Layer):
         table: AnyArray = self.device.table(order)
         return table
 
+    def pack_slabs(self, features: AnyArray, slabs: AnyArray, behind: int = 0) -> None:
+        """Features (B, C, H, W) in slabs: see slab.h. behind: pixels of zeros after those of a slab."""
+        area = self.size[0] * self.size[1]
+        pixels = KERNELS.constants["PACKED_PIXELS"] if self.packed else max(area, 1)
+        count = self.batch * self.channel_slabs * max(-(-area // pixels), 1)
+        KERNELS.on(self.device).region_pack(count, features, slabs, self.channels, area, behind, pixels)
+
     def tiles(self, boxes: AnyArray, order: AnyArray) -> tuple[int, AnyArray]:
         """How many tiles the gradient of all maps is made in, and the lists of the regions that touch each: see tiles.h.
 

@@ -222,7 +222,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         at_once = self.batch * count if packed else min(self.device.workers, self.batch * count)
         slabs = self.scratch("slabs", (at_once, area, slab))
         if packed:
-            self.largest.roi_align_max_pack(at_once, features, slabs, self.channels, area)
+            self.pack_slabs(features, slabs)
         self.largest.roi_align_max_forward(
             count * self.regions if packed else at_once, features, self.by_place(rows), rows, slabs, top, places, packed,
             self.geometry,
@@ -245,6 +245,14 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
     def backward_max(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         if not self.has_places:
             self.walk_largest(features, rows, None, self.places)
+        if self.tiled:
+            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+            self.largest.roi_align_max_boxes(self.regions, rows, boxes, self.geometry)
+            tiles, lists = self.tiles(boxes, self.by_place(rows))
+            self.largest.roi_align_max_backward_tiles(
+                tiles * self.channel_slabs, top_diff, self.places, lists, rows, diff, self.geometry
+            )
+            return
         room = self.room()
         self.largest.roi_align_max_backward(
             room.shape[0], top_diff, self.places, self.by_place(rows), rows, room, diff, self.geometry

@@ -2,7 +2,7 @@
 #include "bins.h"
 #include "grid.h"
 #include "sample.h"
-#include "slab.h"
+#include "tiles.h"
 
 constexpr int LINES = 256;       // samples of an axis of a region that are found once for all its bins
 constexpr int FEW_SAMPLES = 4;   // of a bin: so many are taken one after another, each for all channels
@@ -60,10 +60,6 @@ DEVICE Weights weights_of(const Line& y, const Line& x) {
 // Where the places of region k lie for a channel, which is a multiple of LANES: places (slabs, K, bins, SLAB).
 DEVICE long long place_of(int channel, int k, int regions, int bins) {
   return ((long long)(channel / SLAB) * regions + k) * bins * SLAB + channel % SLAB;
-}
-
-KERNEL roi_align_max_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
 }
 
 // The largest sample of a bin in a group of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
@@ -210,5 +206,57 @@ KERNEL roi_align_max_backward(int n, const Store* top_diff, const int* places, c
       empty_slab(i, map, diff, channels, area);
       BARRIER();
     }
+  }
+}
+
+// Where each region may have pixels, for the lists of tiles.h.
+KERNEL roi_align_max_boxes(int n, const Real* rows, int* boxes, GridGeometry g) {
+  GRID_LOOP(k, n) {
+    const Real* region = rows + 5 * (long long)k;
+    const Grid grid = grid_of(region, g);
+    const Span y = pixels_of(grid.y, grid.bin_height * g.pooled_height, g.height);
+    const Span x = pixels_of(grid.x, grid.bin_width * g.pooled_width, g.width);
+    const bool any = grid.rows * grid.columns > 0;
+    int* box = boxes + 5 * k;
+    box[0] = image_of(region, 5, g.batch);
+    box[1] = y.first;
+    box[2] = any ? y.end - y.first : 0;
+    box[3] = x.first;
+    box[4] = any ? x.end - x.first : 0;
+  }
+}
+
+// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row.
+KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const Real* rows, Store* diff,
+                                    GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      const auto all_rows = [&](int, int c) { return channel + c < channels ? Span{tile.top, tile.bottom} : Span{0, 0}; };
+      tile_rows(tile, SLAB, [](int) {}, all_rows, [&](int k, int row, int c) {
+        const Grid grid = grid_of(rows + 5 * (long long)k, g);
+        const Real across = Real(1) / max(grid.columns, 1);
+        const Store* given = top_diff + ((long long)k * channels + channel + c) * bins;
+        const int* place = places + place_of(channel + c, k, g.regions, bins);
+        for (int ph = 0; ph < g.pooled_height; ++ph) {
+          const Span tall = pixels_of(grid.y + ph * grid.bin_height, grid.bin_height, height);
+          if (row < tall.first || row >= tall.end) continue;
+          for (int pw = 0; pw < g.pooled_width; ++pw) {
+            const Span wide = pixels_of(grid.x + pw * grid.bin_width, grid.bin_width, width);
+            const int bin = ph * g.pooled_width + pw, s = wide.end > tile.left && wide.first < tile.right ? place[bin * SLAB] : -1;
+            if (s < 0) continue;
+            const int of_y = int((s + Real(0.5)) * across);
+            const Line y = line_of(grid, 0, ph, of_y, height), x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
+            if ((row != y.low && row != y.high) || y.low < 0 || x.low < 0 || y.at == -1) continue;
+            const Real share = (row == y.low ? 1 - y.part : y.part) * Real(given[bin]);
+            if (x.low >= tile.left && x.low < tile.right) number_at(map, tile, row, x.low, c) += (1 - x.part) * share;
+            if (x.high > x.low && x.high >= tile.left && x.high < tile.right)
+              number_at(map, tile, row, x.high, c) += x.part * share;
+          }
+        }
+      });
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false, add_regions);
   }
 }

@@ -51,14 +51,8 @@ DEVICE void pack_lines(int slab, const Store* maps, Real* slabs, int channels, i
   }
 }
 
-// channels_last: maps are (B, area, C), not (B, C, area).
-KERNEL roi_pooling_pack(int n, const Store* maps, Real* slabs, int channels, int area, int channels_last) {
-  BLOCK_LOOP(slab, n) {
-    if (channels_last)
-      pack_lines(slab, maps, slabs, channels, area);
-    else
-      pack(slab, maps, slabs, channels, area);
-  }
+KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area) {
+  BLOCK_LOOP(slab, n) pack_lines(slab, maps, slabs, channels, area);
 }
 
 struct Largest {

@@ -99,9 +99,12 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         """The largest numbers, into `top`, their places, into `self.places`, or both."""
         if argmax and self.places.shape != top.shape:
             self.places = self.device.empty(top.shape, np.int32)
-        self.kernels.roi_pooling_pack(
-            self.batch * self.count, features, self.slabs, self.channels, math.prod(self.size), self.last
-        )
+        if self.last:
+            self.kernels.roi_pooling_pack_lines(
+                self.batch * self.count, features, self.slabs, self.channels, math.prod(self.size)
+            )
+        else:
+            self.pack_slabs(features, self.slabs)
         self.kernels.roi_pooling_forward(
             self.count * self.regions, self.slabs, self.image, self.bins, top.data if values else self.none, self.places,
             values, argmax, self.last, self.geometry,

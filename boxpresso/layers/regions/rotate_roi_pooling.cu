@@ -56,10 +56,6 @@ DEVICE void walk(const Bin& bin, int width, Visit visit) {
   }
 }
 
-KERNEL rotate_roi_pooling_pack(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack(slab, maps, slabs, channels, area);
-}
-
 // image[k]: of region k, -1 if it contributes nothing.
 KERNEL rotate_roi_pooling_images(int n, const Store* regions, int* image, int batch) {
   GRID_LOOP(k, n) image[k] = image_of(regions + 6 * k, 6, batch);

@@ -82,9 +82,7 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.rotate_roi_pooling_images(self.regions, bottom[1].data, self.image, self.batch)
-        self.kernels.rotate_roi_pooling_pack(
-            self.batch * self.count, bottom[0].data, self.slabs, self.channels, self.area
-        )
+        self.pack_slabs(bottom[0].data, self.slabs)
         self.kernels.rotate_roi_pooling_forward(
             self.regions * self.pooled[0] * self.pooled[1], self.slabs, bottom[1].data, self.image, bottom[2].data,
             bottom[2].count // 3, top[0].data, self.argmax, top[1].data if len(top) > 1 else None, self.geometry,

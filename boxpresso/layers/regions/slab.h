@@ -76,11 +76,3 @@ DEVICE void empty_slab(int slab, const Real* from, Store* maps, int channels, in
   const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
   turn(from, SLAB, maps + ((long long)image * channels + channel) * area, area, area, min(SLAB, channels - channel));
 }
-
-// The same of all slabs (B * slabs_of(C), area, SLAB).
-DEVICE void pack(int slab, const Store* maps, Real* slabs, int channels, int area) {
-  fill_slab(slab, maps, slabs + (long long)slab * area * SLAB, channels, area, 0, area);
-}
-DEVICE void unpack(int slab, const Real* slabs, Store* maps, int channels, int area) {
-  empty_slab(slab, slabs + (long long)slab * area * SLAB, maps, channels, area);
-}

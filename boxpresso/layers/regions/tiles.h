@@ -123,6 +123,14 @@ struct Span {
   int first, end;
 };
 
+// The pixels of an axis of `size` that samples between two coordinates may have: from `first` on, before `end`.
+DEVICE Span pixels_of(Real start, Real bin, int size) {
+  const Real low = min(start, start + bin), high = max(start, start + bin), limit = size;
+  if (!(low <= high)) return {0, 0};  // NaN
+  const Real first = min(max(floor(low) - 1, Real(0)), limit), end = min(max(floor(high) + 3, Real(0)), limit);
+  return {int(min(first, max(limit - 1, Real(0)))), int(end)};
+}
+
 // The loop of all gradients in tiles: add(k, row, group) for each region k of the tile, in order, and each row of the map that
 // rows(k, group) names. A thread keeps its row and group. prepare(k) comes before: what it finds the rows of a region share.
 template <class Prepare, class Rows, class Add>

@@ -1,0 +1,180 @@
+"""What can be counted of the region operators without a GPU: no number here is a measured time.
+
+    python benchmarks/counts.py [--out FILE] [--without-nvcc]
+
+First a row for each kernel of the region operators, of suppression and of Permute, from the real nvcc in float32: registers of
+a thread on Turing and Hopper, shared memory of a block, the share of a Hopper multiprocessor's threads that both leave room
+for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local memory in
+Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with 998 regions:
+its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in waves), the
+bytes that must be moved, each array once, the operations of the plain formula, and from these the roofline: the least
+milliseconds on an H200 and a T4. Kernels that make lists come in addition.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import ptxas  # noqa: E402
+
+from benchmarks import gpu_operators  # noqa: E402
+from boxpresso.device.cuda import THREADS, Cuda  # noqa: E402
+
+FOLDERS = ("regions",)
+FILES = ("suppress", "permute")
+# Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
+MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
+REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
+RESERVED = 1 << 10  # bytes of shared memory that each block takes besides
+
+
+class Null:
+    """A GPU that runs nothing: it only notes what is launched. Arrays are on the host, and zero."""
+
+    kind, name, deterministic, workers, short_of_memory, debug = "cuda", "cuda:0", False, 1, False, False
+    empty, table, part = Cuda.empty, Cuda.table, Cuda.part
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[str, int]] = []  # kernel, blocks
+        self.memo: dict[Any, Any] = {}
+
+    def launch(self, kernel: Any, real: Any, args: Sequence[Any]) -> None:
+        n = int(args[0])
+        if n > 0:
+            self.launches.append((kernel.name, n if kernel.blocks else -(-n // THREADS)))
+
+    def among(self, arrays: Any) -> Any:
+        return nullcontext()
+
+    def host_memory(self, count: int, dtype: Any) -> np.ndarray:
+        return np.zeros(max(count, 1), dtype)[:count]
+
+    def allocate(self, size: int) -> int:
+        return 0
+
+    def ignore(self, *args: Any) -> None:
+        """What would copy or fill."""
+
+    to_device = to_host = copy = clear = fill = enter = synchronize = ignore
+
+
+def launches_of(case: gpu_operators.Case) -> list[tuple[str, int]]:
+    """Kernels and their blocks in one pass of an operator."""
+    device = Null()
+    rig = gpu_operators.Rig(case, device)  # type: ignore[arg-type]  # it has what layers ask of a device
+    rig.forward()
+    device.launches.clear()
+    (rig.backward if case.backward else rig.forward)()
+    return device.launches
+
+
+def least_ms(case: gpu_operators.Case, machine: str) -> float:
+    """The roofline."""
+    bandwidth, rate = MACHINES[machine]
+    return 1000 * max(gpu_operators.moved(case) / bandwidth, gpu_operators.operations(case) / rate)
+
+
+def operator_lines() -> Iterator[str]:
+    head = f"{'operator':42} {'launches':>8} {'fewest':>8} {'most blocks':>11}"
+    yield f"{head}  {'of kernel':34} {'MB':>7} {'Gop':>7} {'H200':>8} {'T4':>8}"
+    for case in gpu_operators.cases(quick=True):
+        launches = launches_of(case)
+        name, most = max(launches, key=lambda pair: pair[1])
+        title = f"{case.operator}{' backward' * case.backward}{', adaptive' * (case.ratio == 0)}"
+        least = " ".join(f"{least_ms(case, machine):8.3f}" for machine in MACHINES)
+        yield (
+            f"{title:42} {len(launches):8} {min(blocks for _, blocks in launches):8} {most:11}  {name:34} "
+            f"{gpu_operators.moved(case) / 1e6:7.1f} {gpu_operators.operations(case) / 1e9:7.2f} {least}"
+        )
+
+
+def occupancy(registers: int, shared: int) -> float:
+    """The share of a Hopper multiprocessor's threads that blocks of THREADS threads fill."""
+    by_registers = REGISTERS // (-(-registers // 8) * 8 * THREADS)
+    by_shared = SHARED // (-(-shared // 128) * 128 + RESERVED)
+    return min(by_registers, by_shared, RESIDENT // THREADS, BLOCKS) * THREADS / RESIDENT
+
+
+def instructions(path: Path) -> dict[str, dict[str, int]]:
+    """Of each kernel in a file of machine code: loads and stores of 128 bits, and those of local memory."""
+    done = subprocess.run(
+        ["cuobjdump", "-sass", "-arch", "sm_90", str(path)], capture_output=True, text=True, check=True
+    )
+    found: dict[str, dict[str, int]] = {}
+    kernel: dict[str, int] = {}
+    for line in done.stdout.splitlines():
+        if match := re.search(r"Function : (\w+)", line):
+            kernel = found.setdefault(match[1], {"load": 0, "store": 0, "local": 0})
+        elif match := re.search(r"\s(LDG|STG|LDL|STL)\b([.\w]*)", line):
+            wide = ".128" in match[2]
+            kernel["load"] += match[1] == "LDG" and wide
+            kernel["store"] += match[1] == "STG" and wide
+            kernel["local"] += match[1] in ("LDL", "STL")
+    return found
+
+
+def kernel_lines(path: Path) -> list[str]:
+    """The rows of one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "out.fatbin"
+        uses = ptxas.compile(path, "float", [(75, [75]), (90, [90])], output)
+        sass = instructions(output) if shutil.which("cuobjdump") else {}
+    made = []
+    for kernel in sorted({use.kernel for use in uses}):
+        old, new = (next(u for u in uses if u.kernel == kernel and u.architecture == a) for a in (75, 90))
+        counts = sass.get(kernel)
+        words = [f"{counts[key]:6}" if counts else f"{'-':>6}" for key in ("load", "store", "local")]
+        made.append(
+            f"{path.stem:24} {kernel:42} {old.registers:5} {new.registers:5} {new.shared:7} {max(old.spills, new.spills):6} "
+            f"{100 * occupancy(new.registers, new.shared):8.0f} % {' '.join(words)}"
+        )
+    return made
+
+
+def files() -> list[Path]:
+    return [path for path in ptxas.files() if path.parent.name in FOLDERS or path.stem in FILES]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, help="the file for the tables")
+    parser.add_argument("--without-nvcc", action="store_true", help="the table of operators alone")
+    asked = parser.parse_args()
+    text = [f"{time.strftime('%Y-%m-%d')}, python benchmarks/counts.py: counted, nothing here was measured", ""]
+    if not asked.without_nvcc:
+        said = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+        text.append(next(line for line in said.splitlines() if "release" in line))
+        text.append(f"{'':67} {'registers':>11} {'shared':>7} {'spills':>6} {'':10} {'128 bits':>13} {'local':>6}")
+        head = f"{'file':24} {'kernel':42} {'75':>5} {'90':>5} {'bytes':>7} {'bytes':>6}"
+        text.append(f"{head} {'occupancy':>10} {'loads':>6} {'stores':>6} {'memory':>6}")
+        with ThreadPoolExecutor(2) as pool:
+            for rows in pool.map(kernel_lines, files()):
+                text += rows
+        text.append("")
+    text += operator_lines()
+    print("\n".join(text))
+    if asked.out:
+        part = asked.out.with_name(f"{asked.out.name}.tmp")
+        part.write_text("\n".join(text) + "\n", encoding="utf-8")
+        os.replace(part, asked.out)
+
+
+if __name__ == "__main__":
+    main()
