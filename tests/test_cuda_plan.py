@@ -194,6 +194,21 @@ def test_layers_that_need_the_host_run_between_graphs():
     del REGISTRY["plandoubled"]
 
 
+def test_what_a_layer_reads_on_the_host_is_not_baked_into_a_graph():
+    """Embed looks its numbers up on the host, where they are already: nothing is copied, and yet they are not the graph's."""
+    embed = 'embed_param { input_dim: 9 num_output: 4 bias_term: false weight_filler { type: "gaussian" } }'
+    fc = 'inner_product_param { num_output: 3 weight_filler { type: "gaussian" } }'
+    ids = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 5 } } }'
+    planned, layers = nets(
+        "\n".join([ids, layer("Embed", "e", "x", more=embed), layer("InnerProduct", "f", "e", more=fc)])
+    )
+    for _ in range(6):
+        x = RNG.integers(0, 9, 5)
+        same(planned.forward(x=x), layers.forward(x=x))
+    (program,) = planned._runner.describe()
+    assert program.describe()["by themselves"] == {"e": "needs the host"}
+
+
 def test_a_graph_keeps_what_it_uses():
     """Its memory is not taken for others, when arrays of the net are freed, or grow, or other nets come."""
     planned, layers = nets(MODEL)

@@ -91,6 +91,7 @@ class Buffer:
 
         write: they will be changed; keep=False: all of them, so what they were does not matter.
         """
+        self.gpu.needs_host("an array is read or written on the host")
         if self.host is None:
             self.host = np.zeros(self.count, self.dtype)
         if keep and self.device_fresh and not self.host_fresh:

@@ -113,7 +113,7 @@ class Cuda(Entered):
     fast_math
         Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
     host_work
-        Counts the copies and waits so far, by which a program knows the layers that need the host.
+        Counts the copies, waits, and looks at arrays from the host so far, by which a program knows the layers that need it.
     """
 
     kind = "cuda"
@@ -200,7 +200,7 @@ class Cuda(Entered):
                 context.call("cuEventDestroy_v2", event)
 
     def needs_host(self, what: str) -> None:
-        """Notes that a copy or a wait is about to be done. Raises DeviceError in a capture, which cannot hold one."""
+        """Notes a copy, a wait, or a look at an array from the host. Raises DeviceError in a capture, which cannot hold one."""
         self.host_work += 1
         if recording.uses is not None:
             raise DeviceError(f"{self.name}: {what} in a part of a net that is captured as a graph")

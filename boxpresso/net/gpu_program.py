@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..device import Blob, Buffer
+from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
 from ..layers.core.lowering import Constant
@@ -141,14 +142,14 @@ class GpuProgram:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
         layer = self.source.layers[step.layer]
         if isinstance(step.lowering, GpuLowering):
-            return "" if self.device.host_work == before[0] else "copies or waits"
+            return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
         if layer.type == "Python" or not type(layer).__module__.startswith(OURS):
             return "runs a user's code"
         if layer.pass_number != before[1]:
             return "draws random numbers"
-        return "" if self.device.host_work == before[0] else "copies or waits"
+        return "" if self.device.host_work == before[0] else "needs the host"
 
     def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
         """Runs a step; whether it has given its tops shapes that nobody expected."""
@@ -195,7 +196,7 @@ class GpuProgram:
             self.upload(step)
         try:
             segment.graph = Graph(self.device, work)
-        except BoxpressoError as error:
+        except (BoxpressoError, driver().Error) as error:
             segment.live = f"was not captured: {error}"
             return
         layers = [i for step in segment.steps for i in step.layers]
