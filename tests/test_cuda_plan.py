@@ -194,6 +194,31 @@ def test_layers_that_need_the_host_run_between_graphs():
     del REGISTRY["plandoubled"]
 
 
+def test_values_share_memory_by_when_they_are_needed():
+    """A chain of twelve equal values needs two places; the layers one by one, and a script that asks for all, need them all."""
+    chain = [
+        INPUT.replace("dim: 9 dim: 8", "dim: 64 dim: 64"),
+        *(conv(f"c{i}", f"c{i - 1}" if i else "x") for i in range(12)),
+    ]
+    planned, layers = nets("\n".join(chain))
+    x = RNG.standard_normal((2, 4, 64, 64)).astype(np.float32)
+    value = 2 * 6 * 64 * 64 * 4
+    for net, low, high in ((planned, 2, 4), (layers, 12, 14)):
+        net.forward(x=x)  # weights, columns
+        held = {id(b._data.memory): b._data for b in net.blobs.values()}
+        arena = {id(getattr(d.memory, "memory", None)): d for d in held.values() if hasattr(d.memory, "memory")}
+        own = sum(d.count * 4 for d in held.values() if not hasattr(d.memory, "memory") and d.memory is not None)
+        total = own + (net._runner.arena.size if arena else 0)
+        assert low * value <= total <= high * value
+    for _ in range(4):
+        x = RNG.standard_normal((2, 4, 64, 64)).astype(np.float32)
+        same(planned.forward(x=x), layers.forward(x=x))
+    for name in ("c0", "c5", "c10"):
+        same({name: np.array(planned.blobs[name].data)}, {name: np.array(layers.blobs[name].data)})
+    same(planned.forward(x=x, start="c3", end="c7"), layers.forward(x=x, start="c3", end="c7"))
+    same(planned.forward(x=x), layers.forward(x=x))
+
+
 def test_what_a_layer_reads_on_the_host_is_not_baked_into_a_graph():
     """Embed looks its numbers up on the host, where they are already: nothing is copied, and yet they are not the graph's."""
     embed = 'embed_param { input_dim: 9 num_output: 4 bias_term: false weight_filler { type: "gaussian" } }'

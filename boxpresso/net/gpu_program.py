@@ -17,9 +17,42 @@ from ..layers.core.lowering import Constant
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..proto.errors import BoxpressoError
 from .connect import named
+from .gpu_memory import Arena, Shared
 from .plan import Plan, Source, Step
 
 OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
+
+
+def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
+    """The names of the blobs whose values nobody needs once the steps of a plan have run.
+
+    Only layers write them of which every forward writes all of its tops; so it is with whatever shares their memory.
+    """
+    writers: dict[str, list[int]] = {}
+    for i, (_, tops) in enumerate(source.names):
+        for name in tops:
+            writers.setdefault(name, []).append(i)
+    once = {i for s in plan.steps if isinstance(s.lowering, Constant) for i in s.layers}
+    inner = set()
+    for name, by in writers.items():
+        known = all(i in layers and i not in once and source.layers[i].type in PURE for i in by)
+        if known and name not in plan.wanted:
+            inner.add(name)
+    while True:  # a blob that shares memory with one that is needed is needed
+        needed = {id(blob._data) for name, blob in source.blobs.items() if name not in inner}
+        fewer = {name for name in inner if id(source.blobs[name]._data) not in needed}
+        if fewer == inner:
+            return inner
+        inner = fewer
+
+
+# Layers whose forward writes every element of their tops, from their bottoms and parameters alone, or has bottoms for tops.
+PURE = frozenset({
+    "AbsVal", "BNLL", "BatchNorm", "Bias", "Clip", "Concat", "Convolution", "ConvolutionDepthwise", "Deconvolution",
+    "DepthwiseConvolution", "Dropout", "ELU", "Eltwise", "Exp", "Flatten", "InnerProduct", "Interp", "LRN", "Log", "Normalize",
+    "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
+    "Upsample",
+})  # fmt: skip
 
 
 class Segment:
@@ -74,9 +107,28 @@ class GpuProgram:
             s for s in plan.steps
             if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
         ]  # fmt: skip
+        self.shared: Shared | None = None
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.segments: list[Segment] = []
+
+    def share(self, arena: Arena) -> bool:
+        """Finds the buffers that can share memory; whether the arena had to move. All blobs have their shapes."""
+        blobs, source = self.source.blobs, self.source
+        # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
+        inner = set() if self.device.debug else inner_blobs(self.plan, source, self.layers)
+        kept = {id(blob._data) for name, blob in blobs.items() if name not in inner}
+        uses = []
+        for step in self.steps:
+            if isinstance(step.lowering, GpuLowering):
+                reads, writes = ([blobs[value[0]] for value in values] for values in (step.reads, step.writes))
+            else:
+                reads, writes = source.bottoms[step.layer], source.tops[step.layer]
+            for blob in (*reads, *writes):
+                blob._data.grow(blob.count)
+            uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
+        self.shared = Shared(arena, uses, kept)
+        return self.shared.moved
 
     def shaped(self) -> bool:
         """Whether the blobs have the shapes of this program."""
