@@ -194,6 +194,46 @@ def test_layers_that_need_the_host_run_between_graphs():
     del REGISTRY["plandoubled"]
 
 
+class Trimmed(Layer, type="PlanTrimmed", bottoms=1, tops=1):
+    """A user's layer whose top has a shape of its own in each forward."""
+
+    def reshape(self, bottom, top):
+        top[0].reshape(1, *bottom[0].shape[1:])
+
+    def forward(self, bottom, top):
+        values = np.asarray(bottom[0].data)
+        count = 1 + int(values.sum() > 0)
+        top[0].reshape(count, *values.shape[1:])
+        top[0].data[...] = values[:count]
+
+
+def test_a_net_whose_shapes_a_layer_decides_runs_in_parts():
+    model = "\n".join(
+        [
+            INPUT,
+            conv("a", "x"),
+            layer("ReLU", "ra", "a", top="a"),
+            layer("PlanTrimmed", "t", "a"),
+            conv("b", "t"),
+            layer("ReLU", "rb", "b", top="b"),
+        ]
+    )
+    planned, layers = nets(model.replace('layer("ReLU", "ra", "a", top="a")', ""))
+    one = images()
+    for turn in range(8):
+        x = one * (1 if turn % 2 else -1)
+        same(planned.forward(x=x), layers.forward(x=x))
+    before = stand_in.counts()
+    same(planned.forward(x=one), layers.forward(x=one))
+    planned.forward(x=one)
+    grown = stand_in.since(before)
+    assert (grown["replays"], grown["captures"]) == (4, 0)
+    before = stand_in.counts()
+    planned.forward(x=one)
+    assert stand_in.since(before)["to_device"] == 2, "the input, and what the user's layer gives"
+    del REGISTRY["plantrimmed"]
+
+
 def test_values_share_memory_by_when_they_are_needed():
     """A chain of twelve equal values needs two places; the layers one by one, and a script that asks for all, need them all."""
     chain = [

@@ -130,9 +130,10 @@ class GpuProgram:
         self.shared = Shared(arena, uses, kept)
         return self.shared.moved
 
-    def shaped(self) -> bool:
-        """Whether the blobs have the shapes of this program."""
-        return all(blob.shape == shape for blob, shape in self.shapes)
+    def shaped(self, dynamic: Collection[int]) -> bool:
+        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic` shapes in each forward."""
+        free = {id(blob) for i in dynamic for blob in self.source.tops[i]}
+        return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
 
     def begin(self, reshape: Callable[[int], None]) -> None:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""

@@ -105,7 +105,7 @@ class GpuRunner(Runner):
             return None
         key = id(part), shapes
         program = self.kept.pop(key, None)
-        if program is None or program is not self.now.get(id(part)) or not program.shaped():
+        if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
             if program is None:
                 for i in part.layers:
                     self.reshape(i)
