@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boxpresso import Blob, DeviceError, KernelError, Layer, LayerError, ModelError, devices
-from boxpresso.device import Kernels, cuda, host, open_device, signature
+from boxpresso.device import Kernels, context, cuda, host, open_device, signature
 from boxpresso.layers.core import layer_class, make_layer
 from boxpresso.proto import LayerParameter
 
@@ -365,7 +365,7 @@ def test_the_device_of_the_environment(monkeypatch):
 
 
 def test_cuda_says_what_is_missing(monkeypatch):
-    monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(context.importlib.util, "find_spec", lambda name: None)
     cuda.driver.cache_clear()
     try:
         with pytest.raises(DeviceError, match=r"needs PyCUDA.*pip install"):

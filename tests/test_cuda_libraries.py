@@ -13,6 +13,7 @@ from harness import Rig
 from boxpresso import Net
 from boxpresso.device import blas, cublas, cuda, cudnn
 from boxpresso.device.cublas import Matrices
+from boxpresso.device.libraries import find
 from boxpresso.layers.dense import columns
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -99,7 +100,7 @@ def test_bias_and_relu_are_done_by_the_call_that_convolves():
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
-def test_algorithms_are_chosen_once_and_by_what_is_wanted(deterministic):
+def test_algorithms_are_chosen_once_and_by_what_is_wanted(deterministic, monkeypatch):
     """The stand-in puts one first that needs a terabyte, and then one for gradients whose sums have no fixed order."""
     made = rig("plain", "cuda", deterministic=deterministic)
     results(made)
@@ -108,7 +109,9 @@ def test_algorithms_are_chosen_once_and_by_what_is_wanted(deterministic):
     assert {kind: one[0] for kind, one in chosen.items()} == {
         "Forward": cudnn.PRECOMPUTED, "BackwardData": backward, "BackwardFilter": backward,
     }  # fmt: skip
-    made.layer.convolution.by.chosen = Once(chosen)
+    monkeypatch.setattr(
+        made.layer.convolution.by, "chosen", Once(chosen)
+    )  # kept by the device for all layers of the shape
     results(made)
 
 
@@ -205,16 +208,41 @@ def test_a_shorter_workspace_than_an_algorithm_needs_is_refused(monkeypatch):
     by = made.layer.convolution.by
     algorithm, size = by.chosen["Forward"]
     assert size > 0
-    by.chosen["Forward"] = algorithm, size - 1
+    monkeypatch.setitem(by.chosen, "Forward", (algorithm, size - 1))
     with pytest.raises(DeviceError, match=r"cuDNN failed with status 2006.*a workspace of .* bytes, algorithm 1 needs"):
         made.layer.forward(made.bottom, made.top)
 
 
-def test_without_an_algorithm_the_columns_do_it():
+def test_without_an_algorithm_the_columns_do_it(monkeypatch):
     made = rig("groups", "cuda")
     wanted = results(rig("groups", "cpu"))
-    made.layer.convolution.by.chosen = dict.fromkeys(cudnn.KINDS)
+    monkeypatch.setattr(made.layer.convolution.by, "chosen", dict.fromkeys(cudnn.KINDS))
     before = stand_in.counts()
     for actual, w in zip(results(made), wanted, strict=True):
         np.testing.assert_allclose(actual, w, rtol=0, atol=2e-5 * np.abs(w).max())
     assert stand_in.since(before)["launches"] > 3
+
+
+def test_device_query_names_what_is_found_and_what_is_missing(monkeypatch, capsys):
+    from boxpresso.__main__ import main
+
+    assert main(["device_query"]) == 0
+    output = capsys.readouterr().out
+    assert "cuBLAS: 13.0.0, libcublas.so.13, for matrix products\n" in output
+    assert "cuDNN: 9.20.0, libcudnn.so.9, for convolutions\n" in output
+    for module in (cublas, cudnn):
+        monkeypatch.setattr(module, "library", lambda: None)
+    assert main(["device_query"]) == 0
+    output = capsys.readouterr().out
+    assert (
+        "cuDNN: not found, convolutions are columns and matrix products; pip install 'boxpresso[cuda]' brings it"
+        in output
+    )
+    assert "cuBLAS: not found, our own kernel multiplies matrices" in output
+
+
+def test_libraries_can_be_left_out(monkeypatch):
+    monkeypatch.setenv("BOXPRESSO_LIBRARIES", "0")
+    assert find("cublas", (13,)) is None
+    monkeypatch.delenv("BOXPRESSO_LIBRARIES")
+    assert find("cublas", (13,)) is not None

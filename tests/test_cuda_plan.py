@@ -194,6 +194,86 @@ def test_layers_that_need_the_host_run_between_graphs():
     del REGISTRY["plandoubled"]
 
 
+class Trimmed(Layer, type="PlanTrimmed", bottoms=1, tops=1):
+    """A user's layer whose top has a shape of its own in each forward."""
+
+    def reshape(self, bottom, top):
+        top[0].reshape(1, *bottom[0].shape[1:])
+
+    def forward(self, bottom, top):
+        values = np.asarray(bottom[0].data)
+        count = 1 + int(values.sum() > 0)
+        top[0].reshape(count, *values.shape[1:])
+        top[0].data[...] = values[:count]
+
+
+def test_a_net_whose_shapes_a_layer_decides_runs_in_parts():
+    model = "\n".join(
+        [
+            INPUT,
+            conv("a", "x"),
+            layer("ReLU", "ra", "a", top="a"),
+            layer("PlanTrimmed", "t", "a"),
+            conv("b", "t"),
+            layer("ReLU", "rb", "b", top="b"),
+        ]
+    )
+    planned, layers = nets(model.replace('layer("ReLU", "ra", "a", top="a")', ""))
+    one = images()
+    for turn in range(8):
+        x = one * (1 if turn % 2 else -1)
+        same(planned.forward(x=x), layers.forward(x=x))
+    before = stand_in.counts()
+    same(planned.forward(x=one), layers.forward(x=one))
+    planned.forward(x=one)
+    grown = stand_in.since(before)
+    assert (grown["replays"], grown["captures"]) == (4, 0)
+    before = stand_in.counts()
+    planned.forward(x=one)
+    assert stand_in.since(before)["to_device"] == 2, "the input, and what the user's layer gives"
+    del REGISTRY["plantrimmed"]
+
+
+def test_values_share_memory_by_when_they_are_needed():
+    """A chain of twelve equal values needs two places; the layers one by one, and a script that asks for all, need them all."""
+    chain = [
+        INPUT.replace("dim: 9 dim: 8", "dim: 64 dim: 64"),
+        *(conv(f"c{i}", f"c{i - 1}" if i else "x") for i in range(12)),
+    ]
+    planned, layers = nets("\n".join(chain))
+    x = RNG.standard_normal((2, 4, 64, 64)).astype(np.float32)
+    value = 2 * 6 * 64 * 64 * 4
+    for net, low, high in ((planned, 2, 4), (layers, 12, 14)):
+        net.forward(x=x)  # weights, columns
+        held = {id(b._data.memory): b._data for b in net.blobs.values()}
+        arena = {id(getattr(d.memory, "memory", None)): d for d in held.values() if hasattr(d.memory, "memory")}
+        own = sum(d.count * 4 for d in held.values() if not hasattr(d.memory, "memory") and d.memory is not None)
+        total = own + (net._runner.arena.size if arena else 0)
+        assert low * value <= total <= high * value
+    for _ in range(4):
+        x = RNG.standard_normal((2, 4, 64, 64)).astype(np.float32)
+        same(planned.forward(x=x), layers.forward(x=x))
+    for name in ("c0", "c5", "c10"):
+        same({name: np.array(planned.blobs[name].data)}, {name: np.array(layers.blobs[name].data)})
+    same(planned.forward(x=x, start="c3", end="c7"), layers.forward(x=x, start="c3", end="c7"))
+    same(planned.forward(x=x), layers.forward(x=x))
+
+
+def test_what_a_layer_reads_on_the_host_is_not_baked_into_a_graph():
+    """Embed looks its numbers up on the host, where they are already: nothing is copied, and yet they are not the graph's."""
+    embed = 'embed_param { input_dim: 9 num_output: 4 bias_term: false weight_filler { type: "gaussian" } }'
+    fc = 'inner_product_param { num_output: 3 weight_filler { type: "gaussian" } }'
+    ids = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 5 } } }'
+    planned, layers = nets(
+        "\n".join([ids, layer("Embed", "e", "x", more=embed), layer("InnerProduct", "f", "e", more=fc)])
+    )
+    for _ in range(6):
+        x = RNG.integers(0, 9, 5)
+        same(planned.forward(x=x), layers.forward(x=x))
+    (program,) = planned._runner.describe()
+    assert program.describe()["by themselves"] == {"e": "needs the host"}
+
+
 def test_a_graph_keeps_what_it_uses():
     """Its memory is not taken for others, when arrays of the net are freed, or grow, or other nets come."""
     planned, layers = nets(MODEL)

@@ -25,9 +25,27 @@ def run(args: Namespace) -> int:
     answering = devices()
     for name in answering:
         print(open_device(name).describe())
+    if len(answering) > 1:
+        for line in libraries():
+            print(line)
     if len(answering) == 1:
         try:
             open_device("cuda")
         except DeviceError as error:
             print(f"cuda: not available: {error}")
     return 0
+
+
+def libraries() -> list[str]:
+    """A line for each of NVIDIA's libraries that a GPU's work can go to."""
+    from ..device import cublas, cudnn
+    from ..device.libraries import described
+
+    return [
+        described(
+            "cuBLAS", cublas.library(), cublas.version(), "matrix products", "our own kernel multiplies matrices"
+        ),
+        described(
+            "cuDNN", cudnn.library(), cudnn.version(), "convolutions", "convolutions are columns and matrix products"
+        ),
+    ]

@@ -50,6 +50,7 @@ class Buffer:
         self.version = 0  # counts the allocations, so that views made of an older one are not used again
         self.host: np.ndarray[Any, Any] | None = None
         self.memory: Any = None  # the GPU's allocation
+        self.start = 0  # its address
         self.host_fresh = self.device_fresh = False
         self.changes = 0  # counts how often somebody took it to write to it
         self.uploads = 0
@@ -62,6 +63,7 @@ class Buffer:
         int(memory). What is given is kept alive."""
         buffer = cls(device, dtype)
         buffer.count, buffer.host, buffer.memory = count, host, memory
+        buffer.start = 0 if memory is None else int(memory)
         buffer.host_fresh, buffer.device_fresh = host is not None, memory is not None
         return buffer
 
@@ -89,6 +91,7 @@ class Buffer:
 
         write: they will be changed; keep=False: all of them, so what they were does not matter.
         """
+        self.gpu.needs_host("an array is read or written on the host")
         if self.host is None:
             self.host = np.zeros(self.count, self.dtype)
         if keep and self.device_fresh and not self.host_fresh:
@@ -103,6 +106,7 @@ class Buffer:
         """The GPU address of the elements, copied from the host if that copy is the fresh one."""
         if self.memory is None:
             self.memory = self.gpu.allocate(max(self.count, 1) * self.dtype.itemsize)
+            self.start = int(self.memory)
             self.device_fresh = False
         if not self.device_fresh:
             if self.host_fresh:
@@ -117,7 +121,7 @@ class Buffer:
             self.changes += 1
         if recording.uses is not None:
             recording.uses.append((self, self.memory, write))
-        return int(self.memory)
+        return self.start
 
     def drop_host(self, write: bool) -> None:
         """Gives the host's copy back after the first upload, as of weights, unless somebody holds a view of it.

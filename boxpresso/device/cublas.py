@@ -95,8 +95,10 @@ def gemm(
 
 def version() -> str:
     """The version of the library that is found."""
-    number = ctypes.c_int()
-    known = library()
-    if known is None or known.cublasGetVersion_v2(None, ctypes.byref(number)):
-        return "unknown version"
-    return f"{number.value // 10000}.{number.value // 100 % 100}.{number.value % 100}"
+    known, parts = library(), []
+    for which in range(3):  # MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
+        number = ctypes.c_int()
+        if known is None or known.cublasGetProperty(which, ctypes.byref(number)):
+            return "unknown version"
+        parts.append(str(number.value))
+    return ".".join(parts)

@@ -35,6 +35,7 @@ FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "
 THREADS = 256  # in a block
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
 SMALL = 2**16  # bytes up to which the driver's own staging is used for a copy
+PLAIN = (int, float)  # what nearly all numbers are
 CHUNK = 2**22  # bytes of page-locked memory that a part of a larger copy goes through
 
 
@@ -112,7 +113,7 @@ class Cuda(Entered):
     fast_math
         Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
     host_work
-        Counts the copies and waits so far, by which a program knows the layers that need the host.
+        Counts the copies, waits, and looks at arrays from the host so far, by which a program knows the layers that need it.
     """
 
     kind = "cuda"
@@ -199,7 +200,7 @@ class Cuda(Entered):
                 context.call("cuEventDestroy_v2", event)
 
     def needs_host(self, what: str) -> None:
-        """Notes that a copy or a wait is about to be done. Raises DeviceError in a capture, which cannot hold one."""
+        """Notes a copy, a wait, or a look at an array from the host. Raises DeviceError in a capture, which cannot hold one."""
         self.host_work += 1
         if recording.uses is not None:
             raise DeviceError(f"{self.name}: {what} in a part of a net that is captured as a graph")
@@ -264,12 +265,11 @@ class Cuda(Entered):
     def launch(self, kernel: Kernel, real: DType, args: Sequence[Any]) -> None:
         """Runs a kernel behind the caller's back, on blocks that fill the GPU a few times over."""
         n = args[0]
-        if not isinstance(n, (int, np.integer)):
+        if type(n) is not int and not isinstance(n, (int, np.integer)):
             raise kernel.reject_scalars(args)
         if n <= 0:
             return
-        known = self.functions.get((kernel, real)) or self.function(kernel, real)
-        function, packed, threads_of = known
+        function, packed, (threads, alone) = self.functions.get((kernel, real)) or self.function(kernel, real)
         passed, others = self.arguments(kernel, packed, args)
         try:
             block = packed.pack(*passed)
@@ -277,21 +277,16 @@ class Cuda(Entered):
             raise kernel.reject_scalars(args) from error
         # In the deterministic mode a block that adds is one thread: by the kernel contract the result is the same sum,
         # in one order.
-        threads = threads_of[self.deterministic]
-        blocks = min(n if kernel.blocks else -(-n // threads), WAVES * max(1, self.resident // threads))
-        self.run(function, int(blocks), threads, block, others, kernel)
-
-    def run(
-        self, function: Any, blocks: int, threads: int, block: bytes, others: Sequence[Cuda], kernel: Kernel
-    ) -> None:
-        """Launches a function with its arguments packed."""
+        if self.deterministic:
+            threads = alone
+        blocks = int(min(n if kernel.blocks else -(-n // threads), WAVES * max(1, self.resident // threads)))
         foreign = context.current() != self.handle
         if foreign:
             context.interface().cuCtxPushCurrent_v2(self.handle)
         try:
             if others:
                 self.wait_for(others)
-            function._launch_kernel((blocks, 1), (threads, 1, 1), block, 0, self.stream)
+            function._launch_kernel((blocks, 1), (threads, 1, 1), block, 0, self.held["stream"])
             if others:
                 self.let_wait(others)
             if self.debug:
@@ -312,20 +307,25 @@ class Cuda(Entered):
                 raise kernel.reject_scalars(args)
             passed[i] = arg.raw(layout)
         for i in packed.numbers:
-            if not isinstance(args[i], (int, float, np.number)):
+            if type(args[i]) not in PLAIN and not isinstance(args[i], (int, float, np.number)):
                 raise kernel.reject_scalars(args)
         for i, dtype, write in packed.arrays:
             arg = args[i]
             if arg is None:
                 passed[i] = 0
                 continue
-            if not isinstance(arg, Array) or arg.dtype != dtype or arg.device.name != self.name:
+            buffer = arg.buffer if isinstance(arg, Array) else None
+            if (
+                buffer is None
+                or buffer.dtype != dtype
+                or (buffer.device is not self and buffer.device.name != self.name)
+            ):
                 where = f" on {arg.device.name}" if isinstance(arg, Array) else ""
                 seen = f"{type(arg).__name__} of {getattr(arg, 'dtype', '?')}{where}"
                 raise kernel.reject(kernel.parameters[i], f"an array of {dtype} on {self.name}", seen)
-            passed[i] = arg.address(write)
-            if arg.device is not self and arg.device not in others:
-                others.append(cast(Cuda, arg.device))
+            passed[i] = buffer.on_device(write) + arg.start * dtype.itemsize
+            if buffer.device is not self and buffer.device not in others:
+                others.append(cast(Cuda, buffer.device))
         return passed, others
 
     def function(self, kernel: Kernel, real: DType) -> tuple[Any, Packed, tuple[int, int]]:

@@ -230,7 +230,7 @@ class Convolution:
 
         A ReLU of cuDNN's makes 0 of NaN.
         """
-        chosen = self.algorithm("Forward")
+        chosen = self.algorithm("Forward") if self.dtype == np.float32 else None
         if chosen is None or not self.fused[relu] or (not relu and chosen[0] != PRECOMPUTED):
             return False
         target = Pointer(y.address(True))

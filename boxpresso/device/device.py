@@ -85,6 +85,9 @@ class GpuDevice(Device, Protocol):
     def short_of_memory(self) -> bool:
         """Whether memory has run out once: from then on Buffers give back what they do not use."""
 
+    def needs_host(self, what: str) -> None:
+        """Notes that the host takes part in what is done. Raises DeviceError while a graph is captured."""
+
     def allocate(self, size: int) -> Any:
         """Memory of `size` bytes, what it holds is undefined; int() of it is its address. Raises DeviceError when out of it."""
 

@@ -54,3 +54,16 @@ def find(name: str, versions: Sequence[int]) -> ctypes.CDLL | None:
         if f"lib{name}.so" in file_name:
             return library
     return None
+
+
+def described(name: str, library: ctypes.CDLL | None, version: str, use: str, otherwise: str) -> str:
+    """The line of `boxpresso device_query` for a library: what it is used for, or what is done without it."""
+    if library is not None:
+        return f"{name}: {version}, {library._name}, for {use}"
+    if not wanted():
+        return f"{name}: not used, as BOXPRESSO_LIBRARIES=0 says; {otherwise}"
+    package = name.lower()
+    return (
+        f"{name}: not found, {otherwise}; pip install 'boxpresso[cuda]' brings it, or nvidia-{package}"
+        f"{'-cu13' if package == 'cudnn' else ''} for CUDA 13 and nvidia-{package}-cu12 for CUDA 12"
+    )

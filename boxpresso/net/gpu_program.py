@@ -10,15 +10,49 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..device import Blob, Buffer
+from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
 from ..layers.core.lowering import Constant
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..proto.errors import BoxpressoError
 from .connect import named
+from .gpu_memory import Arena, Shared
 from .plan import Plan, Source, Step
 
 OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
+
+
+def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
+    """The names of the blobs whose values nobody needs once the steps of a plan have run.
+
+    Only layers write them of which every forward writes all of its tops; so it is with whatever shares their memory.
+    """
+    writers: dict[str, list[int]] = {}
+    for i, (_, tops) in enumerate(source.names):
+        for name in tops:
+            writers.setdefault(name, []).append(i)
+    once = {i for s in plan.steps if isinstance(s.lowering, Constant) for i in s.layers}
+    inner = set()
+    for name, by in writers.items():
+        known = all(i in layers and i not in once and source.layers[i].type in PURE for i in by)
+        if known and name not in plan.wanted:
+            inner.add(name)
+    while True:  # a blob that shares memory with one that is needed is needed
+        needed = {id(blob._data) for name, blob in source.blobs.items() if name not in inner}
+        fewer = {name for name in inner if id(source.blobs[name]._data) not in needed}
+        if fewer == inner:
+            return inner
+        inner = fewer
+
+
+# Layers whose forward writes every element of their tops, from their bottoms and parameters alone, or has bottoms for tops.
+PURE = frozenset({
+    "AbsVal", "BNLL", "BatchNorm", "Bias", "Clip", "Concat", "Convolution", "ConvolutionDepthwise", "Deconvolution",
+    "DepthwiseConvolution", "Dropout", "ELU", "Eltwise", "Exp", "Flatten", "InnerProduct", "Interp", "LRN", "Log", "Normalize",
+    "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
+    "Upsample",
+})  # fmt: skip
 
 
 class Segment:
@@ -73,13 +107,33 @@ class GpuProgram:
             s for s in plan.steps
             if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
         ]  # fmt: skip
+        self.shared: Shared | None = None
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.segments: list[Segment] = []
 
-    def shaped(self) -> bool:
-        """Whether the blobs have the shapes of this program."""
-        return all(blob.shape == shape for blob, shape in self.shapes)
+    def share(self, arena: Arena) -> bool:
+        """Finds the buffers that can share memory; whether the arena had to move. All blobs have their shapes."""
+        blobs, source = self.source.blobs, self.source
+        # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
+        inner = set() if self.device.debug else inner_blobs(self.plan, source, self.layers)
+        kept = {id(blob._data) for name, blob in blobs.items() if name not in inner}
+        uses = []
+        for step in self.steps:
+            if isinstance(step.lowering, GpuLowering):
+                reads, writes = ([blobs[value[0]] for value in values] for values in (step.reads, step.writes))
+            else:
+                reads, writes = source.bottoms[step.layer], source.tops[step.layer]
+            for blob in (*reads, *writes):
+                blob._data.grow(blob.count)
+            uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
+        self.shared = Shared(arena, uses, kept)
+        return self.shared.moved
+
+    def shaped(self, dynamic: Collection[int]) -> bool:
+        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic` shapes in each forward."""
+        free = {id(blob) for i in dynamic for blob in self.source.tops[i]}
+        return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
 
     def begin(self, reshape: Callable[[int], None]) -> None:
         """Gives the blobs the shapes of this program, and runs what depends on shapes alone."""
@@ -141,14 +195,14 @@ class GpuProgram:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
         layer = self.source.layers[step.layer]
         if isinstance(step.lowering, GpuLowering):
-            return "" if self.device.host_work == before[0] else "copies or waits"
+            return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
         if layer.type == "Python" or not type(layer).__module__.startswith(OURS):
             return "runs a user's code"
         if layer.pass_number != before[1]:
             return "draws random numbers"
-        return "" if self.device.host_work == before[0] else "copies or waits"
+        return "" if self.device.host_work == before[0] else "needs the host"
 
     def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
         """Runs a step; whether it has given its tops shapes that nobody expected."""
@@ -195,7 +249,7 @@ class GpuProgram:
             self.upload(step)
         try:
             segment.graph = Graph(self.device, work)
-        except BoxpressoError as error:
+        except (BoxpressoError, driver().Error) as error:
             segment.live = f"was not captured: {error}"
             return
         layers = [i for step in segment.steps for i in step.layers]

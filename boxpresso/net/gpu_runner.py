@@ -10,14 +10,18 @@ from ..device import Blob, Kernels
 from ..device.cuda import Cuda
 from ..layers.dense.columns import DEVICE
 from ..layers.dense.gpu_lowerings import GpuLowering
+from .gpu_memory import Arena
 from .gpu_plan import optimise
-from .gpu_program import GpuProgram
+from .gpu_program import GpuProgram, inner_blobs
 from .plan import Plan
 from .runner import PROGRAMS, Part, Runner
 
 
 class GpuRunner(Runner):
-    """The plans of a net on a GPU. Every blob that a step writes holds its data; those between fused layers are left out."""
+    """The plans of a net on a GPU. Blobs between fused layers are left out, and those whose memory others take later."""
+
+    shared: GpuProgram | None = None  # whose buffers lie in the arena now
+    arena: Arena
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
@@ -30,13 +34,18 @@ class GpuRunner(Runner):
 
     def make_plan(self) -> None:
         """Makes the plans, and folds what can be folded."""
+        self.unbind()
         super().make_plan()
+        self.arena = Arena(cast(Cuda, self.device))
         self.exposed.clear()
         for blob in self.parameters:  # a buffer counts its changes itself
             blob._watch = None
+        covered: set[str] = set()
         for part in self.parts:
-            part.covered.update(name for step in part.plan.steps for name, _ in step.writes)
-        covered = {name for part in self.parts for name in part.covered}
+            names = (
+                {name for step in part.plan.steps for name, _ in step.writes} | set(part.plan.wanted) | set(part.reads)
+            )
+            covered |= names - inner_blobs(part.plan, self.source, part.layers)
         kept = {id(self.source.blobs[name]._data) for name in covered}
         blobs = self.source.blobs.items()
         self.left_out = [blob for name, blob in blobs if name not in covered and id(blob._data) not in kept]
@@ -47,6 +56,27 @@ class GpuRunner(Runner):
         self.folded = [(blob, blob._data, blob._data.changes) for blob in blobs_of]
         self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
         self.kept: dict[tuple[int, object], GpuProgram] = {}
+
+    def unbind(self) -> None:
+        """Gives every buffer memory of its own: layers are about to run one by one, or another program."""
+        if self.shared is not None and self.shared.shared is not None:
+            self.shared.shared.unbind()
+        self.shared = None
+
+    def materialise(self) -> None:
+        """Runs the layers themselves with the inputs of the last forward, so that every blob holds its data."""
+        self.unbind()
+        super().materialise()
+
+    def forget(self) -> None:
+        """All layers are about to run: nothing of the last forward is asked for any more."""
+        self.unbind()
+        super().forget()
+
+    def run_layers(self, end: int) -> None:
+        """Runs the layers before `end` by themselves again, but for those that give data."""
+        self.unbind()
+        super().run_layers(end)
 
     def share(self) -> None:
         """Another net uses the parameters too: buffers count what it changes."""
@@ -75,7 +105,7 @@ class GpuRunner(Runner):
             return None
         key = id(part), shapes
         program = self.kept.pop(key, None)
-        if program is None or program is not self.now.get(id(part)) or not program.shaped():
+        if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
             if program is None:
                 for i in part.layers:
                     self.reshape(i)
@@ -85,6 +115,13 @@ class GpuRunner(Runner):
                 program = GpuProgram(part.plan, self.source, cast(Cuda, self.device), self.forward, part.layers)
             program.begin(self.reshape)
             self.now[id(part)] = program
+        if self.shared is not program:
+            self.unbind()
+            if program.shared is None and program.share(self.arena):
+                self.kept.clear()  # what other shapes' graphs use is given back
+            assert program.shared is not None
+            program.shared.bind()
+            self.shared = program
         self.kept[key] = program  # the latest is the last
         while len(self.kept) > PROGRAMS:
             self.kept.pop(next(iter(self.kept)))

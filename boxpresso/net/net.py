@@ -70,12 +70,13 @@ class Net(Parameters, Batched):
     memory_limit
         The bytes that blobs and parameters may take; None is what the machine has. More is refused before it is taken.
     optimize
-        At TEST on the CPU, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
+        At TEST, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
         folded into weights, activations and sums are done where their operands are stored, and blobs that nobody asks for
         are left out; `blobs[name].data` of one is computed when it is asked for. Results differ from those of the layers one
         by one by rounding alone. False runs each layer by itself.
     fast_math
         Convolutions of 3 x 3 by Winograd's F(4x4, 3x3) in such a plan: faster, and exact to some 1e-5 of the largest value.
+        On a GPU cuBLAS and cuDNN may round factors to TF32, in a plan or not: exact to some 1e-3.
 
     precision
         "bf16" rounds the factors of convolutions and inner products in such a plan to bfloat16, of 8 significant bits, and sums

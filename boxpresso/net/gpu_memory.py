@@ -1,0 +1,123 @@
+"""Memory that the values of a plan share on a GPU: buffers that are not needed at the same time have one place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from ..device import Buffer
+from ..device.cuda import Cuda
+
+ALIGN = 512  # bytes that a buffer begins at a multiple of
+
+
+class Part:
+    """An address in memory that is kept alive, as a Buffer has it."""
+
+    def __init__(self, memory: Any, start: int) -> None:
+        self.memory, self.address = memory, int(memory) + start
+
+    def __int__(self) -> int:
+        return self.address
+
+
+def spans(
+    uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]
+) -> dict[int, tuple[Buffer, int, int]]:
+    """{id: (buffer, first step, last step)} of the buffers that steps alone write and read, each written before it is read.
+
+    Parameters
+    ----------
+    uses
+        What each step reads and writes.
+    kept
+        The ids of buffers that are needed before or after.
+    """
+    found: dict[int, tuple[Buffer, int, int]] = {}
+    never = set(kept)
+    for place, (reads, writes) in enumerate(uses):
+        for buffer in reads:
+            if id(buffer) not in found:
+                never.add(id(buffer))
+        for buffer in (*reads, *writes):
+            first = found[id(buffer)][1] if id(buffer) in found else place
+            found[id(buffer)] = buffer, first, place
+    return {key: span for key, span in found.items() if key not in never}
+
+
+def places(of: Mapping[int, tuple[Buffer, int, int]]) -> tuple[dict[int, int], int]:
+    """Where each buffer begins, in bytes, and the bytes in all: the largest first, each as low as it fits."""
+    starts: dict[int, int] = {}
+    total = 0
+    for key in sorted(of, key=lambda k: -size(of[k][0])):
+        buffer, first, last = of[key]
+        taken = sorted(
+            (starts[other], starts[other] + size(of[other][0]))
+            for other in starts if of[other][1] <= last and first <= of[other][2]
+        )  # fmt: skip
+        at = 0
+        for begin, end in taken:
+            if at + size(buffer) <= begin:
+                break
+            at = max(at, end)
+        starts[key] = at
+        total = max(total, at + size(buffer))
+    return starts, total
+
+
+def size(buffer: Buffer) -> int:
+    """The bytes that a buffer takes, rounded up."""
+    return -(-max(1, buffer.count) * buffer.dtype.itemsize // ALIGN) * ALIGN
+
+
+class Arena:
+    """The memory that the programs of a net share; only one of them has its buffers there at a time."""
+
+    def __init__(self, device: Cuda) -> None:
+        self.device = device
+        self.memory: Any = None
+        self.size = 0
+
+    def grow(self, size: int) -> bool:
+        """At least so many bytes; whether they lie elsewhere than before."""
+        if size <= self.size:
+            return False
+        self.memory = None  # gives the old back before more is taken
+        self.memory, self.size = self.device.allocate(size), size
+        return True
+
+
+class Shared:
+    """The buffers of a program that lie in the arena.
+
+    Parameters
+    ----------
+    arena
+        The net's.
+    uses, kept
+        As `spans` takes them. The buffers have their sizes.
+    """
+
+    def __init__(
+        self, arena: Arena, uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]
+    ) -> None:
+        found = spans(uses, kept)
+        starts, self.size = places(found)
+        self.moved = arena.grow(self.size)
+        self.parts = [(found[key][0], found[key][0].count, Part(arena.memory, start)) for key, start in starts.items()]
+
+    def bind(self) -> None:
+        """Gives the buffers their places; what they held is gone."""
+        for buffer, count, part in self.parts:
+            if buffer.memory is not part:
+                buffer.host, buffer.count = None, count
+                buffer.memory, buffer.start = part, int(part)
+                buffer.host_fresh, buffer.device_fresh = False, True
+                buffer.version += 1
+
+    def unbind(self) -> None:
+        """Takes them away: each buffer gets memory of its own when it is next used."""
+        for buffer, _, part in self.parts:
+            if buffer.memory is part:
+                buffer.host = buffer.memory = None
+                buffer.host_fresh = buffer.device_fresh = False
