@@ -113,6 +113,13 @@ def on_own_data(args: Namespace) -> int:
             f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
         )
         raise ModelError(message)
+    if net.inputs:
+        inputs = ", ".join(f"{name} {tuple(net.blobs[name].shape)}" for name in net.inputs)
+        raise ModelError(
+            f"net {net.name!r} has no data of its own: nothing fills its input{'s' * (len(net.inputs) > 1)} {inputs}. Give "
+            "the prototxt with its data layers (train_val.prototxt, test.prototxt), or pictures with annotations by --voc or "
+            "--coco; `boxpresso detect` runs a net on pictures"
+        )
     rows: dict[str, list[np.ndarray[Any, Any]]] = {}
     means: dict[str, Any] = {}
     for batch in range(args.iterations):
