@@ -5,7 +5,7 @@
     out = net.forward(data=image)
 
 Net runs a model, which consists of Layers and Blobs; devices() lists where it can run. NetSpec, with L and P, writes one.
-Solver trains, detect finds objects in a picture, and ops has the region operators as functions of arrays.
+Solver trains, Detector and detect find objects in pictures, and ops has the region operators as functions of arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import ops
-    from .detection import Detection, detect
+    from .detection import Detection, Detections, Detector, detect
     from .device import Blob, devices
     from .exports import to_torch
     from .layers.core import Layer
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "devices": ".device",
-    "Detection": ".detection", "detect": ".detection",
+    "Detection": ".detection", "Detections": ".detection", "Detector": ".detection", "detect": ".detection",
     "ops": ".ops", "to_torch": ".exports",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
     "BoxpressoError": ".proto.errors", "ModelError": ".proto.errors", "LayerError": ".proto.errors",
@@ -37,6 +37,8 @@ __all__ = [
     "Blob",
     "BoxpressoError",
     "Detection",
+    "Detections",
+    "Detector",
     "DeviceError",
     "KernelError",
     "L",

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from PIL import Image as pillow
 from PIL import ImageDraw, ImageFont
+
+from .decoders.detections import Detections, as_detections
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from .detection import Detection
+    from .decoders.detections import Detection
 
 # Told apart with any colour vision: Okabe and Ito's (https://jfly.uni-koeln.de/color), then Paul Tol's "muted".
 PALETTE = (
@@ -27,18 +31,19 @@ def colour(label: int) -> tuple[int, int, int]:
     return int(code[1:3], 16), int(code[3:5], 16), int(code[5:7], 16)
 
 
-def draw_detections(image: Image, detections: Iterable[Detection], names: Mapping[int, str] | None = None) -> Image:
-    """Draws a box and a tag ("person 87%") for each detection.
+def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int, str] | None = None) -> Image:
+    """Draws a box, or a quadrilateral, and a tag ("person 87%") for each detection, its landmarks and its mask.
 
     The size of lines and letters follows that of the picture. The best detection is drawn last, tags over all boxes; a tag
     goes where it stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit.
+    Classes of the whole picture are written in its corner; of a net that makes a picture this is the drawing.
 
     Parameters
     ----------
     image
         A Pillow image, which stays as it is.
     detections
-        Of `detect`, or anything else with label, score and box.
+        Of a `Detector` or of `detect`, or anything else with label, score and box.
     names
         {label: name}; without one the tag says "label 3".
 
@@ -55,30 +60,98 @@ def draw_detections(image: Image, detections: Iterable[Detection], names: Mappin
     >>> drawing.mode, drawing.size
     ('RGB', (100, 80))
     """
+    found = as_detections(detections, names)
+    if found.picture is not None:
+        return pillow.fromarray(found.picture).convert("RGB")
     picture = image.convert("RGB")
+    if found.masks is not None:
+        picture = draw_masks(picture, found)
     drawing = ImageDraw.Draw(picture)
     side = math.sqrt(picture.width * picture.height)
     line = max(1, round(side / 190))
     edge = max(1, line // 4)
     font = ImageFont.load_default(max(10.0, side / 32))
-    seen = [(d, frame) for d in detections if (frame := visible(d, picture.width, picture.height))]
-    seen.sort(key=lambda pair: pair[0].score)
-    for detection, frame in seen:
-        draw_frame(drawing, frame, colour(detection.label), line, edge)
+    if found.kind == "classes":
+        draw_classes(drawing, found, font)
+        return picture
+    seen = [(i, frame) for i, box in enumerate(found.boxes.tolist()) if (frame := inside(box, *picture.size))]
+    seen.sort(key=lambda pair: found.scores[pair[0]])
+    for i, frame in seen:
+        fill = colour(int(found.labels[i]))
+        if found.quadrilaterals is not None:
+            draw_outline(drawing, found.quadrilaterals[i].tolist(), fill, line, edge)
+        elif found.kind == "boxes":
+            draw_frame(drawing, frame, fill, line, edge)
+        if found.landmarks is not None:
+            draw_landmarks(drawing, found.landmarks[i].tolist(), found.links, fill, frame, line)
     taken: list[Corners] = []
-    for detection, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
-        name = (names or {}).get(detection.label, f"label {detection.label}")
+    for i, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
         outer = (left - edge, top - edge, right + edge, bottom + edge)
-        draw_tag(drawing, outer, f"{name} {detection.score:.0%}", font, colour(detection.label), taken)
+        text = f"{found.label(i)} {found.scores[i]:.0%}"
+        draw_tag(drawing, outer, text, font, colour(int(found.labels[i])), taken)
     return picture
 
 
 def visible(detection: Detection, width: int, height: int) -> Corners | None:
     """The pixels of a detection's box that are in the picture, or None."""
-    x1, y1, x2, y2 = detection.box
+    return inside(detection.box, width, height)
+
+
+def inside(box: Sequence[float], width: int, height: int) -> Corners | None:
+    """The pixels of a box that are in the picture, or None."""
+    x1, y1, x2, y2 = box
     left, top = max(0, math.floor(min(x1, x2))), max(0, math.floor(min(y1, y2)))
     right, bottom = min(width, math.ceil(max(x1, x2))), min(height, math.ceil(max(y1, y2)))
     return (left, top, right, bottom) if left < right and top < bottom else None
+
+
+def draw_masks(picture: Image, found: Detections) -> Image:
+    """The picture with the pixels of each mask mixed with the colour of its class, the best on top."""
+    pixels = np.asarray(picture, np.float32).copy()
+    masks = np.zeros((0, 1, 1), bool) if found.masks is None else found.masks
+    for i in np.argsort(found.scores, kind="stable"):
+        pixels[masks[i]] = 0.45 * pixels[masks[i]] + 0.55 * np.array(colour(int(found.labels[i])))
+    return pillow.fromarray(pixels.round().astype(np.uint8))
+
+
+def draw_outline(
+    drawing: ImageDraw.ImageDraw, corners: list[list[float]], fill: tuple[int, int, int], line: int, edge: int
+) -> None:
+    """A coloured line around four corners between two dark ones; the side from the first to the second, the top, is thicker."""
+    points = [(x, y) for x, y in corners]
+    dark = tuple(value // 4 for value in fill)
+    for shade, more in ((dark, 2 * edge), (fill, 0)):
+        drawing.line([*points, points[0], points[1]], fill=shade, width=line + more, joint="curve")
+        drawing.line(points[:2], fill=shade, width=2 * line + more)
+
+
+def draw_landmarks(
+    drawing: ImageDraw.ImageDraw,
+    points: list[list[float]],
+    links: Sequence[tuple[int, int]],
+    fill: tuple[int, int, int],
+    frame: Corners,
+    line: int,
+) -> None:
+    """Dots at the landmarks, and lines along the links; many points in a small box have small dots."""
+    known = [math.isfinite(x) and math.isfinite(y) for x, y in points]
+    for at, (a, b) in enumerate(links):
+        if known[a] and known[b]:
+            drawing.line([tuple(points[a]), tuple(points[b])], fill=colour(at + 1), width=max(1, line))
+    side = math.sqrt((frame[2] - frame[0]) * (frame[3] - frame[1]))
+    radius = max(1.0, min(1.2 * line, side / (6 * math.sqrt(max(1, len(points))))))
+    for (x, y), there in zip(points, known):
+        if there:
+            drawing.ellipse((x - radius, y - radius, x + radius, y + radius), fill="white", outline=fill, width=1)
+
+
+def draw_classes(drawing: ImageDraw.ImageDraw, found: Detections, font: ImageFont.FreeTypeFont) -> None:
+    """The classes of the whole picture, one below the other in its corner."""
+    taken: list[Corners] = []
+    for i in range(len(found)):
+        top = taken[-1][3] if taken else 0
+        text = f"{found.scores[i]:.1%} {found.label(i)}"
+        draw_tag(drawing, (0, top, 0, top), text, font, colour(int(found.labels[i])), taken)
 
 
 def draw_frame(drawing: ImageDraw.ImageDraw, frame: Corners, fill: tuple[int, int, int], line: int, edge: int) -> None:

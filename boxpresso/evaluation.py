@@ -20,7 +20,7 @@ from .data.coco import Coco, dataset_of, evaluate_coco
 from .data.errors import DataError, extra
 from .data.evaluation import Curve, average_precision, curves
 from .data.folders import Scene
-from .detection import Detection, detect
+from .detection import Detections, Detector
 from .drawing import PALETTE
 from .image import read_image
 from .net import Net
@@ -256,20 +256,22 @@ def evaluate(
 
 
 def find(
-    net: Net,
+    net: Net | Detector,
     scenes: Sequence[Scene],
     *,
     threshold: float = 0.01,
     strict: bool = False,
     tell: Callable[[int, int], None] = lambda done, total: None,
     **inputs: Any,
-) -> tuple[list[list[Detection] | None], list[str]]:
+) -> tuple[list[Detections | None], list[str]]:
     """Detects objects in the picture of each scene.
 
     Parameters
     ----------
-    net, threshold, inputs
-        As for `detect`; inputs are mean, scale, swap_rb and size.
+    net
+        A Net, or a Detector, which has its own settings.
+    threshold, inputs
+        Of a Net's Detector: the lowest score, and mean, scale, swap_rb and size.
     scenes
         Pictures and their annotations, such as `data.folders.read_voc` gives.
     strict
@@ -287,7 +289,8 @@ def find(
     DataError
         With strict.
     """
-    detections: list[list[Detection] | None] = []
+    detector = net if isinstance(net, Detector) else Detector(net, threshold=threshold, **inputs)
+    detections: list[Detections | None] = []
     skipped = []
     for i, scene in enumerate(scenes, 1):
         try:
@@ -304,14 +307,17 @@ def find(
             skipped.append(str(error))
             detections.append(None)
         else:
-            detections.append(detect(net, picture, threshold=threshold, **inputs))
+            detections.append(detector(picture))
         tell(i, len(scenes))
     return detections, skipped
 
 
 def detection_rows(rows: Iterable[Any]) -> list[Any]:
     """Detections as rows (label, score, xmin, ymin, xmax, ymax)."""
-    return [(row.label, row.score, *row.box) if hasattr(row, "box") else row for row in rows]
+    if isinstance(rows, Detections):
+        table = np.column_stack([rows.labels, rows.scores.astype(np.float64), rows.boxes.astype(np.float64)])
+        return list(map(tuple, table.tolist()))
+    return [(getattr(row, "number", row.label), row.score, *row.box) if hasattr(row, "box") else row for row in rows]
 
 
 def truth_rows(rows: Any) -> list[Any]:

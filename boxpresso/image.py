@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, Union
 
 import numpy as np
 from PIL import Image, ImageOps
 from PIL.Image import Image as PillowImage
 
-from .data.picture import bilinear, open_picture
-from .proto.binary import read_mean
-from .proto.errors import BoxpressoError, ModelError
+from .data.inputs import Mean, input_values, mean_array, resize
+from .data.picture import open_picture
+from .proto.errors import BoxpressoError
+
+__all__ = ["ImageLike", "Mean", "as_image", "input_array", "mean_array", "read_image", "resize"]
 
 Source = Union[str, "os.PathLike[str]"]
 Numpy = np.ndarray[Any, Any]
-Mean = Union[None, float, Sequence[float], Numpy, Source]
 ImageLike = Union[Source, PillowImage, Numpy]  # a path, a Pillow image, or an array in RGB order
 
 
@@ -98,15 +98,6 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
     return image.convert("RGB")
 
 
-def resize(array: Numpy, width: int, height: int, factors: tuple[float, float] | None = None) -> Numpy:
-    """(H, W, C) to (height, width, C), float32, bilinear between pixel centres.
-
-    There is no smoothing before shrinking, as in OpenCV's INTER_LINEAR that Caffe uses: nets were trained on such pictures.
-    factors: the exact enlargement across and down, where the sizes are rounded; by default the ratio of the sizes.
-    """
-    return bilinear(array, width, height, factors)
-
-
 def input_array(
     image: ImageLike,
     channels: int,
@@ -152,31 +143,5 @@ def input_array(
     >>> input_array(red, 3, 2, 2, mean=(0, 0, 5))[0, :, 0, 0]
     array([  0.,   0., 250.], dtype=float32)
     """
-    if channels not in (1, 3):
-        raise ModelError(f"a picture has 1 or 3 channels, the net's input has {channels}")
-    array = np.asarray(as_image(image).convert("L" if channels == 1 else "RGB"))
-    array = array.reshape(*array.shape[:2], channels)
-    if channels == 3 and not swap_rb:
-        array = array[:, :, ::-1]
-    values = resize(array, width, height, factors).transpose(2, 0, 1)
-    if mean is not None:
-        values = values - mean_array(mean, channels, width, height)
-    return np.ascontiguousarray(values * np.float32(scale))[None]
-
-
-def mean_array(mean: Mean, channels: int, width: int, height: int) -> Numpy:
-    """What to subtract, float32 of shape (channels or 1, height or 1, width or 1)."""
-    source = f"the mean {os.fspath(mean)}" if isinstance(mean, (str, os.PathLike)) else "the mean"
-    array = np.asarray(read_mean(mean) if isinstance(mean, (str, os.PathLike)) else mean, np.float32)
-    if array.ndim == 4 and array.shape[0] == 1:
-        array = array[0]
-    if array.ndim not in (0, 1, 3) or (array.ndim and array.shape[0] not in (1, channels)):
-        raise ModelError(
-            f"{source} has the shape {array.shape}, but the net's input has {channels} channel{'s' * (channels > 1)}: give one "
-            "number, or one for each channel"
-        )
-    if array.ndim < 3:
-        return array.reshape(-1, 1, 1)
-    if array.shape[1:] not in ((1, 1), (height, width)):
-        array = resize(array.transpose(1, 2, 0), width, height).transpose(2, 0, 1)
-    return array
+    pixels = np.asarray(as_image(image))
+    return input_values(pixels, channels, width, height, mean=mean, scale=scale, swap_rb=swap_rb, factors=factors)

@@ -222,19 +222,39 @@ def test_weights_that_do_not_fit(capsys, tiny):
     assert "do not belong together" in err
 
 
-def test_a_net_without_detections_shows_its_outputs(capsys):
+def test_a_net_that_no_decoder_reads_is_2_and_shows_its_outputs(capsys):
     text = TINY[: TINY.index('layer { name: "found"')]
     Path("half.prototxt").write_text(text)
     tiny_net().save("w.caffemodel")
     Image.fromarray(picture()).save("a.png")
     status, out, err = call(capsys, "detect", "half.prototxt", "w.caffemodel", "a.png")
-    assert status == 0
-    assert "conf_flat (1, 32)" in out
-    assert "no layer of type DetectionOutput" in err
+    assert (status, out) == (2, "")
+    assert "conf_flat (1, 32)" in err
+    assert re.search(r"^  ssd: a layer of type DetectionOutput$", err, re.M)
+    assert "--as NAME" in err
+    assert not Path("a.detections.png").exists()
     Path("pred.prototxt").write_text(text.replace('"loc_flat"', '"bbox_pred"'))
     status, _, err = call(capsys, "detect", "pred.prototxt", "w.caffemodel", "a.png")
-    assert status == 1
-    assert "come together" in err
+    assert status == 2
+    assert "faster_rcnn: regions that the net proposes itself; an output cls_prob; an input im_info" in err
+    status, _, err = call(capsys, "detect", "half.prototxt", "w.caffemodel", "a.png", "--as", "sdd")
+    assert status == 2
+    assert "there is no decoder 'sdd'; did you mean ssd?" in err
+    status, _, err = call(capsys, "detect", "half.prototxt", "w.caffemodel", "a.png", "--as", "ssd")
+    assert status == 2
+    assert "no layer of type DetectionOutput" in err
+
+
+def test_detect_writes_coco_results_and_voc(capsys, tiny):
+    Image.fromarray(picture(scale=10)).save("000042.png")
+    words = ("000042.png", "a.png", "--no-drawing", "--coco", "out/results.json", "--voc", "voc")
+    assert call(capsys, "detect", *tiny, *words)[0] == 0
+    first, second = json.loads(Path("out/results.json").read_text())
+    assert first == {"image_id": 42, "category_id": 1, "bbox": [160, 80, 80, 80], "score": pytest.approx(1)}
+    assert second["image_id"] == "a.png"
+    text = Path("voc/000042.xml").read_text()
+    assert "<width>320</width>" in text
+    assert re.search(r"<xmin>161</xmin>\s*<ymin>81</ymin>\s*<xmax>240</xmax>\s*<ymax>160</ymax>", text)
 
 
 def test_real_qr_codes(capsys, tmp_path):

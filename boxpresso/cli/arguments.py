@@ -20,10 +20,9 @@ def preparation(parser: argparse.ArgumentParser) -> None:
     """How pictures become the input of the net."""
     add = parser.add_argument
     add("--mean", metavar="M", type=mean, help="subtract this: one number, B,G,R, or a .binaryproto or .npy file")
-    add("--scale", metavar="S", type=fraction, default=1.0, help="then multiply by this, such as 0.007843 or 1/255")
-    add(
-        "--swap-rb", action="store_true", help="give red, green, blue instead of blue, green, red (--mean too is R,G,B)"
-    )
+    add("--scale", metavar="S", type=fraction, help="then multiply by this, such as 0.007843 or 1/255")
+    text = "give red, green, blue instead of blue, green, red (--mean too is R,G,B)"
+    add("--swap-rb", action=argparse.BooleanOptionalAction, default=None, help=text)
     add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
 
 

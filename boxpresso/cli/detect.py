@@ -4,38 +4,41 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import BoxpressoError, ModelError
 from ..tables import table
 from . import arguments
-from .model import load
 from .output import complain
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ..detection import Detection
-    from ..net import Net
+    from ..detection import Detector
 
 
 NAME = "detect"
 SHORT = "find objects in pictures, print and draw them"
 TEXT = """\
-Find objects in pictures with a model of the SSD kind (it ends in a layer of
-type DetectionOutput) or of the R-CNN kind (cls_prob, bbox_pred and im_info:
-Faster R-CNN, R-FCN, RRPN).
+Find objects in pictures with a model of any kind that a decoder reads: SSD,
+YOLO, Faster R-CNN, faces, text, poses, segmentation, classification .. The
+decoder is recognised by the model's layers and outputs; --as names another
+(docs/detectors.md describes each). For a cascade such as MTCNN or PCN, MODEL is
+the folder with its files, and there are no WEIGHTS; or both are lists, with
+commas between the files.
 
 For each picture a table is printed, and a copy with the boxes drawn is written
-beside it, as NAME.detections.png. Pictures must be prepared as in training; the
-model's page says how. The input is (pixel - mean) * scale, with pixels from 0
-to 255 in the order blue, green, red, resized to the size that MODEL says; for
-the R-CNN kind to a shortest side of 600 pixels and a longest of 1000 at most,
-and with 102.9801,115.9465,122.7717 as mean, unless --size and --mean say other.
+beside it, as NAME.detections.png. Pictures must be prepared as in training: a
+decoder has its kind's usual mean, scale and order of colours, which --mean,
+--scale and --swap-rb replace; the model's page says how. The input is (pixel -
+mean) * scale, with pixels from 0 to 255 in the order blue, green, red, resized
+to the size that MODEL says.
+
+The exit status is 2 for a model that no decoder reads; its outputs' shapes and
+the nearest decoders are printed.
 """
 EPILOG = """\
 examples:
@@ -43,94 +46,141 @@ examples:
       --mean 104,117,123 --labels labelmap_voc.prototxt
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
       --mean 127.5 --scale 0.007843 --out drawn
+  boxpresso detect models/mtcnn people.jpg --coco people.json
   boxpresso detect detect.prototxt detect.caffemodel code.png --scale 1/255 --json
 """
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")  # endings that make --out a file
+WEIGHTS = (".caffemodel", ".h5", ".hdf5")  # endings of the second argument
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Adds the arguments of the verb."""
-    arguments.model(parser, weights=True)
     add = parser.add_argument
+    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
+    arguments.python_layers(parser)
+    arguments.memory(parser)
     add("images", metavar="IMAGE", nargs="+", help="pictures: JPEG, PNG, BMP, WebP, TIFF ..")
+    add("--as", metavar="NAME", dest="decoder", help="the decoder that reads the outputs (default: recognised)")
     arguments.preparation(parser)
-    text = "leave out what scores less, 0 to 1 (default: 0.5)"
-    add("--threshold", metavar="T", type=arguments.share, default=0.5, help=text)
+    text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
+    add("--threshold", metavar="T", type=arguments.share, help=text)
+    text = "the overlap from which on a better detection suppresses another (default: the decoder's)"
+    add("--overlap", metavar="T", type=arguments.share, help=text)
     add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
     add("--out", metavar="PATH", help="folder for the drawn copies, or, for one picture, the file (.png, .jpg ..)")
     add("--no-drawing", action="store_true", help="write no pictures")
     add("--json", action="store_true", help="print one JSON list in place of tables; boxes are in pixels")
+    add("--coco", metavar="FILE", help="write all detections there as COCO's results")
+    add("--voc", metavar="FOLDER", help="write each picture's detections there as VOC's annotation, NAME.xml")
     arguments.device(parser)
 
 
 def run(args: Namespace) -> int:
-    """Finds objects in pictures, prints and draws them. 1 when a picture could not be read or written."""
-    from ..detection import classes, no_detections, picture_input, recognise
+    """Finds objects in pictures, prints and draws them. 1 when a picture could not be read or written, 2 for a model that
+    no decoder reads."""
+    from ..decoders.base import picture_input
+    from ..detection import UnrecognisedError
     from ..image import mean_array
-    from ..labels import read_labels
 
-    net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
-    names = read_labels(args.labels, classes(net)) if args.labels else {}
-    detects = recognise(net) is not None
-    if not detects and any("bbox_pred" in name for name in net.outputs):
-        raise ModelError(no_detections(net))
-    channels, width, height = picture_input(net, args.size)[1:]
-    if args.mean is not None:
-        mean_array(args.mean, channels, width, height)  # a wrong one is one error, not one for each picture
+    try:
+        detector = open_detector(args)
+    except UnrecognisedError as error:
+        complain(error)
+        return 2
+    if not detector.decoder.CASCADE:
+        net = detector.decoder.nets[0]
+        others = [getattr(detector.decoder, "info", "")]
+        channels, width, height = picture_input(net, detector.settings.size, others)[1:]
+        if args.mean is not None:
+            mean_array(args.mean, channels, width, height)  # a wrong one is one error, not one for each picture
     paths: Sequence[Path | None] = [None] * len(args.images)
-    if detects and not args.no_drawing:
+    if not args.no_drawing:
         paths = pictures_to_write(args.images, args.out)
     results = []
+    saved: list[dict[str, Any]] = []
     for image, path in zip(args.images, paths):
-        result = examine(net, image, path, names, args, detects)
+        result = examine(detector, image, path, args, saved)
         results.append(result)
         if "width" in result and not args.json:
             print("\n".join(describe(result)), flush=True)
-    if not detects:
-        print(f"{no_detections(net)}: these are its outputs", file=sys.stderr)
+    status = 1 if any("error" in result for result in results) else 0
+    if args.coco:
+        status |= write(args.coco, json.dumps(saved))
     if args.json:
         print(json.dumps(results, indent=2, ensure_ascii=False))
-    return 1 if any("error" in result for result in results) else 0
+    return status
+
+
+def open_detector(args: Namespace) -> Detector:
+    """The Detector that the arguments describe.
+
+    Raises ModelError for files that cannot be used, UnrecognisedError where no decoder reads the outputs.
+    """
+    from ..decoders.files import open_nets
+    from ..detection import Detector
+
+    if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
+        args.images.insert(0, args.weights)
+        args.weights = None
+    if not args.weights and not os.path.isdir(args.model):
+        raise ModelError(
+            f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS IMAGE.., or the folder of a cascade and IMAGE.."
+        )
+    models: Any = args.model.split(",") if "," in args.model and not os.path.exists(args.model) else args.model
+    weights: Any = args.weights
+    if weights and "," in weights and not os.path.exists(weights):
+        weights = weights.split(",")
+    nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
+    given = {name: getattr(args, name) for name in ("mean", "scale", "swap_rb", "size", "threshold", "overlap")}
+    return Detector(nets, decoder=args.decoder, labels=args.labels, **given)
 
 
 def examine(
-    net: Net, path: str, drawing: Path | None, names: Mapping[int, str], args: Namespace, detects: bool
+    detector: Detector, path: str, drawing: Path | None, args: Namespace, saved: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is printed of one picture: its detections, or the shapes of the net's outputs; or why it cannot be read."""
-    from ..detection import detect, run
+    """What is printed of one picture: its detections; or why it cannot be read. COCO's results are added to `saved`."""
+    from ..decoders.saving import as_json, coco_results, voc_xml
     from ..drawing import draw_detections
     from ..image import read_image
 
-    inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
     try:
         image = read_image(path)
     except BoxpressoError as error:
         complain(error)
         return {"file": path, "error": str(error)}
     result: dict[str, Any] = {"file": path, "width": image.width, "height": image.height}
-    if not detects:
-        result["outputs"] = {name: list(array.shape) for name, array in run(net, image, **inputs).items()}
-        return result
-    detections = detect(net, image, threshold=args.threshold, **inputs)
-    result["detections"] = [as_json(detection, names) for detection in detections]
+    found = detector(image)
+    result["detections"] = as_json(found)
+    if found.picture is not None:
+        result["picture"] = {"width": found.picture.shape[1], "height": found.picture.shape[0]}
+    saved += coco_results(found, path)
+    if args.voc:
+        depth = len(image.getbands())
+        place = Path(args.voc) / f"{Path(path).stem}.xml"
+        if write(place, voc_xml(found, path, image.width, image.height, depth)):
+            result["error"] = f"cannot write {place}"
     if drawing is not None:
-        result.update(save(draw_detections(image, detections, names), drawing))
+        result.update(save(draw_detections(image, found), drawing))
     return result
 
 
-def as_json(detection: Detection, names: Mapping[int, str]) -> dict[str, Any]:
-    """A detection as --json prints it."""
-    result = {
-        "label": detection.label,
-        "name": names.get(detection.label),
-        "score": round(detection.score, 6),
-        "box": [round(value, 2) for value in detection.box],
-    }
-    if (rotated := getattr(detection, "rotated", None)) is not None:  # of a RotatedDetection
-        result["rotated"] = [round(value, 2) for value in rotated]
-    return result
+def write(path: str | Path, text: str) -> int:
+    """Writes a text file, whole or not at all. 1 where that fails, with a message."""
+    from ..proto.files import beside
+
+    part = beside(path, ".part")
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        complain(f"cannot write {path}: {error.strerror or error}")
+        return 1
+    return 0
 
 
 def save(picture: Image, path: Path) -> dict[str, str]:
@@ -147,18 +197,35 @@ def save(picture: Image, path: Path) -> dict[str, str]:
 def describe(result: dict[str, Any]) -> list[str]:
     """The lines for one picture."""
     head = f"{result['file']} ({result['width']} x {result['height']})"
-    if "outputs" in result:
-        return [f"{head}:", *(f"  {name} {tuple(shape)}" for name, shape in result["outputs"].items())]
     detections = result["detections"]
-    lines = [f"{head}: {len(detections) or 'no'} detection{'s' * (len(detections) != 1)}"]
+    if "picture" in result:
+        made = result["picture"]
+        lines = [f"{head}: a picture of {made['width']} x {made['height']}"]
+    else:
+        lines = [f"{head}: {len(detections) or 'no'} detection{'s' * (len(detections) != 1)}"]
     if detections:
+        columns = ["label", "score", "left", "top", "right", "bottom"]
         cells = [
-            (d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"])) for d in detections
+            [d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"])] for d in detections
         ]
-        lines += ["  " + line for line in table(("label", "score", "left", "top", "right", "bottom"), cells, "<>>>>>")]
+        for name in ("angle", "landmarks", "mask"):
+            if name in detections[0]:
+                columns.append(name)
+                for row, d in zip(cells, detections):
+                    row.append(cell(name, d[name]))
+        lines += ["  " + line for line in table(columns, cells, "<" + ">" * (len(columns) - 1))]
     if "drawn" in result:
         lines.append(f"  drawn in {result['drawn']}")
     return lines
+
+
+def cell(name: str, value: Any) -> str:
+    """What the table shows of an angle, of landmarks (how many) or of a mask (its share of the picture)."""
+    if name == "angle":
+        return f"{value:.0f}"
+    if name == "landmarks":
+        return str(sum(point is not None for point in value))
+    return f"{sum(value['counts'][1::2]) / (value['size'][0] * value['size'][1]):.1%}"
 
 
 def pictures_to_write(images: Sequence[str], out: str | None) -> list[Path]:

@@ -87,6 +87,7 @@ def given_numbers(args: Namespace) -> None:
         args.mean = arguments.mean(",".join(args.preprocess["mean"]))
     if args.preprocess.get("scale"):
         args.scale = arguments.fraction(args.preprocess["scale"][0])
+    args.scale = 1.0 if args.scale is None else args.scale
 
 
 def run(args: Namespace) -> int:
@@ -192,7 +193,7 @@ def pictures(net: Net, args: Namespace) -> list[dict[str, Any]]:
     result = []
     for path in args.picture:
         inputs = inputs_of(net, 0)
-        swap = args.swap_rb or "swap" in args.preprocess
+        swap = bool(args.swap_rb) or "swap" in args.preprocess
         array = input_array(path, channels, width, height, mean=args.mean, scale=args.scale, swap_rb=swap)
         inputs[name] = array.repeat(net.blobs[name].shape[0], 0)
         result.append(inputs)

@@ -177,11 +177,12 @@ def on_folder(args: Namespace) -> int:
     )
     for line in skipped:
         warn(f"skipped: {line}")
-    used = [i for i, each in enumerate(detections) if each is not None]
+    seen = {i: each for i, each in enumerate(detections) if each is not None}
+    used = list(seen)
     if not used:
         raise BoxpressoError(f"none of the {len(scenes)} pictures of {args.voc or args.coco[1]} can be used")
     evaluation = evaluate(
-        [detections[i] or [] for i in used], [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
+        list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
     )  # fmt: skip
     return report(args, evaluation, {"pictures": len(used), "skipped": skipped})

@@ -1,0 +1,163 @@
+"""Detections as JSON, as COCO's results, and as an annotation of VOC."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ..data.inputs import Numpy
+from .detections import Detections
+
+
+def as_json(found: Detections) -> list[dict[str, Any]]:
+    """Each detection as plain values for JSON.
+
+    Returns
+    -------
+    list of dict
+        `label`, the number of the class, `name`, None where it is not known, `score` and `box`; and where there are any
+        `rotated` (centre x, centre y, height, width, angle), `angle`, `quadrilateral`, `landmarks` (None for one that was not
+        found), `landmark_scores` and `mask` (COCO's run lengths).
+
+    Examples
+    --------
+    >>> as_json(Detections([[1, 2, 3, 4]], [0.5], [7], {7: "cat"}))
+    [{'label': 7, 'name': 'cat', 'score': 0.5, 'box': [1.0, 2.0, 3.0, 4.0]}]
+    """
+    rotated = found.rotated if found.angles is not None and found.quadrilaterals is not None else None
+    rows = []
+    for i, number in enumerate(found.labels.tolist()):
+        row: dict[str, Any] = {
+            "label": number,
+            "name": found.names.get(number),
+            "score": round(float(found.scores[i]), 6),
+            "box": rounded(found.boxes[i]),
+        }
+        if rotated is not None:
+            row["rotated"] = rounded(rotated[i])
+        if found.angles is not None:
+            row["angle"] = round(float(found.angles[i]), 2)
+        if found.quadrilaterals is not None:
+            row["quadrilateral"] = rounded(found.quadrilaterals[i])
+        if found.landmarks is not None:
+            row["landmarks"] = [rounded(p) if np.isfinite(p).all() else None for p in found.landmarks[i]]
+        if found.landmark_scores is not None:
+            row["landmark_scores"] = [round(float(s), 4) for s in found.landmark_scores[i]]
+        if found.masks is not None:
+            row["mask"] = run_lengths(found.masks[i])
+        rows.append(row)
+    return rows
+
+
+def rounded(values: Numpy) -> Any:
+    """Lists of numbers with two digits."""
+    return np.round(values.astype(np.float64), 2).tolist()
+
+
+def run_lengths(mask: Numpy) -> dict[str, Any]:
+    """A mask as COCO's uncompressed run lengths: by columns, of pixels outside first.
+
+    >>> run_lengths(np.array([[False, True], [False, True]]))
+    {'size': [2, 2], 'counts': [2, 2]}
+    """
+    flat = np.concatenate([[False], mask.ravel(order="F"), [False]])
+    edges = np.flatnonzero(flat[1:] != flat[:-1])
+    counts = np.diff(np.concatenate([[0], edges, [mask.size]])).tolist()
+    while len(counts) > 1 and counts[-1] == 0:
+        counts.pop()
+    return {"size": list(mask.shape), "counts": counts}
+
+
+def coco_results(found: Detections, file: str, image_id: int | str | None = None) -> list[dict[str, Any]]:
+    """COCO's results, as pycocotools' loadRes reads them.
+
+    Parameters
+    ----------
+    found
+        The detections; their labels are the categories.
+    file
+        The picture's path.
+    image_id
+        By default the number that the file's name ends in (000000000139.jpg is 139), else the name itself.
+
+    Examples
+    --------
+    >>> coco_results(Detections([[1, 2, 4, 8]], [0.5], [7]), "val/000000000139.jpg")
+    [{'image_id': 139, 'category_id': 7, 'bbox': [1.0, 2.0, 3.0, 6.0], 'score': 0.5}]
+    """
+    if image_id is None:
+        stem = PurePath(file).stem
+        digits = stem.rsplit("_", 1)[-1]
+        image_id = int(digits) if digits.isdecimal() else PurePath(file).name
+    rows = []
+    for i, (x1, y1, x2, y2) in enumerate(found.boxes.astype(np.float64)):
+        row: dict[str, Any] = {
+            "image_id": image_id,
+            "category_id": int(found.labels[i]),
+            "bbox": rounded(np.array([x1, y1, x2 - x1, y2 - y1])),
+            "score": round(float(found.scores[i]), 6),
+        }
+        if found.masks is not None:
+            row["segmentation"] = run_lengths(found.masks[i])
+        elif found.quadrilaterals is not None:
+            row["segmentation"] = [rounded(found.quadrilaterals[i].ravel())]
+        if found.landmarks is not None:
+            there = np.isfinite(found.landmarks[i]).all(1)
+            points = np.where(there[:, None], found.landmarks[i], 0)
+            row["keypoints"] = rounded(np.column_stack([points, 2 * there]).ravel())
+        rows.append(row)
+    return rows
+
+
+def voc_xml(found: Detections, file: str, width: int, height: int, depth: int = 3) -> str:
+    """An annotation in VOC's form: corners in pixels counted from 1, names, and scores as <confidence>.
+
+    Examples
+    --------
+    >>> print(voc_xml(Detections([[0, 0, 10, 8]], [0.5], [1], {1: "cat"}), "in/a.jpg", 20, 10))
+    <annotation>
+      <folder>in</folder>
+      <filename>a.jpg</filename>
+      <size>
+        <width>20</width>
+        <height>10</height>
+        <depth>3</depth>
+      </size>
+      <segmented>0</segmented>
+      <object>
+        <name>cat</name>
+        <pose>Unspecified</pose>
+        <truncated>0</truncated>
+        <difficult>0</difficult>
+        <confidence>0.500000</confidence>
+        <bndbox>
+          <xmin>1</xmin>
+          <ymin>1</ymin>
+          <xmax>10</xmax>
+          <ymax>8</ymax>
+        </bndbox>
+      </object>
+    </annotation>
+    """
+    root = ElementTree.Element("annotation")
+
+    def add(parent: ElementTree.Element, **values: object) -> None:
+        for name, value in values.items():
+            ElementTree.SubElement(parent, name).text = str(value)
+
+    add(root, folder=PurePath(file).parent.name, filename=PurePath(file).name)
+    add(ElementTree.SubElement(root, "size"), width=width, height=height, depth=depth)
+    add(root, segmented=0)
+    for i in range(len(found)):
+        x1, y1, x2, y2 = found.boxes[i].astype(np.float64)
+        left, right = (min(max(round(v), 1), width) for v in (x1 + 1, x2))
+        top, bottom = (min(max(round(v), 1), height) for v in (y1 + 1, y2))
+        one = ElementTree.SubElement(root, "object")
+        add(one, name=found.label(i), pose="Unspecified", truncated=0, difficult=0)
+        add(one, confidence=f"{found.scores[i]:.6f}")
+        add(ElementTree.SubElement(one, "bndbox"), xmin=left, ymin=top, xmax=right, ymax=bottom)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode")
