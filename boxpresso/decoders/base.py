@@ -147,6 +147,8 @@ class OneNet(Decoder):
             return super().batch(pictures, settings)
         joined: dict[str, Any] = {name: np.concatenate([each[name] for each in inputs]) for name in inputs[0]}
         values = self.net.forward(self.blobs, **joined)
+        if type(self).part is OneNet.part and any(len(values[name]) != len(pictures) for name in self.blobs):
+            return super().batch(pictures, settings)  # the net has a Reshape for one picture
         return [
             self.read(self.part(values, i), (pixels.shape[0], pixels.shape[1]), settings)
             for i, pixels in enumerate(pictures)
@@ -174,7 +176,9 @@ def letterbox(pixels: Numpy, width: int, height: int) -> tuple[Numpy, float]:
     """The picture, enlarged or shrunk so that it fits, in the top left corner of a black one of width x height, uint8; and by
     how much it is enlarged."""
     scale = min(width / pixels.shape[1], height / pixels.shape[0])
-    wide, high = (min(max(1, round(side * scale)), most) for side, most in ((pixels.shape[1], width), (pixels.shape[0], height)))
+    wide, high = (
+        min(max(1, round(side * scale)), most) for side, most in ((pixels.shape[1], width), (pixels.shape[0], height))
+    )
     source = pixels.reshape(*pixels.shape[:2], -1)
     result = np.zeros((height, width, source.shape[2]), np.uint8)
     result[:high, :wide] = resize(source, wide, high, (scale, scale)).round().clip(0, 255)
