@@ -22,8 +22,13 @@ HOMES = {  # name: (module, class); those that are recognised by more come first
     "yolo": ("yolo", "Yolo"),
     "faster_rcnn": ("rcnn", "FasterRcnn"),
     "mtcnn": ("mtcnn", "Mtcnn"),
+    "pcn": ("pcn", "Pcn"),
     "retinaface": ("retinaface", "RetinaFace"),
     "ultralight": ("ultralight", "UltraLight"),
+    "centerface": ("centerface", "CenterFace"),
+    "segmentation": ("segmentation", "Segmentation"),
+    "superresolution": ("superresolution", "SuperResolution"),
+    "classification": ("classification", "Classification"),
 }
 
 

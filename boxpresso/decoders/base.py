@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.inputs import Mean, Numpy, input_values, resize
+from ..layers.core import Layer
 from ..net import Net
 from ..proto.errors import ModelError
 from .detections import Detections
@@ -215,14 +216,10 @@ def shape_of(net: Net, name: str) -> tuple[int, ...]:
     return tuple(net.blobs[name].shape)
 
 
-def types_of(net: Net) -> set[str]:
-    """The types of the net's layers."""
-    return {layer.type for layer in net.layers}
-
-
-def output(net: Net, fits: Callable[[str, tuple[int, ...]], bool]) -> str | None:
-    """The first output whose name and shape fit."""
-    return next((name for name in net.outputs if fits(name, shape_of(net, name))), None)
+def producer(net: Net, blob: str) -> Layer | None:
+    """The last layer that writes a blob, None for an input."""
+    found = [layer for layer, (_, tops) in zip(net.layers, net.names) if blob in tops]
+    return found[-1] if found and found[-1].type != "Input" else None
 
 
 def single(nets: Sequence[Net], name: str) -> Net:
