@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Union
 
@@ -165,7 +166,8 @@ def choose(nets: Sequence[Net], name: str | None = None, known: Recognition | No
             raise UnrecognisedError(str(error)) from error
     decoder = recognised(nets)
     if decoder is None and known is not None and known.model.decoder in HOMES:
-        decoder = named(known.model.decoder).build(nets)
+        with suppress(ModelError):
+            decoder = named(known.model.decoder).build(nets)
     if decoder is None:
         raise UnrecognisedError(unrecognised(nets))
     return decoder

@@ -42,6 +42,8 @@ def known_names(recognition: Recognition | None, decoder: Decoder) -> dict[int, 
     if recognition is None or not recognition.same:
         return {}
     names = recognition.model.class_names
+    if decoder.classes is None and decoder.KIND == "classes":
+        return dict(enumerate(names))
     if decoder.classes not in (len(names), len(names) + 1):
         return {}
     return dict(enumerate(names, decoder.classes - len(names)))
@@ -56,7 +58,14 @@ def assumed(detector: Detector) -> str | None:
     names = found.model.class_names
     listed = ", ".join(names[:3]) + " .." * (len(names) > 3)
     labels = f"; labels {listed}" if from_table(detector) else ""
-    return f"recognised as {kind}{found.model.title} ({found.evidence()}): {detector.settings.describe()}{labels}"
+    own = not detector.given.keys() & {"mean", "scale", "swap_rb"}
+    described = found.model.pixels() if own and not detector.decoder.CASCADE else detector.settings.describe()
+    doubt = (
+        f"; {found.model.note}"
+        if found.model.mean is None and "mean" not in detector.given and found.model.note
+        else ""
+    )
+    return f"recognised as {kind}{found.model.title} ({found.evidence()}): {described}{labels}{doubt}"
 
 
 def from_table(detector: Detector) -> bool:

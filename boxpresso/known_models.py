@@ -93,6 +93,10 @@ class KnownModel:
         >>> known_models()["mobilenet-ssd"].describe()
         '(pixel - 127.5) * 0.007843, blue, green, red, 300 x 300'
         """
+        return f"{self.pixels()}, {f'{self.size[0]} x {self.size[1]}' if self.size else 'the size of the prototxt'}"
+
+    def pixels(self) -> str:
+        """What is known of the pixels, in words."""
         if self.mean is None:
             pixel = "pixel - mean (unknown)"
         elif any(self.mean):
@@ -103,9 +107,7 @@ class KnownModel:
             pixel = f"({pixel}) * scale (unknown)"
         elif self.scale != 1:
             pixel = f"({pixel}) * {self.scale:.6g}" if " " in pixel else f"{pixel} * {self.scale:.6g}"
-        order = ORDERS.get(self.order or "", "unknown order of channels")
-        size = f"{self.size[0]} x {self.size[1]}" if self.size else "the size of the prototxt"
-        return f"{pixel}, {order}, {size}"
+        return f"{pixel}, {ORDERS.get(self.order or '', 'unknown order of channels')}"
 
 
 @dataclass(frozen=True)

@@ -97,5 +97,9 @@ class CenterFace(OneNet):
         stay = order[suppress_boxes(self.net.device, boxes[order], overlap)]
         scale = np.array([shape[1], shape[0]]) / most
         return Detections(
-            boxes[stay] * np.tile(scale, 2), score[stay], np.ones(len(stay)), self.NAMES, landmarks=landmarks[stay] * scale
+            boxes[stay] * np.tile(scale, 2),
+            score[stay],
+            np.ones(len(stay)),
+            self.NAMES,
+            landmarks=landmarks[stay] * scale,
         )

@@ -69,7 +69,9 @@ class Classification(OneNet):
         net = single(nets, cls.NAME)
         top = cls.find(net)
         if top is None or len(net.inputs) != 1 or len(shape_of(net, net.inputs[0])) != 4:
-            raise ModelError(f"net {net.name!r} has no single picture as its input and no single output (N, C) of scores")
+            raise ModelError(
+                f"net {net.name!r} has no single picture as its input and no single output (N, C) of scores"
+            )
         return cls(net, top)
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:

@@ -172,7 +172,9 @@ def prepared(crops: Numpy, settings: Settings, columns: bool = True) -> Numpy:
     if mean.size not in (1, 3):
         raise ModelError(f"MTCNN subtracts one number, or one for each channel, got a mean of {mean.size}")
     mean = np.tile(mean.ravel(), crops.shape[3] // mean.size)
-    return np.ascontiguousarray(((crops - mean) * np.float32(settings.scale)).transpose((0, 3, 2, 1) if columns else (0, 3, 1, 2)))
+    return np.ascontiguousarray(
+        ((crops - mean) * np.float32(settings.scale)).transpose((0, 3, 2, 1) if columns else (0, 3, 1, 2))
+    )
 
 
 def by_columns(nets: Sequence[Net]) -> bool:

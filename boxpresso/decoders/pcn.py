@@ -14,7 +14,11 @@ from .base import Decoder, Settings, shape_of
 from .detections import Detections
 from .mtcnn import forward, in_chunks
 
-STRIDE, PYRAMID, SMALLEST = 8, 1.414, 40 * 1.4  # of the first net; from a scale to the next; the smallest window in pixels
+STRIDE, PYRAMID, SMALLEST = (
+    8,
+    1.414,
+    40 * 1.4,
+)  # of the first net; from a scale to the next; the smallest window in pixels
 FIRST, SECOND = 0.37, 0.43  # the scores from which on the first two nets' windows go on; the third's is the threshold
 LOCAL, RANGE = 0.8, 45  # overlap of windows of one scale; degrees that the third net finds
 
@@ -121,9 +125,7 @@ class Pcn(Decoder):
         turned = next((name for name in names if "rotate" in name), names[-1])
         return values[turned], values[next(name for name in names if name != turned)]
 
-    def calibrate(
-        self, net: Net, views: dict[int, Numpy], found: Numpy, least: float, settings: Settings
-    ) -> Numpy:
+    def calibrate(self, net: Net, views: dict[int, Numpy], found: Numpy, least: float, settings: Settings) -> Numpy:
         """The windows that PCN-2 or PCN-3 takes for faces, moved and turned as it says."""
         side = shape_of(net, net.inputs[0])[-1]
         height, width = views[0].shape[:2]
@@ -140,7 +142,9 @@ class Pcn(Decoder):
         turn = values[by_name(values, 1 if net is self.third else 3, "rotate")]
         old = found[:, 2]
         size = np.trunc(sides * old)
-        moved = np.trunc(corners + (old * (0.5 - 0.5 * sides))[:, None] + (old * sides)[:, None] * np.stack([across, down], 1))
+        moved = np.trunc(
+            corners + (old * (0.5 - 0.5 * sides))[:, None] + (old * sides)[:, None] * np.stack([across, down], 1)
+        )
         rows = []
         for i in np.flatnonzero(scores > least):
             angle, (x, y), wide = int(found[i, 3]), moved[i], size[i]

@@ -13,7 +13,19 @@ from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, producer, shape_of, single
 from .detections import Detections
 
-SOURCES = ("Convolution", "Deconvolution", "Eltwise", "Crop", "Power", "ReLU", "PReLU", "Scale", "Sigmoid", "TanH", "Clip")
+SOURCES = (
+    "Convolution",
+    "Deconvolution",
+    "Eltwise",
+    "Crop",
+    "Power",
+    "ReLU",
+    "PReLU",
+    "Scale",
+    "Sigmoid",
+    "TanH",
+    "Clip",
+)
 ENLARGED = 2  # how much a picture is enlarged before a net that does not do so itself
 
 
@@ -65,7 +77,9 @@ class SuperResolution(OneNet):
     def build(cls, nets: Sequence[Net]) -> SuperResolution:
         net = single(nets, cls.NAME)
         if (top := cls.find(net)) is None:
-            raise ModelError(f"net {net.name!r} has no single output with its input's 1 or 3 channels, as large or larger")
+            raise ModelError(
+                f"net {net.name!r} has no single output with its input's 1 or 3 channels, as large or larger"
+            )
         return cls(net, top)
 
     def detect(self, pixels: Numpy, settings: Settings) -> Detections:
@@ -83,7 +97,9 @@ class SuperResolution(OneNet):
         if len(bands) == 1:
             return Detections.none(kind="picture", picture=np.asarray(bright))
         colours = [band.resize(bright.size, Image.Resampling.BICUBIC) for band in bands[1:]]
-        return Detections.none(kind="picture", picture=np.asarray(Image.merge("YCbCr", [bright, *colours]).convert("RGB")))
+        return Detections.none(
+            kind="picture", picture=np.asarray(Image.merge("YCbCr", [bright, *colours]).convert("RGB"))
+        )
 
     def made(self, name: str, pixels: Numpy, settings: Settings) -> Numpy:
         """What the net makes of pixels, uint8 (C, H, W), its means and scale undone."""

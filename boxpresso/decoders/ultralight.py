@@ -74,7 +74,9 @@ class UltraLight(OneNet):
         _, _, width, height = picture_input(self.net)
         places = priors(width, height)
         if len(places) != len(offsets):
-            raise ModelError(f"the net gives {len(offsets)} boxes, an input of {width} x {height} has {len(places)} priors")
+            raise ModelError(
+                f"the net gives {len(offsets)} boxes, an input of {width} x {height} has {len(places)} priors"
+            )
         good = score > settings.threshold
         places, offsets, score = places[good], offsets[good], score[good]
         centre = places[:, :2] + 0.1 * offsets[:, :2] * places[:, 2:]
@@ -94,6 +96,11 @@ def priors(width: int, height: int) -> Numpy:
         rows, columns = math.ceil(height / stride), math.ceil(width / stride)
         y, x, side = np.meshgrid(np.arange(rows), np.arange(columns), np.array(sides, float), indexing="ij")
         across, down = width / stride, height / stride
-        values = ((x + 0.5) / max(across, 1e-9), (y + 0.5) / max(down, 1e-9), side / max(width, 1), side / max(height, 1))
+        values = (
+            (x + 0.5) / max(across, 1e-9),
+            (y + 0.5) / max(down, 1e-9),
+            side / max(width, 1),
+            side / max(height, 1),
+        )
         parts.append(np.stack(values, -1).reshape(-1, 4))
     return np.asarray(np.clip(np.concatenate(parts), 0, 1))
