@@ -13,8 +13,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Union
 
@@ -49,8 +49,8 @@ class KnownModel:
         Where the model is published, under which licence, and where its preprocessing is documented.
     note
         What else a user must know.
-    layers, shapes
-        The fingerprint: hashes of layers, and one of the shapes of all weights without names.
+    code, shapes
+        The fingerprint: hashes of layers, one after another, and one hash of the shapes of all weights without names.
     """
 
     name: str
@@ -66,8 +66,13 @@ class KnownModel:
     licence: str | None
     source: str | None
     note: str | None
-    layers: frozenset[str] = field(repr=False)
+    code: str = field(repr=False)
     shapes: str = field(repr=False)
+
+    @cached_property
+    def layers(self) -> frozenset[str]:
+        """The hashes of its layers."""
+        return frozenset(self.code[i : i + DIGITS] for i in range(0, len(self.code), DIGITS))
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -195,12 +200,11 @@ def known_models() -> dict[str, KnownModel]:
     """
     result = {}
     for row in table()["models"]:
-        values = {each.name: row.get(each.name) for each in fields(KnownModel)}
+        values = {**row, "code": row["layers"]}
+        del values["layers"]
         for name in ("mean", "size", "labels"):
             if isinstance(values[name], list):
                 values[name] = tuple(values[name])
-        text = values["layers"]
-        values["layers"] = frozenset(text[i : i + DIGITS] for i in range(0, len(text), DIGITS))
         result[values["name"]] = KnownModel(**values)
     return result
 
@@ -252,6 +256,8 @@ def recognise(source: Net | Weights | str | os.PathLike[str]) -> Recognition | N
 def likeness(model: KnownModel, hashes: Iterable[str]) -> tuple[float, float]:
     """The share of common layers among all of a model and a net, and among the model's own."""
     own = set(hashes)
+    if not any(each in model.code for each in own):  # of most models
+        return 0.0, 0.0
     common = len(model.layers & own)
     return common / len(model.layers | own), common / len(model.layers)
 

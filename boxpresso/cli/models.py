@@ -110,7 +110,7 @@ def source_of(path: str) -> Any:
 
 def as_json(model: KnownModel) -> dict[str, Any]:
     """An entry of the table, with the names of its classes, and without its fingerprint."""
-    values = {name: value for name, value in asdict(model).items() if name not in ("layers", "shapes")}
+    values = {name: value for name, value in asdict(model).items() if name not in ("code", "shapes")}
     return {**values, "layers": len(model.layers), "classes": list(model.class_names) or None}
 
 
