@@ -258,7 +258,7 @@ def detect(
     >>> detect(net, np.zeros((20, 40, 3), np.uint8))
     [Detection(label=1, score=0.75, box=(20.0, 10.0, 20.0, 10.0))]
     """
-    if recognise(net) is None:
+    if recognised([net]) is None:
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     detector = Detector(net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels)
     if labels is None:

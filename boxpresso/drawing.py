@@ -22,6 +22,7 @@ PALETTE = (
     "#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7",
     "#88ccee", "#cc6677", "#117733", "#ddcc77", "#332288", "#44aa99", "#882255", "#999933", "#aa4499",
 )  # fmt: skip
+CROWD = 12  # boxes
 Corners = tuple[int, int, int, int]  # left, top, right, bottom; the last two are outside
 
 
@@ -36,7 +37,8 @@ def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int,
 
     The size of lines and letters follows that of the picture. The best detection is drawn last, tags over all boxes; a tag
     goes where it stays inside the picture and covers no other, if there is such a place, and its text is shortened to fit.
-    Classes of the whole picture are written in its corner; of a net that makes a picture this is the drawing.
+    Tags of more than 12 boxes are no larger than these, and say the score alone where all are of one class. Classes of the
+    whole picture are written in its corner; of a net that makes a picture this is the drawing.
 
     Parameters
     ----------
@@ -70,11 +72,12 @@ def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int,
     side = math.sqrt(picture.width * picture.height)
     line = max(1, round(side / 190))
     edge = max(1, line // 4)
-    font = ImageFont.load_default(max(10.0, side / 32))
+    seen = [(i, frame) for i, box in enumerate(found.boxes.tolist()) if (frame := inside(box, *picture.size))]
+    crowd = len(seen) > CROWD and found.kind == "boxes"
+    font = ImageFont.load_default(letters(side, [frame for _, frame in seen], crowd))
     if found.kind == "classes":
         draw_classes(drawing, found, font)
         return picture
-    seen = [(i, frame) for i, box in enumerate(found.boxes.tolist()) if (frame := inside(box, *picture.size))]
     seen.sort(key=lambda pair: found.scores[pair[0]])
     for i, frame in seen:
         fill = colour(int(found.labels[i]))
@@ -84,12 +87,24 @@ def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int,
             draw_frame(drawing, frame, fill, line, edge)
         if found.landmarks is not None:
             draw_landmarks(drawing, found.landmarks[i].tolist(), found.links, fill, frame, line)
+    alone = len(np.unique(found.labels)) == 1
     taken: list[Corners] = []
     for i, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
         outer = (left - edge, top - edge, right + edge, bottom + edge)
         text = f"{found.label(i)} {found.scores[i]:.0%}"
+        if crowd and alone:
+            text = f"{found.scores[i]:.0%}"
         draw_tag(drawing, outer, text, font, colour(int(found.labels[i])), taken)
     return picture
+
+
+def letters(side: float, frames: list[Corners], crowd: bool) -> float:
+    """The size of letters in pixels, for a picture of `side` pixels squared: less where many small boxes would be covered."""
+    size = max(10.0, side / 32)
+    if not crowd:
+        return size
+    middle = sorted(bottom - top for _, top, _, bottom in frames)[len(frames) // 2]
+    return max(min(10.0, size), min(size, 0.4 * middle))
 
 
 def visible(detection: Detection, width: int, height: int) -> Corners | None:

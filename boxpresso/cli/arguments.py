@@ -87,6 +87,15 @@ def fraction(text: str) -> float:
     return number(above) / (number(below) if slash else 1)
 
 
+def numbers(text: str) -> tuple[float, ...]:
+    """Numbers with commas between them.
+
+    >>> numbers("10,13,16.5")
+    (10.0, 13.0, 16.5)
+    """
+    return tuple(number(part) for part in text.split(","))
+
+
 def share(text: str) -> float:
     """A number from 0 to 1."""
     value = number(text)

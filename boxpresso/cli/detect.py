@@ -79,6 +79,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--threshold", metavar="T", type=arguments.share, help=text)
     text = "the overlap from which on a better detection suppresses another (default: the decoder's)"
     add("--overlap", metavar="T", type=arguments.share, help=text)
+    text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
+    add("--anchors", metavar="W,H,..", type=arguments.numbers, help=text)
     add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
     add(
         "--out",
@@ -208,7 +210,8 @@ def open_detector(args: Namespace) -> Detector:
     if weights and "," in weights and not os.path.exists(weights):
         weights = weights.split(",")
     nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
-    given = {name: getattr(args, name) for name in ("mean", "scale", "swap_rb", "size", "threshold", "overlap")}
+    words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
+    given = {name: getattr(args, name) for name in words}
     return Detector(nets, decoder=args.decoder, labels=args.labels, **given)
 
 

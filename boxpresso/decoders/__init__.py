@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 HOMES = {  # name: (module, class); those that are recognised by more come first
     "ssd": ("ssd", "Ssd"),
     "yolo": ("yolo", "Yolo"),
+    "r2cnn": ("r2cnn", "R2cnn"),
     "faster_rcnn": ("rcnn", "FasterRcnn"),
     "mtcnn": ("mtcnn", "Mtcnn"),
     "pcn": ("pcn", "Pcn"),
     "retinaface": ("retinaface", "RetinaFace"),
     "ultralight": ("ultralight", "UltraLight"),
     "centerface": ("centerface", "CenterFace"),
+    "textboxes": ("textboxes", "TextBoxes"),
+    "ctpn": ("ctpn", "Ctpn"),
+    "yolo_maps": ("yolo_maps", "YoloMaps"),
+    "openpose": ("openpose", "OpenPose"),
+    "landmarks": ("landmarks", "Landmarks"),
     "segmentation": ("segmentation", "Segmentation"),
     "superresolution": ("superresolution", "SuperResolution"),
     "classification": ("classification", "Classification"),
@@ -64,7 +70,7 @@ def nearest(nets: Sequence[Net], count: int = 3) -> list[tuple[type[Decoder], li
     """The decoders that come closest to being recognised, best first, each with what it misses."""
     ranked = []
     for decoder in decoders():
-        signs = decoder.signs(nets)
+        signs = {what: there for what, there in decoder.signs(nets).items() if what != "one net" or not there}
         missing = [what for what, there in signs.items() if not there]
         ranked.append((len(missing) / len(signs), len(missing), decoder, missing))
     ranked.sort(key=lambda each: each[:2])

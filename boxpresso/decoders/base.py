@@ -12,7 +12,7 @@ import numpy as np
 from ..data.inputs import Mean, Numpy, input_values, resize
 from ..layers.core import Layer
 from ..net import Net
-from ..proto.errors import ModelError
+from ..proto.errors import LayerError, ModelError
 from .detections import Detections
 
 
@@ -30,6 +30,8 @@ class Settings:
         The lowest score.
     overlap
         The intersection over union from which on a better detection suppresses another; None where the net does so itself.
+    anchors
+        Of YOLO's raw maps: widths and heights in turn, the finest map first; None for those of a well-known configuration.
     """
 
     mean: Mean = None
@@ -38,6 +40,7 @@ class Settings:
     size: tuple[int, int] | None = None
     threshold: float = 0.5
     overlap: float | None = None
+    anchors: tuple[float, ...] | None = None
 
     def given(self, **settings: Any) -> Settings:
         """These settings with those that are given, not None, in their place. A mean per channel follows `swap_rb`."""
@@ -133,26 +136,32 @@ class OneNet(Decoder):
         values = self.net.forward(self.blobs, **inputs)
         return self.read(values, (pixels.shape[0], pixels.shape[1]), settings)
 
-    def part(self, values: dict[str, Numpy], index: int) -> dict[str, Numpy]:
-        """Of the outputs for a batch those of one picture."""
+    def part(self, values: dict[str, Numpy], index: int, count: int) -> dict[str, Numpy] | None:
+        """Of the outputs for a batch of `count` pictures those of one; None where the outputs are not so many, as of a net
+        whose Reshape layers fix the number."""
+        if any(len(value) != count for value in values.values()):
+            return None
         return {name: value[index : index + 1] for name, value in values.items()}
 
     def batch(self, pictures: Sequence[Numpy], settings: Settings) -> list[Detections]:
-        """One pass of the net where all inputs have one shape, else one for each picture."""
+        """One pass of the net where all inputs have one shape and the net takes several, else one for each picture."""
         inputs = [self.inputs(pixels, settings) for pixels in pictures]
-        if (
-            len(pictures) < 2
-            or len({tuple(v.shape for v in each.values()) for each in inputs}) > 1
-            or len(inputs[0]) > 1
-        ):
+        same = len({tuple(v.shape for v in each.values()) for each in inputs}) == 1 and len(inputs[0]) == 1
+        if len(pictures) < 2 or not same:
             return super().batch(pictures, settings)
         joined: dict[str, Any] = {name: np.concatenate([each[name] for each in inputs]) for name in inputs[0]}
-        values = self.net.forward(self.blobs, **joined)
-        if type(self).part is OneNet.part and any(len(values[name]) != len(pictures) for name in self.blobs):
-            return super().batch(pictures, settings)  # the net has a Reshape for one picture
+        try:
+            values = self.net.forward(self.blobs, **joined)
+        except LayerError:  # a layer that is made for one picture
+            return super().batch(pictures, settings)
+        wanted = {name: values[name] for name in self.blobs}
+        parts = [self.part(wanted, i, len(pictures)) for i in range(len(pictures))]
+        if any(part is None for part in parts):
+            return super().batch(pictures, settings)
         return [
-            self.read(self.part(values, i), (pixels.shape[0], pixels.shape[1]), settings)
-            for i, pixels in enumerate(pictures)
+            self.read(part, (pixels.shape[0], pixels.shape[1]), settings)
+            for part, pixels in zip(parts, pictures)
+            if part is not None
         ]
 
 

@@ -61,7 +61,8 @@ class Classification(OneNet):
             "one net": len(nets) == 1,
             "one input, a picture": len(net.inputs) == 1 and len(shape_of(net, net.inputs[0])) == 4,
             "one output (N, C) of scores": top is not None,
-            "a Softmax at its end": layer is not None and (layer.type == "Softmax" or pooled(net, top)),
+            "a Softmax at its end, or ImageNet's 1000 classes": layer is not None
+            and (layer.type == "Softmax" or pooled(net, top) or shape_of(net, str(top))[1] == 1000),
         }
 
     @classmethod

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Union
 
 from ..net import Net
+from ..proto import read_net
 from ..proto.errors import BoxpressoWarning, ModelError
 
 Source = Union[str, "os.PathLike[str]"]
@@ -61,7 +63,7 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
 
     Warns of layers for which the file has no weights. Raises ModelError when these are all.
     """
-    net = Net(model, **options)
+    net = Net(without_last(model), **options)
     report = net.copy_from(weights)
     if report.missing and not report.matched:
         raise ModelError(f"{model} and {weights} do not belong together: no layer of one is in the other")
@@ -72,6 +74,23 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
         message = f"{weights} has no weights for {names} of {model}: results will be wrong"
         warnings.warn(message, BoxpressoWarning, stacklevel=2)
     return net
+
+
+def without_last(model: Source) -> Any:
+    """The path of a prototxt; of CTPN and TextBoxes++ the message without its last layer, whose work the decoder does: one in
+    Python, and a DetectionOutput of polygons."""
+    with suppress(OSError, UnicodeDecodeError):
+        text = Path(model).read_bytes()
+        if b"text_proposal_layer" not in text and b"use_polygon" not in text:
+            return model
+    message = read_net(model)
+    for i in reversed(range(len(message.layer))):
+        layer = message.layer[i]
+        proposals = layer.type == "Python" and layer.python_param.module.endswith("text_proposal_layer")
+        param = layer.detection_output_param
+        if proposals or (layer.type == "DetectionOutput" and param.HasField("use_polygon") and param.use_polygon):
+            del message.layer[i]
+    return message
 
 
 def pairs_of(folder: Path, weights: Source | Sequence[Source] | None = None) -> list[tuple[Path, Path]]:

@@ -93,7 +93,7 @@ class Mtcnn(Decoder):
         good = score > settings.threshold
         boxes, score = windows[good], score[good]
         size = boxes[:, 2:] - boxes[:, :2] + 1
-        points = values[by_width(values, 10)][good].reshape(-1, 2, 5).transpose(0, 2, 1)  # five x, then five y
+        points = landmarks(values[by_width(values, 10)][good])
         points = boxes[:, None, :2] - 1 + points * size[:, None]
         boxes = moved(boxes, values[by_width(values, 4)][good])
         stay = suppress_inner(boxes, score, 0.7 if settings.overlap is None else settings.overlap)
@@ -151,7 +151,7 @@ class Mtcnn(Decoder):
                 crop[..., 3 * k : 3 * k + 3] = resize(window(image, box), 24, 24)
         fourth = self.fourth or self.third
         values = in_chunks(fourth, prepared(crops, settings, self.columns))
-        result = points.copy()
+        result = np.array(points)
         for k, name in enumerate(sorted(values)):  # fc5_1 .. fc5_5
             seen = np.where((np.abs(values[name] - 0.5) > 0.35).any(1, keepdims=True), 0.5, values[name])
             result[:, k] = points[:, k] + (seen - 0.5) * side[:, None]
@@ -160,7 +160,7 @@ class Mtcnn(Decoder):
     def suppress(self, boxes: Numpy, scores: Numpy, threshold: float) -> Numpy:
         """The indices of windows that stay, best first; sides include the last pixel."""
         order = np.argsort(-scores, kind="stable")
-        return order[suppress_boxes(self.first.device, boxes[order], threshold, strict=True)]
+        return np.asarray(order[suppress_boxes(self.first.device, boxes[order], threshold, strict=True)])
 
 
 ROLES = ((12, 3, [2, 4]), (24, 3, [2, 4]), (48, 3, [2, 4, 10]), (24, 15, [2] * 5))  # side, channels, widths of outputs
@@ -219,6 +219,22 @@ def in_chunks(net: Net, values: Numpy) -> dict[str, Numpy]:
             parts[name].append(value[:count].reshape(count, -1))
     widths = {name: math.prod(shape_of(net, name)[1:]) for name in net.outputs}
     return {name: np.concatenate([*found, np.zeros((0, widths[name]))]) for name, found in parts.items()}
+
+
+def landmarks(values: Numpy) -> Numpy:
+    """(N, 5, 2): eyes, nose and corners of the mouth, as parts of the window, of the ten numbers of each.
+
+    The authors' nets give five x, then five y, others x, y, x, y ..: it is the order in which more faces have their eyes above
+    the nose, and this above the mouth, and left where it belongs.
+    """
+    orders = values.reshape(-1, 2, 5).transpose(0, 2, 1), values.reshape(-1, 5, 2)
+
+    def faces(points: Numpy) -> int:
+        x, y = points[..., 0], points[..., 1]
+        above = (y[:, :2].mean(1) < y[:, 2]) & (y[:, 2] < y[:, 3:].mean(1))
+        return int((above & (x[:, 0] < x[:, 1]) & (x[:, 3] < x[:, 4])).sum())
+
+    return max(orders, key=faces)
 
 
 def by_width(values: dict[str, Numpy], width: int) -> str:

@@ -146,7 +146,7 @@ class Pcn(Decoder):
             corners + (old * (0.5 - 0.5 * sides))[:, None] + (old * sides)[:, None] * np.stack([across, down], 1)
         )
         rows = []
-        for i in np.flatnonzero(scores > least):
+        for i in np.flatnonzero(scores > least).tolist():
             angle, (x, y), wide = int(found[i, 3]), moved[i], size[i]
             if not legal(np.array([[x, y, wide]]), views[angle].shape)[0]:
                 continue

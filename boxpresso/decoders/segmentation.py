@@ -93,7 +93,7 @@ class Segmentation(OneNet):
         good = score >= settings.threshold
         names = {0: "background", **dict(enumerate(VOC_CLASSES, 1))} if self.count == 21 else {}
         return Detections(
-            boxes[good], score[good], np.array(found)[good] if found else [], names, masks=masks[good], kind="segments"
+            boxes[good], score[good], np.array(found, np.int64)[good], names, masks=masks[good], kind="segments"
         )
 
 

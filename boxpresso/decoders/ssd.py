@@ -46,7 +46,7 @@ class RowsDecoder(OneNet):
             )
         return cls(net, *found)
 
-    def part(self, values: dict[str, Numpy], index: int) -> dict[str, Numpy]:
+    def part(self, values: dict[str, Numpy], index: int, count: int) -> dict[str, Numpy] | None:
         top = self.blobs[0]
         rows = values[top].reshape(-1, 7)
         return {top: rows[rows[:, 0] == index]}

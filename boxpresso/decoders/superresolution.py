@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -104,7 +105,8 @@ class SuperResolution(OneNet):
     def made(self, name: str, pixels: Numpy, settings: Settings) -> Numpy:
         """What the net makes of pixels, uint8 (C, H, W), its means and scale undone."""
         height, width = pixels.shape[:2]
-        values = self.net.forward(**{name: prepare(pixels, self.channels, width, height, settings)})[self.blobs[0]][0]
+        inputs: dict[str, Any] = {name: prepare(pixels, self.channels, width, height, settings)}
+        values = self.net.forward(**inputs)[self.blobs[0]][0]
         mean = np.asarray(0 if settings.mean is None else settings.mean, np.float32).reshape(-1, 1, 1)
         return np.asarray((values / settings.scale + mean).round().clip(0, 255).astype(np.uint8))
 

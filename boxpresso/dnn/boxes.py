@@ -7,6 +7,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from ..data.polygons import clipped, polygon_area
 from ..proto.errors import BoxpressoError
 
 Numpy = np.ndarray[Any, Any]
@@ -235,30 +236,6 @@ def rotated_overlap(a: Numpy, b: Numpy, area_a: float, area_b: float) -> float:
     if shared >= min(area_a, area_b) * (1 - 1e-6) and shared > 0:
         return 1.0
     return float(np.float32(shared / (area_a + area_b - shared))) if shared > 0 else 0.0
-
-
-def clipped(polygon: Numpy, by: Numpy) -> list[Numpy]:
-    """The part of a convex polygon that lies in another (Sutherland and Hodgman 1974)."""
-    points = list(polygon)
-    for start, end in zip(by, np.roll(by, -1, axis=0)):
-        edge = end - start
-        sides = [float(edge[0] * (p[1] - start[1]) - edge[1] * (p[0] - start[0])) for p in points]
-        result: list[Numpy] = []
-        for i, (point, side) in enumerate(zip(points, sides)):
-            before, other = points[i - 1], sides[i - 1]
-            if (side >= 0) != (other >= 0):
-                result.append(before + (point - before) * (other / (other - side)))
-            if side >= 0:
-                result.append(point)
-        points = result
-    return points
-
-
-def polygon_area(points: Sequence[Numpy]) -> float:
-    if len(points) < 3:
-        return 0.0
-    x, y = np.array(points).T
-    return float(abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2)
 
 
 def kept(indices: Numpy) -> Kept:

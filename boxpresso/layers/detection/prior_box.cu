@@ -9,12 +9,13 @@ struct Cells {
   int image_width, image_height, clip;
 };
 
-// boxes, variances: (cells, sizes, 4). size: width and height in pixels of each box of a cell.
+// boxes, variances: (cells, sizes, 4). size: width and height in pixels of each box of a cell, and how far down in the cell
+// its centre is, from 0 to 1.
 KERNEL prior_box_forward(int n, Real* boxes, Real* variances, const Real* size, const Real* variance, Cells of) {
   GRID_LOOP(i, n) {
     const int cell = i / of.sizes, row = cell / of.columns, column = cell - row * of.columns;
-    const Real center_x = (Real(column) + of.offset) * of.step_x, center_y = (Real(row) + of.offset) * of.step_y;
-    const Real* pixels = size + 2 * (i - cell * of.sizes);
+    const Real* pixels = size + 3 * (i - cell * of.sizes);
+    const Real center_x = (Real(column) + of.offset) * of.step_x, center_y = (Real(row) + pixels[2]) * of.step_y;
     const double half_width = pixels[0] / 2., half_height = pixels[1] / 2.;
     Real* box = boxes + 4 * i;
     box[0] = Real((center_x - half_width) / of.image_width);  // in double, then rounded: as Caffe

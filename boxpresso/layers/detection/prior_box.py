@@ -30,7 +30,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         `min_size`: one or more, required; `max_size`: none, or one for each `min_size`; `aspect_ratio`: any number
         (1 is always there); `flip` (true); `clip` (false): cut boxes at the image's edge; `variance` (0.1): one or
         four; `img_size`, or `img_h` and `img_w`: the size of the image, by default bottom 1's; `step`, or `step_h`
-        and `step_w`: by default the image's size over the map's; `offset` (0.5).
+        and `step_w`: by default the image's size over the map's; `offset` (0.5); `denser_prior_boxes` (false): each box
+        is followed by one like it at the lower edge of the cell.
 
     Returns
     -------
@@ -44,12 +45,12 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         For a missing `min_size`; sizes, aspect ratios, variances or steps that are not above 0; a `max_size` that
         is not above its `min_size`; `max_size` for some of the `min_size` only; a number of variances other than
         1 or 4; both fields and their pair (`step` with `step_h`, `img_size` with `img_h`); bottoms without four
-        axes or without cells; and fields of other programs: `denser_prior_boxes`, `faceboxes`, `tf`, `yx_order`,
-        `keras`, `box_width` and `box_height`.
+        axes or without cells; and fields of other programs: `faceboxes`, `tf`, `yx_order`, `keras`, `box_width` and
+        `box_height`.
 
     Source
     ------
-    SSD (Liu et al. 2016) and its Caffe.
+    SSD (Liu et al. 2016) and its Caffe; `denser_prior_boxes` of TextBoxes_plusplus.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prior_box_param
-        for name in ("denser_prior_boxes", "faceboxes", "tf", "yx_order", "keras"):
+        for name in ("faceboxes", "tf", "yx_order", "keras"):
             self.need(not getattr(p, name), f"{name}: true is another program's PriorBox, which is not supported")
         self.need(
             not p.box_width and not p.box_height,
@@ -97,8 +98,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
 
     @staticmethod
-    def box_sizes(p: Any) -> list[tuple[float, float]]:
-        """Width and height in pixels of each box of a cell, in Caffe's order."""
+    def box_sizes(p: Any) -> list[tuple[float, float, float]]:
+        """Width and height in pixels of each box of a cell, and its centre's place down the cell, in Caffe's order."""
         ratios = [1.0]
         for ratio in p.aspect_ratio:
             if all(abs(ratio - known) >= 1e-6 for known in ratios):
@@ -110,7 +111,8 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
                 between = sqrt(smallest * int(p.max_size[k]))
                 sizes.append((between, between))
             sizes += [(smallest * sqrt(ratio), smallest / sqrt(ratio)) for ratio in ratios[1:]]
-        return sizes
+        places = [p.offset, 1.0] if p.denser_prior_boxes else [p.offset]
+        return [(width, height, place) for width, height in sizes for place in places]
 
     def pair(self, p: Any, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
         """A size or step given for both directions by one field, or by two; None when not given."""
