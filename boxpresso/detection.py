@@ -169,7 +169,8 @@ def choose(nets: Sequence[Net], name: str | None = None, known: Recognition | No
         with suppress(ModelError):
             decoder = named(known.model.decoder).build(nets)
     if decoder is None:
-        raise UnrecognisedError(unrecognised(nets))
+        model = f"it is {known.model.title} ({known.evidence()}), {known.model.family}\n" if known else ""
+        raise UnrecognisedError(model + unrecognised(nets))
     return decoder
 
 

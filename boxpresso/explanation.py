@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from .decoders.base import Decoder, Settings
 from .known_models import Recognition
 
-WORDS = {"mean": "mean", "scale": "scale", "swap_rb": "order of channels", "size": "size"}
+WORDS = {"mean": "mean", "scale": "scale", "swap_rb": "order of channels", "size": "size", "anchors": "anchors"}
 
 
 class Detector(Protocol):
@@ -87,6 +87,8 @@ def explain(detector: Detector) -> list[str]:
     known = known_settings(found, decoder)
     for name, words in WORDS.items():
         value = getattr(detector.settings, name)
+        if name == "anchors" and value is None:
+            continue
         if name in detector.given:
             origin = "as given"
         elif name in known and found is not None:

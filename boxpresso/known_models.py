@@ -49,6 +49,8 @@ class KnownModel:
         Where the model is published, under which licence, and where its preprocessing is documented.
     note
         What else a user must know.
+    anchors
+        Of YOLO's raw maps: widths and heights in turn, in pixels of the input, of the finest map first.
     code, shapes
         The fingerprint: hashes of layers, one after another, and one hash of the shapes of all weights without names.
     """
@@ -68,6 +70,7 @@ class KnownModel:
     note: str | None
     code: str = field(repr=False)
     shapes: str = field(repr=False)
+    anchors: tuple[float, ...] | None = None
 
     @cached_property
     def layers(self) -> frozenset[str]:
@@ -82,14 +85,14 @@ class KnownModel:
         return self.labels or ()
 
     def settings(self) -> dict[str, Any]:
-        """What is known of the input, as the arguments `mean`, `scale`, `swap_rb` and `size` of `detect`.
+        """What is known, as the arguments `mean`, `scale`, `swap_rb`, `size` and `anchors` of a `Detector`.
 
         >>> known_models()["mobilenet-ssd"].settings()
         {'mean': (127.5, 127.5, 127.5), 'scale': 0.007843, 'swap_rb': False, 'size': (300, 300)}
         """
-        known: dict[str, Any] = {"mean": self.mean, "scale": self.scale, "size": self.size}
+        known: dict[str, Any] = {"mean": self.mean, "scale": self.scale, "size": self.size, "anchors": self.anchors}
         known["swap_rb"] = None if self.order not in ("BGR", "RGB") else self.order == "RGB"
-        names = ("mean", "scale", "swap_rb", "size")
+        names = ("mean", "scale", "swap_rb", "size", "anchors")
         return {name: known[name] for name in names if known[name] is not None}
 
     def describe(self) -> str:
@@ -202,8 +205,8 @@ def known_models() -> dict[str, KnownModel]:
     for row in table()["models"]:
         values = {**row, "code": row["layers"]}
         del values["layers"]
-        for name in ("mean", "size", "labels"):
-            if isinstance(values[name], list):
+        for name in ("mean", "size", "labels", "anchors"):
+            if isinstance(values.get(name), list):
                 values[name] = tuple(values[name])
         result[values["name"]] = KnownModel(**values)
     return result

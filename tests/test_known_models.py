@@ -151,3 +151,9 @@ def test_the_verb_models(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["model"] is None
     assert main(["models", "mobilenet-sdd"]) == 1
     assert "did you mean 'mobilenet-ssd'" in capsys.readouterr().err
+
+
+def test_entries_name_decoders_that_there_are():
+    from boxpresso.decoders import HOMES
+
+    assert {model.decoder for model in known_models().values()} <= {None, *HOMES}

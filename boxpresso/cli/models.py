@@ -147,6 +147,7 @@ def facts(model: KnownModel) -> list[str]:
     rows = [
         ("family", model.family), ("decoder", model.decoder), ("input", model.describe()), ("labels", listed),
         ("published", model.published), ("licence", model.licence), ("source", model.source), ("note", model.note or "-"),
+        ("anchors", ", ".join(f"{a:g}" for a in model.anchors or ()) or "-"),
         ("layers", f"{len(model.layers)} with weights"),
     ]  # fmt: skip
     return [f"{model.name}: {model.title}", *(f"  {name:10} {value or 'unknown'}" for name, value in rows)]

@@ -14,7 +14,7 @@ from .base import Decoder, OneNet, Settings, picture_input, prepare, producer, s
 from .detections import Detections
 
 COUNTS = (5, 14, 19, 21, 29, 51, 68, 72, 98, 106, 194)  # of points, as data sets have them
-SOURCES = ("InnerProduct", "Convolution", "Flatten", "Reshape", "PReLU", "Concat")
+SOURCES = ("InnerProduct", "Convolution", "Flatten", "Reshape", "PReLU", "Concat", "BatchNorm", "Scale")
 
 
 class Landmarks(OneNet):
