@@ -38,11 +38,12 @@ each picture a table is printed, and a copy with the boxes drawn is written
 beside it, as NAME.detections.png, where there are any; of a video a copy of the
 whole, NAME.detections.mp4. What cannot be read is named and passed over.
 
-Pictures must be prepared as in training. A well-known public model is recognised
-by its layers (boxpresso models); for another the decoder's usual mean, scale and
-order of colours are taken. --mean, --scale and --swap-rb replace them; --explain
-says what is taken from where. The input is (pixel - mean) * scale, with pixels
-from 0 to 255 in the order blue, green, red, resized to the size that MODEL says.
+Pictures must be prepared as in training. A well-known public model is
+recognised by its layers (boxpresso models); for another the decoder's usual
+mean, scale and order of colours are taken. --mean, --scale and --swap-rb
+replace them; --explain says what is taken from where. The input is (pixel -
+mean) * scale, with pixels from 0 to 255 in the order blue, green, red, resized
+to the size that MODEL says.
 
 The exit status is 1 where a picture could not be read or written, and 2 for a
 model that no decoder reads; its outputs' shapes and the nearest decoders are
@@ -55,8 +56,8 @@ examples:
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
       --mean 127.5 --scale 0.007843 --out drawn
   boxpresso detect models/mtcnn people.jpg --coco people.json
-  boxpresso detect deploy.prototxt ssd.caffemodel street.mp4 --every 5 --out boxes.mp4
-  boxpresso detect detect.prototxt detect.caffemodel code.png --scale 1/255 --json
+  boxpresso detect deploy.prototxt ssd.caffemodel street.mp4 --every 5
+  boxpresso detect qr.prototxt qr.caffemodel code.png --scale 1/255 --json
 """
 
 
@@ -158,7 +159,8 @@ def work(
     with DrawnCopies(places) as drawings:
         for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
             found = [] if group[0].error else detector.batch([item.picture for item in group])
-            progress.clear()
+            if not args.json or group[0].error:
+                progress.clear()
             for i, item in enumerate(group):
                 if item.error is not None:
                     complain(item.error)

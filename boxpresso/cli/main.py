@@ -26,8 +26,8 @@ ENVIRONMENT = """\
 `boxpresso VERB --help` explains a verb.
 
 environment: BOXPRESSO_DEVICE, the device where --device is not given;
-BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of errors;
-BOXPRESSO_PROGRESS=0, no lines about the compilation of kernels
+BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of
+errors; BOXPRESSO_PROGRESS=0, no lines about the compilation of kernels
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -156,8 +157,9 @@ def print_means(net: Net, means: Mapping[str, np.ndarray[Any, Any]]) -> None:
 def on_folder(args: Namespace) -> int:
     """Detects in every picture and compares with the annotations."""
     from ..data.coco import read_dataset
-    from ..detection import classes, no_detections, recognise
+    from ..detection import Detector, classes, no_detections, recognise
     from ..evaluation import evaluate, find
+    from ..explanation import assumed
     from ..labels import read_labels
 
     net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
@@ -172,9 +174,10 @@ def on_folder(args: Namespace) -> int:
             "--labels, in the order that the net was trained with"
         )
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
-    detections, skipped = find(
-        net, scenes, threshold=args.threshold, strict=args.strict, tell=progress("test"), **inputs
-    )
+    detector = Detector(net, threshold=args.threshold, **inputs)
+    if (line := assumed(detector)) and not args.json:
+        print(line, file=sys.stderr)
+    detections, skipped = find(detector, scenes, strict=args.strict, tell=progress("test"))
     for line in skipped:
         warn(f"skipped: {line}")
     seen = {i: each for i, each in enumerate(detections) if each is not None}
