@@ -112,7 +112,8 @@ def test_mtcnn_is_the_authors_program():
 def test_both_folders_of_mtcnn(folder, columns):
     """The authors' nets want rows and columns swapped, the fast ones do not; the face is found by both, landmarks in it."""
     detector = Detector(need(folder), device="cpu")
-    assert (detector.decoder.NAME, detector.decoder.columns) == ("mtcnn", columns)
+    assert (detector.decoder.NAME, detector.decoder.columns, detector.settings.swap_rb) == ("mtcnn", columns, columns)
+    assert detector.decoder.face == [int(columns), 1, 1]  # the fast folder's first net has faces as its first class
     (face,) = detector(photo("mtcnn_test.jpg"))
     assert overlap_of(face.box, (205, 50, 338, 224)) > 0.7
     eyes, nose, mouth = face.landmarks[:2], face.landmarks[2], face.landmarks[3:]
@@ -120,6 +121,7 @@ def test_both_folders_of_mtcnn(folder, columns):
     assert mouth[0][0] < nose[0] < mouth[1][0]
     assert max(y for _, y in eyes) < nose[1] < min(y for _, y in mouth)
     assert all(face.box[0] < x < face.box[2] and face.box[1] < y < face.box[3] for x, y in face.landmarks)
+    assert len(detector(photo("ulf_11.jpg"))) >= 25  # of 26
     assert len(detector(np.zeros((60, 80, 3), np.uint8))) == 0
     assert len(detector(np.zeros((5, 5, 3), np.uint8))) == 0
 

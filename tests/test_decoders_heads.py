@@ -129,6 +129,7 @@ def test_centerface():
         ([(8, 12), (4, 6), (2, 3)], 3, None),
         ([(4, 6), (2, 3)], 20, None),
         ([(4, 6)], 1, (5, 7, 20, 20, 40, 30)),
+        ([(16, 24), (8, 12), (4, 6)], 1, None),
     ],
 )
 def test_yolo_maps(maps, classes, anchors):
@@ -138,9 +139,10 @@ def test_yolo_maps(maps, classes, anchors):
     decoder, found = read(
         net_of(shapes, (64, 96), last="Convolution"), values, "yolo_maps", threshold=0.6, anchors=anchors
     )
+    faces = (4, 6, 7, 10, 11, 15, 16, 24, 33, 25, 26, 41, 47, 60, 83, 97, 141, 149)
     table = {
         3: (10, 13, 16, 30, 33, 23, 30, 61, 62, 45, 59, 119, 116, 90, 156, 198, 373, 326),
-        20: (26, 48, 67, 84, 72, 175, 189, 126, 137, 236, 265, 259), 1: anchors,
+        20: (26, 48, 67, 84, 72, 175, 189, 126, 137, 236, 265, 259), 1: anchors or faces,
     }  # fmt: skip
     boxes, scores, labels = [], [], []
     for i, (high, wide) in enumerate(maps):

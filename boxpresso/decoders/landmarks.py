@@ -22,7 +22,7 @@ class Landmarks(OneNet):
     pixels of the input, whichever the numbers are.
 
     Alone the net takes the whole picture for the face. With a face detector before it, as a folder or a list of nets, it gets
-    each box that this finds.
+    each box that this finds; a threshold above 0 is the detector's, mean and scale are those of the landmarks' net.
 
     Source
     ------
@@ -95,7 +95,7 @@ class Landmarks(OneNet):
         if self.faces is None:
             found = Detections(np.array([[0, 0, wide, high]]), np.ones(1), np.ones(1), self.NAMES)
         else:
-            found = self.faces.detect(pixels, self.faces.settings)
+            found = self.faces.detect(pixels, self.faces.settings.given(threshold=settings.threshold or None))
         points = []
         for box in found.boxes.astype(np.float64):
             left, top = np.clip(np.floor(box[:2]), 0, (wide - 1, high - 1)).astype(int)

@@ -24,7 +24,7 @@ class Mtcnn(Decoder):
     """The cascade of P-Net (12 x 12, over the whole picture), R-Net (24 x 24) and O-Net (48 x 48, with landmarks).
 
     The authors' nets were trained from MATLAB, whose pictures lie by columns: they get each picture with rows and columns
-    swapped, other nets do not; `by_columns` finds out. Boxes are in MATLAB's pixels, counted from 1, the last one included,
+    swapped, other nets do not; `probed` finds out. Boxes are in MATLAB's pixels, counted from 1, the last one included,
     until the end.
 
     Source
@@ -42,7 +42,11 @@ class Mtcnn(Decoder):
         self.first, self.second, self.third, self.fourth = first, second, third, fourth
         self.nets = [net for net in (first, second, third, fourth) if net is not None]
         self.settings = self.SETTINGS
-        self.columns = by_columns([first, second, third])
+        found = [probed(net) for net in (first, second, third)]
+        self.columns = sum(along for along, _ in found) <= 0
+        if not self.columns:  # trained from OpenCV, which reads blue first; MATLAB reads red first
+            self.settings = self.settings.given(swap_rb=False)
+        self.face = [channel for _, channel in found]  # of each net's two scores
 
     @classmethod
     def roles(cls, nets: Sequence[Net]) -> list[Net | None]:
@@ -82,14 +86,14 @@ class Mtcnn(Decoder):
         boxes = self.propose(image, settings)
         boxes = np.trunc(squares(boxes))
         values, windows = self.look(self.second, image, boxes, settings)
-        score = values[by_width(values, 2)][:, 1]
+        score = values[by_width(values, 2)][:, self.face[1]]
         good = score > SECOND
         boxes, score = windows[good], score[good]
         offsets = values[by_width(values, 4)][good]
         stay = self.suppress(boxes, score, 0.7)
         boxes = np.trunc(squares(moved(boxes[stay], offsets[stay])))
         values, windows = self.look(self.third, image, boxes, settings)
-        score = values[by_width(values, 2)][:, 1]
+        score = values[by_width(values, 2)][:, self.face[2]]
         good = score > settings.threshold
         boxes, score = windows[good], score[good]
         size = boxes[:, 2:] - boxes[:, :2] + 1
@@ -111,7 +115,7 @@ class Mtcnn(Decoder):
         while min(height, width) * scale >= 12:
             high, wide = math.ceil(height * scale), math.ceil(width * scale)
             values = forward(self.first, prepared(resize(image, wide, high)[None], settings, self.columns))
-            score = values[by_width(values, 2)][0, 1]
+            score = values[by_width(values, 2)][0, self.face[0]]
             offsets = values[by_width(values, 4)][0]
             if not self.columns:
                 score, offsets = score.T, offsets.transpose(0, 2, 1)
@@ -177,27 +181,27 @@ def prepared(crops: Numpy, settings: Settings, columns: bool = True) -> Numpy:
     )
 
 
-def by_columns(nets: Sequence[Net]) -> bool:
-    """Whether nets want pictures with rows and columns swapped.
+def probed(net: Net) -> tuple[float, int]:
+    """Whether a net wants pictures with rows and columns swapped (below 0) or not (above 0), and the channel of faces.
 
-    A face and its mirror image are as likely. So the scores of pictures that are mirrored left to right go with those of the
-    pictures themselves, more than those of pictures that are turned upside down; which of the two axes of the input it is
-    shows in the scores of 128 pictures of coarse noise.
+    Both show in the scores of 128 pictures of coarse noise. A face and its mirror image are as likely, so that the scores of
+    pictures that are mirrored left to right go with those of the pictures themselves, more than those of pictures that are
+    turned upside down. And noise is no face.
     """
-    random = np.random.default_rng(0)
-    along = 0.0
-    for net in nets:
-        side = shape_of(net, net.inputs[0])[-1]
-        noise = random.normal(size=(128, 3, side // 4, side // 4)) * 0.5
-        pictures = np.clip(noise.repeat(4, 2).repeat(4, 3), -1, 1).astype(np.float32)
-        scores = []
-        for values in (pictures, pictures[..., ::-1], pictures[..., ::-1, :]):
-            found = in_chunks(net, np.ascontiguousarray(values))
-            pair = np.log(np.maximum(found[by_width(found, 2)], 1e-12))
-            scores.append(pair[:, 1] - pair[:, 0])
-        if all(np.ptp(score) > 0 for score in scores):
-            along += np.corrcoef(scores[0], scores[1])[0, 1] - np.corrcoef(scores[0], scores[2])[0, 1]
-    return along <= 0
+    side = shape_of(net, net.inputs[0])[-1]
+    noise = np.random.default_rng(side).normal(size=(128, 3, side // 4, side // 4)) * 0.5
+    pictures = np.clip(noise.repeat(4, 2).repeat(4, 3), -1, 1).astype(np.float32)
+    scores, means = [], []
+    for values in (pictures, pictures[..., ::-1], pictures[..., ::-1, :]):
+        found = in_chunks(net, np.ascontiguousarray(values))
+        pair = found[by_width(found, 2)]
+        means.append(pair.mean(0))
+        pair = np.log(np.maximum(pair, 1e-12))
+        scores.append(pair[:, 1] - pair[:, 0])
+    face = int(np.mean(means, 0).argmin())
+    if any(np.ptp(score) == 0 for score in scores):
+        return 0.0, face
+    return float(np.corrcoef(scores[0], scores[1])[0, 1] - np.corrcoef(scores[0], scores[2])[0, 1]), face
 
 
 def forward(net: Net, values: Numpy) -> dict[str, Numpy]:

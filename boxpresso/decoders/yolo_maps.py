@@ -14,18 +14,20 @@ from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, producer, shape_of, single
 from .detections import Detections
 
-VERSION_3 = {  # anchors in pixels by (heads, classes); those of the finest map first
-    (3, 80): "10,13 16,30 33,23 30,61 62,45 59,119 116,90 156,198 373,326",
-    (2, 80): "10,14 23,27 37,58 81,82 135,169 344,319",
-    (2, 20): "26,48 67,84 72,175 189,126 137,236 265,259",
-    (4, 1): "4,6 6,9 8,13 12,10 13,19 19,25 26,42 38,28 42,60 71,76 101,122 162,163",
-    (1, 1): "21,28 34,49 61,77",
-}
+VERSION_3 = (  # (maps, classes, from a width of the input on, anchors in pixels, those of the finest map first)
+    (3, 80, 0, "10,13 16,30 33,23 30,61 62,45 59,119 116,90 156,198 373,326"),  # darknet's yolov3
+    (2, 80, 321, "10,14 23,27 37,58 81,82 135,169 344,319"),  # yolov3-tiny
+    (2, 80, 0, "12,18 37,49 52,132 115,74 119,199 243,238"),  # from here on dog-qiuqiu's: MobileNetV2-YOLOv3
+    (2, 20, 0, "26,48 67,84 72,175 189,126 137,236 265,259"),
+    (4, 1, 0, "4,6 6,9 8,13 12,10 13,19 19,25 26,42 38,28 42,60 71,76 101,122 162,163"),  # yoloface-500k with four maps
+    (3, 1, 0, "4,6 7,10 11,15 16,24 33,25 26,41 47,60 83,97 141,149"),  # yoloface-500k
+    (1, 1, 65, "21,28 34,49 61,77"),  # yoloface-100k
+    (1, 1, 0, "7,12 12,19 22,29"),  # yoloface-50k
+)
 VERSION_2 = {  # anchors in places of the map, by classes
     20: "1.3221,1.73145 3.19275,4.00944 5.05587,8.09892 9.47112,4.84053 11.2364,10.0071",
     80: "0.57273,0.677385 1.87446,2.06253 3.33843,5.47434 7.88282,3.52778 9.77052,9.16828",
 }
-OTHER = {3: (3, 80), 2: (2, 80)}  # of a number of heads with other classes darknet's own
 OVERLAP = 0.45
 
 
@@ -109,9 +111,8 @@ class YoloMaps(OneNet):
                     f"{len(settings.anchors)}"
                 )
             return list(settings.anchors)
-        heads = len(self.blobs)
-        key = (heads, self.count) if (heads, self.count) in VERSION_3 else OTHER.get(heads, (0, 0))
-        text = VERSION_2.get(self.count, VERSION_2[20]) if self.boxes == 5 else VERSION_3.get(key)
+        heads, width = len(self.blobs), picture_input(self.net)[2]
+        text = VERSION_2.get(self.count, VERSION_2[20]) if self.boxes == 5 else known(heads, self.count, width)
         if text is None:
             raise ModelError(
                 f"the anchors of a YOLO with {heads} maps and {self.count} classes are not known; give {wanted} numbers as "
@@ -144,6 +145,14 @@ class YoloMaps(OneNet):
         rows = rows[rows[:, 1] >= 0]
         names = {1: "face"} if self.count == 1 else {}
         return Detections(rows[:, 3:] * np.tile(shape[::-1], 2), rows[:, 2], rows[:, 1], names)
+
+
+def known(maps: int, count: int, width: int) -> str | None:
+    """The anchors of a well-known configuration; of three maps, or of two, with other numbers of classes darknet's."""
+    for heads, classes, least, text in VERSION_3:
+        if (heads, classes) == (maps, count) and width >= least:
+            return text
+    return {3: VERSION_3[0][3], 2: VERSION_3[1][3]}.get(maps)
 
 
 STRIDES = {(stride, stride) for stride in (4, 8, 16, 32, 64)}
