@@ -20,8 +20,8 @@ SHORT = "list well-known public models, or say which one a file is"
 TEXT = """\
 List well-known public caffemodels, with the input that each expects; explain
 one by its name; or say which one a file is, by the names and shapes of its
-layers. `boxpresso detect` recognises a model so, and takes mean, scale, order of
-channels, size and labels from the table where no options say other.
+layers. `boxpresso detect` recognises a model so, and takes mean, scale, order
+of channels and labels from the table where no options say other.
 
 A fact that could not be established is "unknown".
 """
@@ -35,8 +35,8 @@ HEAD = """\
 # Known models
 
 Well-known public caffemodels, recognised by the names and the shapes of their layers with weights: `boxpresso detect`
-then takes the input's mean, scale, order of channels and size, and the labels, from this table where no options say
-other, and prints what it assumed; `--explain` shows why. `boxpresso models FILE` says which model a file is.
+then takes the input's mean, scale and order of channels, the anchors of YOLO and the labels from this table where no
+options say other, and prints what it assumed; `--explain` shows why. `boxpresso models FILE` says which model it is.
 
 The input is (pixel - mean) * scale, with pixels from 0 to 255 and the mean in the order of the channels. The size is
 width x height; "-" is the size of the prototxt. A fact that could not be established is "unknown". The models
