@@ -112,6 +112,17 @@ def test_python_without_a_compiler(tmp_path):
     )
     assert result.stderr.count('File "') <= 3, result.stderr
     assert "cache.py" not in result.stderr
+    code = (
+        "import numpy as np\nfrom boxpresso import ops\nops.roi_align(np.ones((1, 1, 8, 8)), np.zeros((1, 5)), (2, 2))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env={**os.environ, "CXX": "/nonexistent", "BOXPRESSO_DEVICE": "cpu"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert result.stderr.splitlines()[-1].startswith(
+        "boxpresso.proto.errors.DeviceError: the C++ compiler that CXX names"
+    )
+    assert "compiler.py" not in result.stderr
 
 
 # Progress

@@ -150,7 +150,10 @@ class Cpu:
         """Compiles a file of kernels for `real`, or takes it from the cache."""
         key = kernels, REALS[np.dtype(real)]
         if key not in self.libraries:
-            path = compile_shared(*key)
+            try:
+                path = compile_shared(*key)
+            except DeviceError as error:  # no compiler: the traceback ends here, not deep in the cache
+                raise error.with_traceback(None) from None
             with self.lock, patient_workers():
                 if key not in self.libraries:
                     self.libraries[key] = load_library(path)
