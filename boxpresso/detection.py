@@ -118,7 +118,7 @@ class Detector:
         self.given: Mapping[str, Any] = {name: value for name, value in settings.items() if value is not None}
         known = known_settings(self.recognition, self.decoder)
         self.settings = self.decoder.settings.given(**known).given(**settings)
-        self.names: Mapping[int, str] = {**self.decoder.NAMES, **known_names(self.recognition, self.decoder)}
+        self.names: Mapping[int, str] = {**self.decoder.names, **known_names(self.recognition, self.decoder)}
         if labels is not None:
             self.names = names_of(labels, self.decoder.classes)
 
@@ -218,8 +218,8 @@ def detect(
         A path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order (OpenCV's is BGR: pass
         `array[..., ::-1]`).
     mean, scale, swap_rb
-        The input is (pixel - mean) * scale in Caffe's order, blue, green, red; see `image.input_array`. By default what the
-        decoder says; for SSD no mean and a scale of 1.
+        The input is (pixel - mean) * scale in Caffe's order, blue, green, red; see `image.input_array`. By default those of a
+        well-known public model (`boxpresso models`), else what the decoder says; for SSD no mean and a scale of 1.
     size
         (width, height) to which the picture, and the net, are resized; by default the net's input stays as it is.
     threshold
@@ -263,7 +263,7 @@ def detect(
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     detector = Detector(net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels)
     if labels is None:
-        detector.names = dict(detector.decoder.NAMES)
+        detector.names = dict(detector.decoder.names)
     return list(detector(image))
 
 

@@ -71,7 +71,7 @@ def assumed(detector: Detector) -> str | None:
 def from_table(detector: Detector) -> bool:
     """Whether the names of the classes are those of the known model."""
     names = known_names(detector.recognition, detector.decoder)
-    return bool(names) and detector.names == {**detector.decoder.NAMES, **names}
+    return bool(names) and detector.names == {**detector.decoder.names, **names}
 
 
 def explain(detector: Detector) -> list[str]:
@@ -124,6 +124,6 @@ def label_origin(detector: Detector) -> str:
         return f"{count} of {detector.recognition.model.name}"
     return (
         f"{count} of {detector.decoder.NAME}"
-        if detector.names == dict(detector.decoder.NAMES)
+        if detector.names == dict(detector.decoder.names)
         else f"{count}, as given"
     )

@@ -1,4 +1,4 @@
-"""Nets whose outputs have given names and shapes, for the tests of decoders, and suppression by loops."""
+"""For the tests of decoders: nets whose outputs have given names and shapes, suppression by loops, and what to compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from boxpresso import Net
+from boxpresso.decoders import recognise
 from boxpresso.proto import parse_net
+
+HIGH, WIDE = 200, 300  # of the pictures, in pixels
 
 
 def dims(shape: Sequence[int]) -> str:
@@ -64,3 +67,22 @@ def numbers(*shape: int, seed: int = 0, spread: float = 1.0) -> np.ndarray:
 
 def logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x.astype(np.float64)))
+
+
+def same(found, boxes, scores, landmarks=None, tolerance=1e-3):
+    """Whether detections have these boxes, scores and landmarks, in the order of their scores."""
+    order = sorted(range(len(boxes)), key=lambda i: -scores[i])
+    assert len(boxes) > 1
+    np.testing.assert_allclose(found.scores, [scores[i] for i in order], atol=1e-5)
+    np.testing.assert_allclose(found.boxes, [boxes[i] for i in order], atol=tolerance * max(HIGH, WIDE))
+    if landmarks is not None:
+        np.testing.assert_allclose(found.landmarks, [landmarks[i] for i in order], atol=tolerance * max(HIGH, WIDE))
+
+
+def read(net, values, name, **settings):
+    """The decoder that the net is recognised by, and what it makes of these outputs for a picture of 200 x 300 pixels."""
+    decoder = recognise([net])
+    assert decoder is not None
+    assert name == decoder.NAME
+    found = decoder.read(values, (HIGH, WIDE), decoder.settings.given(**settings))
+    return decoder, found.sorted()

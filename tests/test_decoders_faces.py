@@ -7,10 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from decoder_nets import overlap_of, suppressed
+from decoder_nets import overlap_of, same, suppressed
 from PIL import Image
 from shared import need
-from test_decoders_heads import same
 
 from boxpresso import Detector
 from boxpresso.image import read_image, resize

@@ -32,6 +32,7 @@ HOMES = {  # name: (module, class); those that are recognised by more come first
     "yolo_maps": ("yolo_maps", "YoloMaps"),
     "openpose": ("openpose", "OpenPose"),
     "landmarks": ("landmarks", "Landmarks"),
+    "plates": ("plates", "Plates"),
     "segmentation": ("segmentation", "Segmentation"),
     "superresolution": ("superresolution", "SuperResolution"),
     "classification": ("classification", "Classification"),

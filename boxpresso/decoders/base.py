@@ -101,6 +101,11 @@ class Decoder(ABC):
         return all(cls.signs(nets).values())
 
     @property
+    def names(self) -> Mapping[int, str]:
+        """{label: name}, as far as the decoder knows them."""
+        return self.NAMES
+
+    @property
     def classes(self) -> int | None:
         """How many classes the detections have, the background included; None where that is not known."""
         return None

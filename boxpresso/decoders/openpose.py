@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, shape_of, single
 from .detections import Detections
 
-STRIDE = 8
+STRIDE, SIGMA = 8, 3.0  # of the maps; of their smoothing, in pixels of the picture
 PEAK, FIELD, SAMPLES, SHARE = (
     0.1,
     0.05,
@@ -54,6 +54,12 @@ FORMS = {  # channels: (points, limbs, the first channel of each limb's field)
     57: (18, COCO_LIMBS, tuple(19 + at for at in COCO_FIELDS)),
     44: (15, MPI_LIMBS, tuple(16 + 2 * i for i in range(len(MPI_LIMBS)))),
     78: (25, BODY_LIMBS, tuple(26 + at for at in BODY_FIELDS)),
+    71: (70, (), ()),  # of a face
+    22: (
+        21,
+        tuple((0 if at % 4 == 1 else at - 1, at) for at in range(1, 21)),
+        (),
+    ),  # of a hand: five fingers from the wrist
 }
 CHANNELS = tuple(FORMS)
 
@@ -64,6 +70,8 @@ class OpenPose(OneNet):
 
     The maps are enlarged to the picture and smoothed; a point is a peak of its map. For each limb the pairs of points whose
     line its field follows best are joined, and what hangs together is a person: one detection, with `links` for the limbs.
+    OpenPose's nets of a face (71 channels, 70 points) and of a hand (22, 21 points) have no fields: the picture is one face or
+    one hand, and a point is the highest place of its map.
 
     Source
     ------
@@ -71,7 +79,9 @@ class OpenPose(OneNet):
     """
 
     NAME = "openpose"
-    TITLE = "OpenPose: heat maps and fields of limbs, 57, 44 or 78 channels at a stride of 8"
+    TITLE = (
+        "OpenPose: heat maps and fields of limbs, 57, 44 or 78 channels at a stride of 8; of a face 71, of a hand 22"
+    )
     SETTINGS = Settings(mean=128.0, scale=1 / 256, threshold=LEAST_SCORE)
     NAMES = {1: "person"}
 
@@ -91,7 +101,7 @@ class OpenPose(OneNet):
         source = shape_of(net, net.inputs[0]) if len(net.inputs) == 1 else ()
         return {
             "one net": len(nets) == 1,
-            "one output of 57, 44 or 78 channels": top is not None and len(net.outputs) == 1,
+            "one output of 57, 44, 78, 71 or 22 channels": top is not None and len(net.outputs) == 1,
             "at a stride of 8": top is not None
             and len(source) == 4
             and all(abs(a - STRIDE * b) < STRIDE for a, b in zip(source[2:], shape_of(net, top)[2:])),
@@ -101,8 +111,12 @@ class OpenPose(OneNet):
     def build(cls, nets: Sequence[Net]) -> OpenPose:
         net = single(nets, cls.NAME)
         if (top := cls.find(net)) is None:
-            raise ModelError(f"net {net.name!r} has no output of 57, 44 or 78 channels, as OpenPose's nets do")
+            raise ModelError(f"net {net.name!r} has no output of 57, 44, 78, 71 or 22 channels, as OpenPose's nets do")
         return cls(net, top)
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        return {1: {70: "face", 21: "hand"}.get(self.points, "person")}
 
     @property
     def classes(self) -> int | None:
@@ -115,9 +129,10 @@ class OpenPose(OneNet):
         return {name: prepare(pixels, channels, width, height, settings)}
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
-        maps = values[self.blobs[0]][0].transpose(1, 2, 0)
-        maps = resize(maps, shape[1], shape[0])
-        peaks = [find_peaks(maps[:, :, k]) for k in range(self.points)]
+        maps = Maps(values[self.blobs[0]][0], *shape)
+        if not self.fields:
+            return self.highest(maps)
+        peaks = [find_peaks(maps, k) for k in range(self.points)]
         people = assemble(peaks, maps, self.limbs, self.fields)
         marks = np.full((len(people), self.points, 2), np.nan)
         scores = np.zeros((len(people), self.points))
@@ -133,32 +148,75 @@ class OpenPose(OneNet):
             boxes, total, np.ones(len(total)), self.NAMES, landmarks=marks, landmark_scores=scores, links=self.limbs
         )
 
+    def highest(self, maps: Maps) -> Detections:
+        """One face or hand: each point at the highest place of its map, where that is above 0.1."""
+        heat = np.stack([maps.large(k).ravel() for k in range(self.points)], 1)
+        at, score = heat.argmax(0), heat.max(0)
+        marks = np.stack([at % maps.width, at // maps.width], 1).astype(np.float64)
+        marks[score <= PEAK] = np.nan
+        if np.isnan(marks).all():
+            return Detections.none(self.names, landmarks=np.zeros((0, self.points, 2)), links=self.limbs)
+        box = np.concatenate([np.nanmin(marks, 0), np.nanmax(marks, 0)])[None]
+        total = np.array([score[score > PEAK].mean()])
+        return Detections(
+            box, total, np.ones(1), self.names, landmarks=marks[None], landmark_scores=score[None], links=self.limbs
+        )
 
-def find_peaks(heat: Numpy) -> Numpy:
-    """Rows (x, y, score) of the places of a smoothed map that are no lower than their four neighbours; scores of the map."""
-    smooth = blurred(heat, 3.0)
-    edge = np.pad(smooth, 1)
-    around = (edge[:-2, 1:-1], edge[2:, 1:-1], edge[1:-1, :-2], edge[1:-1, 2:])
-    peak = (smooth > PEAK) & np.all([smooth >= each for each in around], axis=0)
-    y, x = np.nonzero(peak)
-    return np.stack([x, y, heat[y, x]], 1).astype(np.float64)
+
+class Maps:
+    """Maps (C, H, W), each enlarged to a picture when it is asked for, and smoothed: both by two products of matrices, as
+    bilinear enlarging and a Gaussian work along one side at a time."""
+
+    def __init__(self, values: Numpy, height: int, width: int) -> None:
+        self.values, self.height, self.width = values.astype(np.float32), height, width
+        self.sides = [enlarging(count, side) for count, side in zip(values.shape[1:], (height, width))]
+        self.smooth_sides = [blurred(side, SIGMA) for side in self.sides]
+
+    def large(self, channel: int) -> Numpy:
+        """(height, width): a map enlarged."""
+        down, across = self.sides
+        return np.asarray(down @ self.values[channel] @ across.T)
+
+    def smooth(self, channel: int) -> Numpy:
+        """(height, width): a map enlarged and smoothed."""
+        down, across = self.smooth_sides
+        return np.asarray(down @ self.values[channel] @ across.T)
+
+
+def enlarging(count: int, side: int) -> Numpy:
+    """The matrix (side, count) of bilinear enlarging."""
+    return resize(np.eye(count, dtype=np.float32)[:, :, None], count, side)[:, :, 0]
 
 
 def blurred(values: Numpy, sigma: float) -> Numpy:
-    """A map smoothed by a Gaussian of so many pixels, cut off at four of them; mirrored at the edges."""
+    """Columns smoothed by a Gaussian of so many pixels, cut off at four of them; mirrored at the edges."""
     reach = int(4 * sigma + 0.5)
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
     weights /= weights.sum()
-    result = values.astype(np.float64)
-    for axis in (0, 1):
-        padded = np.pad(result, [(reach, reach) if a == axis else (0, 0) for a in (0, 1)], mode="symmetric")
-        count = result.shape[axis]
-        result = sum(w * padded.take(range(i, i + count), axis) for i, w in enumerate(weights))
-    return np.asarray(result)
+    count = len(values)
+    padded = np.pad(values.astype(np.float64), [(reach, reach), (0, 0)], mode="symmetric")
+    return np.asarray(sum(w * padded[i : i + count] for i, w in enumerate(weights)), np.float32)
 
 
-def limbs_of(starts: Numpy, ends: Numpy, field: Numpy, height: int) -> list[tuple[int, int, float]]:
-    """Pairs (start, end, score) of points that a field (H, W, 2) joins, best first; a point is in one pair alone."""
+def find_peaks(maps: Maps, channel: int) -> Numpy:
+    """Rows (x, y, score) of the places of a smoothed map that are no lower than their four neighbours; scores of the map."""
+    smooth = maps.smooth(channel)
+    edge = np.pad(smooth, 1)
+    around = (edge[:-2, 1:-1], edge[2:, 1:-1], edge[1:-1, :-2], edge[1:-1, 2:])
+    peak = smooth > PEAK
+    for each in around:
+        peak &= smooth >= each
+    y, x = np.nonzero(peak)
+    if not len(x):
+        return np.zeros((0, 3))
+    return np.stack([x, y, maps.large(channel)[y, x]], 1).astype(np.float64)
+
+
+def limbs_of(starts: Numpy, ends: Numpy, maps: Maps, channel: int) -> list[tuple[int, int, float]]:
+    """Pairs (start, end, score) of points that the field of two channels joins, best first; a point is in one pair alone."""
+    if not len(starts) or not len(ends):
+        return []
+    field = np.stack([maps.large(channel), maps.large(channel + 1)], 2)
     candidates = []
     for i, a in enumerate(starts):
         for j, b in enumerate(ends):
@@ -167,7 +225,7 @@ def limbs_of(starts: Numpy, ends: Numpy, field: Numpy, height: int) -> list[tupl
             steps = a[:2] + np.linspace(0, 1, SAMPLES)[:, None] * line
             x, y = np.rint(steps).astype(int).T
             along = field[y, x] @ (line / length)
-            score = float(along.mean()) + min(0.5 * height / length - 1, 0)
+            score = float(along.mean()) + min(0.5 * maps.height / length - 1, 0)
             if (along > FIELD).sum() > SHARE * SAMPLES and score > 0:
                 candidates.append((score, i, j))
     candidates.sort(key=lambda each: -each[0])
@@ -179,15 +237,14 @@ def limbs_of(starts: Numpy, ends: Numpy, field: Numpy, height: int) -> list[tupl
 
 
 def assemble(
-    peaks: Sequence[Numpy], maps: Numpy, limbs: Sequence[tuple[int, int]], fields: Sequence[int]
+    peaks: Sequence[Numpy], maps: Maps, limbs: Sequence[tuple[int, int]], fields: Sequence[int]
 ) -> list[tuple[dict[int, int], float]]:
     """People: {point: index of its peak}, and the sum of the scores of their points and limbs. The limbs from a shoulder to an
     ear, the last two of COCO's and of OpenPose's own, join what is there and begin no person."""
     redundant = 2 if len(limbs) > len(MPI_LIMBS) else 0
     people: list[tuple[dict[int, int], float]] = []
     for at, ((a, b), channel) in enumerate(zip(limbs, fields)):
-        field = maps[:, :, channel : channel + 2]
-        for i, j, score in limbs_of(peaks[a], peaks[b], field, maps.shape[0]):
+        for i, j, score in limbs_of(peaks[a], peaks[b], maps, channel):
             near = [k for k, (members, _) in enumerate(people) if members.get(a) == i or members.get(b) == j]
             if len(near) == 1:
                 members, total = people[near[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -31,8 +31,8 @@ class R2cnn(FasterRcnn):
     NAMES = {1: "text"}
 
     @staticmethod
-    def names(net: Net) -> dict[str, str | None]:
-        found = FasterRcnn.names(net)
+    def blobs_of(net: Net) -> dict[str, str | None]:
+        found = FasterRcnn.blobs_of(net)
         found.pop("an output bbox_pred")
         info = found.pop("an input im_info")
         offsets = next((name for name in net.outputs if "inclined_rect_pred" in name), None)
@@ -41,12 +41,16 @@ class R2cnn(FasterRcnn):
     @classmethod
     def build(cls, nets: Sequence[Net]) -> R2cnn:
         net = single(nets, cls.NAME)
-        found = cls.names(net)
+        found = cls.blobs_of(net)
         missing = [what for what, name in found.items() if name is None]
         if missing:
             raise ModelError(f"net {net.name!r} lacks {', '.join(missing)}, which the decoder {cls.NAME} reads")
         regions, scores, offsets, info = (str(name) for name in found.values())
         return cls(net, regions, scores, offsets, info)
+
+    @property
+    def names(self) -> Mapping[int, str]:
+        return self.NAMES if self.classes == 2 else {}
 
     def read(self, values: dict[str, Numpy], shape: tuple[int, int], settings: Settings) -> Detections:
         regions, scores, offsets = (values[name].astype(np.float64) for name in self.blobs)
@@ -75,9 +79,8 @@ class R2cnn(FasterRcnn):
         stay = suppress_boxes(self.net.device, flat, overlap, starts=starts)
         quads = np.clip(quads[stay], 0, np.array([shape[1] - 1, shape[0] - 1]))
         boxes = np.concatenate([quads.min(1), quads.max(1)], 1) if len(quads) else np.zeros((0, 4))
-        names = self.NAMES if classes == 2 else {}
         return Detections(
-            boxes, scores[row[stay], label[stay]], label[stay], names, angles=angle[stay], quadrilaterals=quads
+            boxes, scores[row[stay], label[stay]], label[stay], self.names, angles=angle[stay], quadrilaterals=quads
         )
 
 

@@ -40,7 +40,7 @@ class FasterRcnn(OneNet):
         self.regions, self.scores, self.offsets, self.info = regions, scores, offsets, info
 
     @staticmethod
-    def names(net: Net) -> dict[str, str | None]:
+    def blobs_of(net: Net) -> dict[str, str | None]:
         """The blobs by what they are, None for one that the net lacks."""
         scores, offsets = (next((n for n in net.outputs if word in n), None) for word in ("cls_prob", "bbox_pred"))
         info = next((name for name in net.inputs if "im_info" in name), None)
@@ -55,13 +55,13 @@ class FasterRcnn(OneNet):
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
-        found = cls.names(nets[0])
+        found = cls.blobs_of(nets[0])
         return {"one net": len(nets) == 1, **{what: name is not None for what, name in found.items()}}
 
     @classmethod
     def build(cls, nets: Sequence[Net]) -> FasterRcnn:
         net = single(nets, cls.NAME)
-        found = cls.names(net)
+        found = cls.blobs_of(net)
         missing = [what for what, name in found.items() if name is None]
         if missing:
             raise ModelError(f"net {net.name!r} lacks {', '.join(missing)}, which the decoder {cls.NAME} reads")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,11 +19,12 @@ class Segmentation(OneNet):
     """One output (1, C, H, W) of scores of C classes, or (1, 1, H, W) of labels by ArgMax, as large as the input.
 
     Each class that some pixels have is a detection: its mask, the box around it, and as score the mean probability in it.
-    With 2 or 21 classes class 0 is the background, which is left out; 21 classes have VOC's names.
+    With 2 or 21 classes class 0 is the background, which is left out; 21 classes have VOC's names. Nets of SegNet's kind, with
+    layers of type Upsample (SegNet, ENet), get pixels as they are, others FCN's mean.
 
     Source
     ------
-    Shelhamer et al. 2016 (FCN), infer.py.
+    Shelhamer et al. 2016 (FCN), infer.py; the test programs of SegNet and ENet.
     """
 
     NAME = "segmentation"
@@ -35,6 +37,8 @@ class Segmentation(OneNet):
         self.count = shape_of(net, top)[1]
         layer = producer(net, top)
         self.softmax = layer is None or layer.type != "Softmax"
+        if any(each.type == "Upsample" for each in net.layers):
+            self.settings = replace(self.settings, mean=None)
 
     @staticmethod
     def find(net: Net) -> str | None:
@@ -70,6 +74,10 @@ class Segmentation(OneNet):
         return cls(net, top)
 
     @property
+    def names(self) -> Mapping[int, str]:
+        return {0: "background", **dict(enumerate(VOC_CLASSES, 1))} if self.count == 21 else {}
+
+    @property
     def classes(self) -> int | None:
         return self.count if self.count > 1 else None
 
@@ -91,9 +99,8 @@ class Segmentation(OneNet):
         score = np.array([sure[mask].mean() for mask in masks])
         boxes = np.array([box_of(mask) for mask in masks], np.float64).reshape(-1, 4)
         good = score >= settings.threshold
-        names = {0: "background", **dict(enumerate(VOC_CLASSES, 1))} if self.count == 21 else {}
         return Detections(
-            boxes[good], score[good], np.array(found, np.int64)[good], names, masks=masks[good], kind="segments"
+            boxes[good], score[good], np.array(found, np.int64)[good], self.names, masks=masks[good], kind="segments"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -98,6 +98,10 @@ class YoloMaps(OneNet):
         return cls(net, maps, boxes, count)
 
     @property
+    def names(self) -> Mapping[int, str]:
+        return {1: "face"} if self.count == 1 else {}
+
+    @property
     def classes(self) -> int | None:
         return self.count + 1
 
@@ -143,8 +147,7 @@ class YoloMaps(OneNet):
             )
         rows = np.asarray(rows).reshape(-1, 7).astype(np.float64)
         rows = rows[rows[:, 1] >= 0]
-        names = {1: "face"} if self.count == 1 else {}
-        return Detections(rows[:, 3:] * np.tile(shape[::-1], 2), rows[:, 2], rows[:, 1], names)
+        return Detections(rows[:, 3:] * np.tile(shape[::-1], 2), rows[:, 2], rows[:, 1], self.names)
 
 
 def known(maps: int, count: int, width: int) -> str | None:
