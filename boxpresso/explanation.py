@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from .decoders.base import Decoder, Settings
-from .known_models import Recognition
+from .known_models import Recognition, recognise
 
 WORDS = {"mean": "mean", "scale": "scale", "swap_rb": "order of channels", "size": "size", "anchors": "anchors"}
 
@@ -77,13 +77,13 @@ def from_table(detector: Detector) -> bool:
 def explain(detector: Detector) -> list[str]:
     """Why a Detector does what it does: the model that it recognises, the decoder, and where each setting is from."""
     found, decoder = detector.recognition, detector.decoder
-    lines = (
-        found.explain()
-        if found
-        else ["recognised: none of the known models (boxpresso models), by the names of layers"]
-    )
-    signs = [text for text, there in type(decoder).signs(decoder.nets).items() if there]
-    lines.append(f"decoder: {decoder.NAME}, {decoder.TITLE}{f' ({chr(59).join(signs)})' if signs else ''}")
+    lines = found.explain() if found else []
+    for net in decoder.nets if not found else []:
+        each = recognise(net) if len(decoder.nets) > 1 else None
+        said = f"{each.model.title} ({each.model.name}), {each.evidence()}" if each else "none of the known models"
+        lines.append(f"recognised: {said}{'' if each else ' (boxpresso models), by the names of layers'}")
+    lines.append(f"decoder: {decoder.NAME}, {decoder.TITLE}")
+    lines += [f"  seen: {text}" for text, there in type(decoder).signs(decoder.nets).items() if there]
     known = known_settings(found, decoder)
     for name, words in WORDS.items():
         value = getattr(detector.settings, name)
