@@ -14,12 +14,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Union
 
 import numpy as np
 
-from .decoders import named, unrecognised
+from .decoders import HOMES, named, unrecognised
 from .decoders import recognise as recognised
 from .decoders.base import Decoder, Settings
 from .decoders.base import picture_input as input_of
@@ -28,7 +29,10 @@ from .decoders.files import open_nets
 from .decoders.rcnn import FasterRcnn
 from .decoders.ssd import RowsDecoder, Ssd
 from .decoders.yolo import Yolo
+from .explanation import known_names, known_settings
 from .image import ImageLike, Mean, as_image, input_array
+from .known_models import Recognition
+from .known_models import recognise as recognise_model
 from .labels import read_labels
 from .net import Net
 from .proto.errors import BoxpressoWarning, ModelError
@@ -68,6 +72,9 @@ class Detector:
         The Decoder.
     settings
         The Settings in use.
+    recognition
+        The known public model that the net is, by its layers, or None: its mean, scale and order of channels are taken where
+        no settings are given, and its labels.
     names
         {label: name}.
 
@@ -106,9 +113,12 @@ class Detector:
         **settings: Any,
     ) -> None:
         nets = open_nets(model, weights, device=device)
-        self.decoder = choose(nets, decoder)
-        self.settings = self.decoder.settings.given(**settings)
-        self.names = dict(self.decoder.names)
+        self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
+        self.decoder = choose(nets, decoder, self.recognition)
+        self.given: Mapping[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        known = known_settings(self.recognition, self.decoder)
+        self.settings = self.decoder.settings.given(**known).given(**settings)
+        self.names: Mapping[int, str] = {**self.decoder.names, **known_names(self.recognition, self.decoder)}
         if labels is not None:
             self.names = names_of(labels, self.decoder.classes)
 
@@ -144,8 +154,8 @@ class Detector:
         return f"{self.decoder.NAME}: {self.settings.describe()}, from a score of {self.settings.threshold:g} on"
 
 
-def choose(nets: Sequence[Net], name: str | None = None) -> Decoder:
-    """The decoder of a name, or else the one that the nets are recognised by.
+def choose(nets: Sequence[Net], name: str | None = None, known: Recognition | None = None) -> Decoder:
+    """The decoder of a name, or else the one that the nets are recognised by, or that of the known model that they are.
 
     Raises ModelError where there is none; the message has the outputs' shapes and the nearest decoders.
     """
@@ -155,8 +165,12 @@ def choose(nets: Sequence[Net], name: str | None = None) -> Decoder:
         except ModelError as error:
             raise UnrecognisedError(str(error)) from error
     decoder = recognised(nets)
+    if decoder is None and known is not None and known.model.decoder in HOMES:
+        with suppress(ModelError):
+            decoder = named(known.model.decoder).build(nets)
     if decoder is None:
-        raise UnrecognisedError(unrecognised(nets))
+        model = f"it is {known.model.title} ({known.evidence()}), {known.model.family}\n" if known else ""
+        raise UnrecognisedError(model + unrecognised(nets))
     return decoder
 
 
@@ -204,8 +218,8 @@ def detect(
         A path, a Pillow image, or a uint8 array (H, W) or (H, W, 3) in RGB order (OpenCV's is BGR: pass
         `array[..., ::-1]`).
     mean, scale, swap_rb
-        The input is (pixel - mean) * scale in Caffe's order, blue, green, red; see `image.input_array`. By default what the
-        decoder says; for SSD no mean and a scale of 1.
+        The input is (pixel - mean) * scale in Caffe's order, blue, green, red; see `image.input_array`. By default those of a
+        well-known public model (`boxpresso models`), else what the decoder says; for SSD no mean and a scale of 1.
     size
         (width, height) to which the picture, and the net, are resized; by default the net's input stays as it is.
     threshold
@@ -248,6 +262,8 @@ def detect(
     if recognised([net]) is None:
         raise UnrecognisedError(f"{no_detections(net)}; its outputs are: {', '.join(net.outputs) or 'none'}")
     detector = Detector(net, mean=mean, scale=scale, swap_rb=swap_rb, size=size, threshold=threshold, labels=labels)
+    if labels is None:
+        detector.names = dict(detector.decoder.names)
     return list(detector(image))
 
 

@@ -25,7 +25,7 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     path
         A text with one name per line, or a label map.
     classes
-        How many the net has, the background included; a warning says when the number of lines does not fit.
+        How many the net has, the background included; a warning says when a text has fewer lines.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     Raises
     ------
     ModelError
-        For a file that cannot be read, or is neither.
+        For a file that cannot be read, is neither, or has more names than the net has classes.
 
     Examples
     --------
@@ -63,10 +63,28 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     if not any(lines):
         raise ModelError(f"the labels {name} are empty; write one name per line")
     with_background = lines[0].lower() in BACKGROUND
+    if line := next((line for line in lines if is_prose(line)), ""):
+        raise ModelError(
+            f"{name} is a text, not a list of names: it has the line {line[:60]!r}; write one name per line"
+        )
     if classes and len(lines) not in (classes, classes if with_background else classes - 1):
         message = (
             f"{name} has {len(lines)} names, the net {classes} classes (with the background): are they of this net?"
         )
+        if len(lines) > classes:
+            raise ModelError(
+                f"{message} Write {classes} lines, or {classes - 1} without the background, or a label map"
+            )
         warnings.warn(message, BoxpressoWarning, stacklevel=2)
     start = 1 if classes and len(lines) == classes - 1 and not with_background else 0
     return {label: line for label, line in enumerate(lines, start) if line}
+
+
+def is_prose(line: str) -> bool:
+    """Whether a line is of a document, not the name of a class: Markdown, HTML, or a long sentence.
+
+    >>> is_prose("# Boxpresso"), is_prose("n02119789 kit fox, Vulpes macrotis")
+    (True, False)
+    """
+    marked = line.startswith(("# ", "## ", "```", "<!", "<html", "---", "![", "|")) or "](" in line
+    return marked or len(line) > 200 or (line.endswith((".", ":")) and len(line.split()) > 12)

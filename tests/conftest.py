@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ.setdefault(
+    "BOXPRESSO_PROGRESS", "0"
+)  # tests compare what is printed, whether the kernel cache is cold or warm
 
 import stand_in
 

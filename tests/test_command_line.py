@@ -55,7 +55,7 @@ def test_help_and_version(capsys):
         status, out, _ = call(capsys, *words)
         assert status == 0
         assert out.startswith("usage: boxpresso")
-        assert max(map(len, out.splitlines())) <= 100
+        assert max(map(len, out.splitlines())) <= (80 if words[0] in ("--help", "detect", "models") else 100)
     assert call(capsys, "--version")[1].startswith("boxpresso ")
 
 
@@ -158,7 +158,7 @@ def test_detect_json(capsys, tiny):
     }
     assert missing == {"file": "none.png", "error": "there is no picture none.png"}
     assert dark["detections"] == []
-    assert sorted(os.listdir("drawn/here")) == ["a.detections.png", "dark.detections.png"]
+    assert os.listdir("drawn/here") == ["a.detections.png"]  # there is nothing to draw on the dark one
 
 
 def test_detect_options_reach_the_net(capsys, tiny):

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..proto.errors import BoxpressoError, ModelError
 from ..tables import table
 from . import arguments
-from .output import complain
+from .output import Progress, complain
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-
+    from ..data.sources import Item, Source
+    from ..decoders.detections import Detections
     from ..detection import Detector
+    from ..drawn_copies import DrawnCopies
 
 
 NAME = "detect"
-SHORT = "find objects in pictures, print and draw them"
+SHORT = "find objects in pictures and videos, print and draw them"
 TEXT = """\
 Find objects in pictures with a model of any kind that a decoder reads: SSD,
 YOLO, Faster R-CNN, faces, text, poses, segmentation, classification .. The
@@ -30,15 +32,22 @@ decoder is recognised by the model's layers and outputs; --as names another
 the folder with its files, and there are no WEIGHTS; or both are lists, with
 commas between the files.
 
-For each picture a table is printed, and a copy with the boxes drawn is written
-beside it, as NAME.detections.png. Pictures must be prepared as in training: a
-decoder has its kind's usual mean, scale and order of colours, which --mean,
---scale and --swap-rb replace; the model's page says how. The input is (pixel -
+IMAGE is a picture, a folder of them, a pattern such as 'img/*.jpg', a video
+(.mp4, .avi ..; pip install 'boxpresso[video]') or the number of a camera. For
+each picture a table is printed, and a copy with the boxes drawn is written
+beside it, as NAME.detections.png, where there are any; of a video a copy of the
+whole, NAME.detections.mp4. What cannot be read is named and passed over.
+
+Pictures must be prepared as in training. A well-known public model is
+recognised by its layers (boxpresso models); for another the decoder's usual
+mean, scale and order of colours are taken. --mean, --scale and --swap-rb
+replace them; --explain says what is taken from where. The input is (pixel -
 mean) * scale, with pixels from 0 to 255 in the order blue, green, red, resized
 to the size that MODEL says.
 
-The exit status is 2 for a model that no decoder reads; its outputs' shapes and
-the nearest decoders are printed.
+The exit status is 1 where a picture could not be read or written, and 2 for a
+model that no decoder reads; its outputs' shapes and the nearest decoders are
+printed.
 """
 EPILOG = """\
 examples:
@@ -47,11 +56,13 @@ examples:
   boxpresso detect deploy.prototxt mobilenet_ssd.caffemodel *.jpg \\
       --mean 127.5 --scale 0.007843 --out drawn
   boxpresso detect models/mtcnn people.jpg --coco people.json
+  boxpresso detect deploy.prototxt ssd.caffemodel street.mp4 --every 5
   boxpresso detect qr.prototxt qr.caffemodel code.png --scale 1/255 --json
 """
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")  # endings that make --out a file
+MANY = 10  # pictures, from which on the failed ones are counted at the end
 WEIGHTS = (".caffemodel", ".h5", ".hdf5")  # endings of the second argument
 
 
@@ -62,7 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
     arguments.python_layers(parser)
     arguments.memory(parser)
-    add("images", metavar="IMAGE", nargs="+", help="pictures: JPEG, PNG, BMP, WebP, TIFF ..")
+    add("images", metavar="IMAGE", nargs="+", help="pictures, folders, patterns, videos, or numbers of cameras")
     add("--as", metavar="NAME", dest="decoder", help="the decoder that reads the outputs (default: recognised)")
     arguments.preparation(parser)
     text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
@@ -72,8 +83,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
     add("--anchors", metavar="W,H,..", type=arguments.numbers, help=text)
     add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
-    add("--out", metavar="PATH", help="folder for the drawn copies, or, for one picture, the file (.png, .jpg ..)")
-    add("--no-drawing", action="store_true", help="write no pictures")
+    add(
+        "--out",
+        metavar="PATH",
+        help="folder for the drawn copies; for one picture the file (.png ..); a video (.mp4 ..)",
+    )
+    add("--no-drawing", action="store_true", help="write no pictures and no videos")
+    add(
+        "--every",
+        metavar="N",
+        type=arguments.positive,
+        default=1,
+        help="of a video or a camera take each Nth frame only",
+    )
+    add("--frames", metavar="N", type=arguments.positive, help="take at most N frames of each video or camera")
+    add("--batch", metavar="N", type=arguments.positive, default=1, help="pictures in one pass of the net (default: 1)")
+    add("--explain", action="store_true", help="say what is assumed of the model, and why")
     add("--json", action="store_true", help="print one JSON list in place of tables; boxes are in pixels")
     add("--coco", metavar="FILE", help="write all detections there as COCO's results")
     add("--voc", metavar="FOLDER", help="write each picture's detections there as VOC's annotation, NAME.xml")
@@ -83,10 +108,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Finds objects in pictures, prints and draws them. 1 when a picture could not be read or written, 2 for a model that
     no decoder reads."""
+    from ..data.sources import expand
+    from ..data.video import MISSING, backend
     from ..decoders.base import picture_input
     from ..detection import UnrecognisedError
+    from ..explanation import assumed, explain
     from ..image import mean_array
 
+    move_image(args)
+    sources = expand(args.images)
+    if any(source.kind != "picture" for source in sources) and backend() is None:
+        raise BoxpressoError(MISSING)
     try:
         detector = open_detector(args)
     except UnrecognisedError as error:
@@ -98,22 +130,69 @@ def run(args: Namespace) -> int:
         channels, width, height = picture_input(net, detector.settings.size, others)[1:]
         if args.mean is not None:
             mean_array(args.mean, channels, width, height)  # a wrong one is one error, not one for each picture
-    paths: Sequence[Path | None] = [None] * len(args.images)
-    if not args.no_drawing:
-        paths = pictures_to_write(args.images, args.out)
-    results = []
+    said = explain(detector) if args.explain else [] if args.json else [assumed(detector)]
+    for line in filter(None, said):
+        print(line, file=sys.stderr if args.json or not args.explain else sys.stdout, flush=True)
+    places = {} if args.no_drawing else places_of(sources, args.out)
     saved: list[dict[str, Any]] = []
-    for image, path in zip(args.images, paths):
-        result = examine(detector, image, path, args, saved)
-        results.append(result)
-        if "width" in result and not args.json:
-            print("\n".join(describe(result)), flush=True)
-    status = 1 if any("error" in result for result in results) else 0
+    results, failed = work(detector, sources, places, args, saved)
+    status = 1 if failed else 0
     if args.coco:
         status |= write(args.coco, json.dumps(saved))
     if args.json:
         print(json.dumps(results, indent=2, ensure_ascii=False))
     return status
+
+
+def work(
+    detector: Detector, sources: Sequence[Source], places: Mapping[Source, Path], args: Namespace,
+    saved: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], int]:  # fmt: skip
+    """Takes all pictures of the sources through the detector: their results, kept for --json alone, and how many failed."""
+    from ..data.sources import batches, read
+    from ..drawn_copies import DrawnCopies
+    from ..image import read_image
+
+    results: list[dict[str, Any]] = []
+    progress, done, failed = Progress("detect", "pictures"), 0, 0
+    total: int | None = sum(source.kind == "picture" for source in sources)
+    with DrawnCopies(places) as drawings:
+        for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
+            found = [] if group[0].error else detector.batch([item.picture for item in group])
+            if not args.json or group[0].error:
+                progress.clear()
+            for i, item in enumerate(group):
+                if item.error is not None:
+                    complain(item.error)
+                    result: dict[str, Any] = {"file": item.source.path, "error": str(item.error)}
+                else:
+                    result = examine(detector, item, found[i], drawings, args, saved)
+                failed += "error" in result
+                done += 1
+                if args.json:
+                    results.append(result)
+                elif "width" in result:
+                    print("\n".join(describe(result, item.name)), flush=True)
+            moving = group[0].source.kind != "picture"
+            total = total if not moving else group[0].total if len(sources) == 1 else None
+            if len(sources) > 1 or moving:
+                progress.tell(done, total)
+        progress.end()
+        for error in drawings.end():
+            complain(error)
+            failed += 1
+    if failed and done >= MANY:
+        print(f"boxpresso: {failed} of {done} pictures failed", file=sys.stderr)
+    for place in [] if args.json else drawings.videos:
+        print(f"drawn in {place}")
+    return results, failed
+
+
+def move_image(args: Namespace) -> None:
+    """Where MODEL is a folder, the second word is a picture, not WEIGHTS."""
+    if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
+        args.images.insert(0, args.weights)
+        args.weights = None
 
 
 def open_detector(args: Namespace) -> Detector:
@@ -124,9 +203,6 @@ def open_detector(args: Namespace) -> Detector:
     from ..decoders.files import open_nets
     from ..detection import Detector
 
-    if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
-        args.images.insert(0, args.weights)
-        args.weights = None
     if not args.weights and not os.path.isdir(args.model):
         raise ModelError(
             f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS IMAGE.., or the folder of a cascade and IMAGE.."
@@ -142,31 +218,38 @@ def open_detector(args: Namespace) -> Detector:
 
 
 def examine(
-    detector: Detector, path: str, drawing: Path | None, args: Namespace, saved: list[dict[str, Any]]
+    detector: Detector,
+    item: Item,
+    found: Detections,
+    drawings: DrawnCopies,
+    args: Namespace,
+    saved: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """What is printed of one picture: its detections; or why it cannot be read. COCO's results are added to `saved`."""
+    """What is printed of one picture. COCO's results are added to `saved`."""
     from ..decoders.saving import as_json, coco_results, voc_xml
-    from ..drawing import draw_detections
-    from ..image import read_image
+    from ..image import as_image
 
-    try:
-        image = read_image(path)
-    except BoxpressoError as error:
-        complain(error)
-        return {"file": path, "error": str(error)}
+    image = as_image(item.picture)
+    path = item.source.path
     result: dict[str, Any] = {"file": path, "width": image.width, "height": image.height}
-    found = detector(image)
+    if item.frame is not None:
+        result.update(frame=item.frame, time=None if item.time is None else round(item.time, 3))
     result["detections"] = as_json(found)
     if found.picture is not None:
         result["picture"] = {"width": found.picture.shape[1], "height": found.picture.shape[0]}
-    saved += coco_results(found, path)
+    stem = Path(path).stem if item.frame is None else f"{Path(path).stem}-{item.frame:06}"
+    if args.coco:
+        saved += coco_results(found, path if item.frame is None else f"{stem}.jpg")
     if args.voc:
-        depth = len(image.getbands())
-        place = Path(args.voc) / f"{Path(path).stem}.xml"
-        if write(place, voc_xml(found, path, image.width, image.height, depth)):
-            result["error"] = f"cannot write {place}"
-    if drawing is not None:
-        result.update(save(draw_detections(image, found), drawing))
+        annotation = Path(args.voc) / f"{stem}.xml"
+        if write(annotation, voc_xml(found, path, image.width, image.height, len(image.getbands()))):
+            result["error"] = f"cannot write {annotation}"
+    try:
+        place = drawings.add(item, image, found)
+        result.update({} if place is None else {"drawn": str(place)})
+    except BoxpressoError as error:
+        complain(f"{error}; choose another place with --out")
+        result["error"] = str(error)
     return result
 
 
@@ -186,20 +269,9 @@ def write(path: str | Path, text: str) -> int:
     return 0
 
 
-def save(picture: Image, path: Path) -> dict[str, str]:
-    """Writes a drawing; what to add to the result: where it is, or why it is not."""
-    try:
-        picture.save(path)
-    except (OSError, ValueError) as error:
-        why = f"cannot write {path}: {getattr(error, 'strerror', None) or error}; choose another place with --out"
-        complain(why)
-        return {"error": why}
-    return {"drawn": str(path)}
-
-
-def describe(result: dict[str, Any]) -> list[str]:
+def describe(result: dict[str, Any], name: str) -> list[str]:
     """The lines for one picture."""
-    head = f"{result['file']} ({result['width']} x {result['height']})"
+    head = f"{name} ({result['width']} x {result['height']})"
     detections = result["detections"]
     if "picture" in result:
         made = result["picture"]
@@ -231,28 +303,38 @@ def cell(name: str, value: Any) -> str:
     return f"{sum(value['counts'][1::2]) / (value['size'][0] * value['size'][1]):.1%}"
 
 
-def pictures_to_write(images: Sequence[str], out: str | None) -> list[Path]:
-    """Where the drawing of each picture goes: beside it, into the folder --out, or to the file --out. No two go to
-    one place, and none to a picture that is read.
+def places_of(sources: Sequence[Source], out: str | None) -> dict[Source, Path]:
+    """Where the drawing of each source goes: beside it, into the folder --out, or to the file --out. No two go to one place,
+    and none to a file that is read; but all may go into one video.
 
-    Raises BoxpressoError when --out is a file and there are several pictures, or when the folder cannot be made.
+    Raises BoxpressoError when --out is a picture and there are several, or when the folder cannot be made.
     """
-    inputs = [Path(image) for image in images]
-    if out is not None and Path(out).suffix.lower() in PICTURES and not os.path.isdir(out):
-        if len(images) > 1:
-            raise BoxpressoError(f"--out {out} is one file, but there are {len(images)} pictures; name a folder")
-        if inputs[0].resolve() == Path(out).resolve():
+    from ..data.video import is_video
+
+    inputs = [Path(source.path) for source in sources]
+    to_file = out is not None and not os.path.isdir(out)
+    if out is not None and to_file and (is_video(out) or Path(out).suffix.lower() in PICTURES):
+        if not is_video(out) and len(sources) > 1:
+            raise BoxpressoError(f"--out {out} is one file, but there are {len(sources)} pictures; name a folder")
+        if not is_video(out) and sources[0].kind != "picture":
+            raise BoxpressoError(
+                f"--out {out} is a picture, but {sources[0].name} is none; name a folder or a video (.mp4)"
+            )
+        if any(path.resolve() == Path(out).resolve() for path in inputs):
             raise BoxpressoError(f"--out {out} is the picture itself; choose another name")
-        return [Path(out)]
+        return dict.fromkeys(sources, Path(out))
     if out is not None:
         try:
             os.makedirs(out, exist_ok=True)
         except OSError as error:
             raise BoxpressoError(f"cannot make the folder {out}: {error.strerror or error}") from error
-    places: list[Path] = []
-    for image in inputs:
-        folder = image.parent if out is None else Path(out)
-        stems = [image.stem, image.name, *(f"{image.stem}-{i}" for i in range(2, 2 * len(images) + 2))]
-        wanted = (folder / f"{stem}.detections.png" for stem in stems)
-        places.append(next(place for place in wanted if place not in places and place not in inputs))
+    places: dict[Source, Path] = {}
+    for source, path in zip(sources, inputs):
+        folder = path.parent if out is None else Path(out)
+        name = f"camera-{path}" if source.kind == "camera" else path.name
+        ending = ".png" if source.kind == "picture" else ".mp4"
+        stems = [Path(name).stem, name, *(f"{Path(name).stem}-{i}" for i in range(2, 2 * len(sources) + 2))]
+        taken = {*places.values(), *inputs}
+        wanted = (folder / f"{stem}.detections{ending}" for stem in stems)
+        places[source] = next(place for place in wanted if place not in taken)
     return places

@@ -13,7 +13,7 @@ from typing import Protocol, TextIO
 
 from .. import __version__
 from ..proto.errors import NOTE, BoxpressoError
-from . import convert, detect, device_query, export, info, layers, mean, plot, test, time, train, upgrade
+from . import convert, detect, device_query, export, info, layers, mean, models, plot, test, time, train, upgrade
 from .output import complain, warn
 
 ABOUT = """\
@@ -26,7 +26,8 @@ ENVIRONMENT = """\
 `boxpresso VERB --help` explains a verb.
 
 environment: BOXPRESSO_DEVICE, the device where --device is not given;
-BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of errors
+BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of
+errors; BOXPRESSO_PROGRESS=0, no lines about the compilation of kernels
 """
 
 
@@ -57,7 +58,7 @@ class Verb(Protocol):
 
 
 VERBS: Sequence[Verb] = (  # in the order of --help
-    detect, info, time, train, test, plot, convert, export, mean, device_query, layers, upgrade,
+    detect, models, info, time, train, test, plot, convert, export, mean, device_query, layers, upgrade,
 )  # fmt: skip
 
 

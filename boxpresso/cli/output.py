@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 
 def complain(error: object) -> None:
@@ -17,16 +18,68 @@ def warn(warning: object) -> None:
     print(f"boxpresso: warning: {warning}", file=sys.stderr)
 
 
+class Progress:
+    """How far a verb is, with rate and time left, on standard error.
+
+    On a terminal one line is rewritten a few times a second; elsewhere a line is printed every 10 seconds.
+    """
+
+    def __init__(self, verb: str, unit: str = "") -> None:
+        self.verb, self.unit = verb, f" {unit}" if unit else ""
+        self.terminal = sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.next = self.start + (0.2 if self.terminal else 10.0)
+        self.shown = False
+
+    def tell(self, done: int, total: int | None = None) -> None:
+        """Says how many are done, of how many where that is known, if it is time to."""
+        now = time.monotonic()
+        if now < self.next and not (self.terminal and self.shown and done == total):
+            return
+        self.next = now + (0.2 if self.terminal else 10.0)
+        text = describe(self.verb, done, total, now - self.start, self.unit)
+        if self.terminal:
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+            self.shown = True
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Takes the line away, before something else is printed."""
+        if self.shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self.shown = False
+
+    def end(self) -> None:
+        """Leaves the line as it is, and begins another."""
+        if self.shown:
+            print(file=sys.stderr)
+            self.shown = False
+
+
+def describe(verb: str, done: int, total: int | None, seconds: float, unit: str = "") -> str:
+    """A line of progress.
+
+    >>> describe("detect", 340, 1000, 10.0, " pictures")
+    'detect: 340 of 1000 pictures, 34.0 a second, 0:00:19 left'
+    >>> describe("detect", 3, None, 6.0)
+    'detect: 3, 0.5 a second'
+    """
+    rate = done / seconds if seconds else 0.0
+    text = f"{verb}: {done}{'' if total is None else f' of {total}'}{unit}, {rate:.1f} a second"
+    if total is None or not rate:
+        return text
+    return f"{text}, {timedelta(seconds=int(max(0, total - done) / rate))} left"
+
+
 def progress(verb: str) -> Callable[[int, int], None]:
-    """A function of (done, total) that shows on a terminal how far a verb is, a few times a second."""
-    shown = time.monotonic()
+    """A function of (done, total) that shows how far a verb is."""
+    shown = Progress(verb)
 
     def tell(done: int, total: int) -> None:
-        nonlocal shown
-        now = time.monotonic()
-        if sys.stderr.isatty() and (now - shown > 0.2 or done == total):
-            shown = now
-            print(f"\r{verb}: {done} of {total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        shown.tell(done, total)
+        if done == total:
+            shown.end()
 
     return tell
 

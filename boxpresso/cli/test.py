@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,13 @@ def on_own_data(args: Namespace) -> int:
             f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
         )
         raise ModelError(message)
+    if net.inputs:
+        inputs = ", ".join(f"{name} {tuple(net.blobs[name].shape)}" for name in net.inputs)
+        raise ModelError(
+            f"net {net.name!r} has no data of its own: nothing fills its input{'s' * (len(net.inputs) > 1)} {inputs}. Give "
+            "the prototxt with its data layers (train_val.prototxt, test.prototxt), or pictures with annotations by --voc or "
+            "--coco; `boxpresso detect` runs a net on pictures"
+        )
     rows: dict[str, list[np.ndarray[Any, Any]]] = {}
     means: dict[str, Any] = {}
     for batch in range(args.iterations):
@@ -149,8 +157,9 @@ def print_means(net: Net, means: Mapping[str, np.ndarray[Any, Any]]) -> None:
 def on_folder(args: Namespace) -> int:
     """Detects in every picture and compares with the annotations."""
     from ..data.coco import read_dataset
-    from ..detection import classes, no_detections, recognise
+    from ..detection import Detector, classes, no_detections, recognise
     from ..evaluation import evaluate, find
+    from ..explanation import assumed
     from ..labels import read_labels
 
     net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
@@ -165,9 +174,10 @@ def on_folder(args: Namespace) -> int:
             "--labels, in the order that the net was trained with"
         )
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
-    detections, skipped = find(
-        net, scenes, threshold=args.threshold, strict=args.strict, tell=progress("test"), **inputs
-    )
+    detector = Detector(net, threshold=args.threshold, **inputs)
+    if (line := assumed(detector)) and not args.json:
+        print(line, file=sys.stderr)
+    detections, skipped = find(detector, scenes, strict=args.strict, tell=progress("test"))
     for line in skipped:
         warn(f"skipped: {line}")
     seen = {i: each for i, each in enumerate(detections) if each is not None}

@@ -45,6 +45,7 @@ def open_picture(source: Source) -> Image.Image:
     def attempt(formats: Sequence[str]) -> Image.Image:
         return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats)
 
+    Image.preinit()  # else Pillow 13 loads one of the five by the file's ending, and all formats that it knows for the next
     try:
         opened = attempt(FORMATS)
     except Image.UnidentifiedImageError:

@@ -199,15 +199,29 @@ def sources(path: Path, include: Path) -> bytes:
     def visit(file: Path) -> None:
         if file in seen:
             return
-        seen[file] = file.read_bytes()
-        for name in INCLUDE.findall(seen[file]):
+        stat = file.stat()
+        seen[file], names = text_of(file, stat.st_mtime_ns, stat.st_size)
+        for name in names:
             for place in (file.parent, include):
-                if (place / name.decode()).is_file():
-                    visit((place / name.decode()).resolve())
+                if (place / name).is_file():
+                    visit(resolved(place / name))
                     break
 
     visit(path.resolve())
     return b"\0".join(seen.values())
+
+
+@functools.cache
+def text_of(file: Path, changed: int, size: int) -> tuple[bytes, tuple[str, ...]]:
+    """The text of a file, and the names that it includes; read again when it has changed."""
+    text = file.read_bytes()
+    return text, tuple(name.decode() for name in INCLUDE.findall(text))
+
+
+@functools.cache
+def resolved(path: Path) -> Path:
+    """A path without links: headers are shared by many files."""
+    return path.resolve()
 
 
 def key(*parts: bytes | str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -51,7 +50,11 @@ def identity() -> str:
     command = compiler()
     program = Path(shutil.which(command[0]) or command[0]).resolve()
     stat = program.stat()
-    wheel = (importlib.metadata.version("ziglang"),) if "ziglang" in command else ()  # there the program is Python
+    wheel: tuple[str, ...] = ()
+    if "ziglang" in command:  # there the program is Python
+        from importlib.metadata import version  # slow to import
+
+        wheel = (version("ziglang"),)
     cpu = platform.machine() + platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
@@ -108,8 +111,13 @@ def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
 
 def library_path(kernels: KernelFile, real: str) -> Path:
     """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on."""
-    name = cache.key(cache.sources(kernels.path, HEADERS), launchers(kernels), *flags_of(kernels, real), identity())
-    return cache.folder() / f"{kernels.path.stem}-{real}-{name}.so"
+    return cache.folder() / f"{kernels.path.stem}-{real}-{library_key(kernels, real, identity())}.so"
+
+
+@functools.cache
+def library_key(kernels: KernelFile, real: str, identity: str) -> str:
+    """The part of a library's name that changes with its text, the headers, the options, the compiler and the CPU."""
+    return cache.key(cache.sources(kernels.path, HEADERS), launchers(kernels), *flags_of(kernels, real), identity)
 
 
 def compile_shared(kernels: KernelFile, real: str) -> Path:

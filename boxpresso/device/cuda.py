@@ -485,8 +485,9 @@ class Cuda(Entered):
         """The line of `boxpresso device_query`."""
         major, minor = self.gpu.compute_capability()
         memory = self.gpu.total_memory() / 2**30
-        compiler = shutil.which("nvcc") or "no nvcc on PATH"
+        compiler = shutil.which("nvcc")
+        kernels = f"kernels compiled with {compiler}" if compiler else "but kernels cannot be compiled: no nvcc on PATH"
         return (
             f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
-            f"{memory:.1f} GiB, kernels compiled with {compiler}"
+            f"{memory:.1f} GiB, {kernels}"
         )

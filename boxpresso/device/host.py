@@ -153,7 +153,10 @@ class Cpu:
         """Compiles a file of kernels for `real`, or takes it from the cache."""
         key = kernels, REALS[np.dtype(real)]
         if key not in self.libraries:
-            path = compile_shared(*key)
+            try:
+                path = compile_shared(*key)
+            except DeviceError as error:  # no compiler: the traceback ends here, not deep in the cache
+                raise error.with_traceback(None) from None
             with self.lock, patient_workers():
                 if key not in self.libraries:
                     self.libraries[key] = load_library(path)
@@ -252,16 +255,16 @@ class Cpu:
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""
         try:
-            with_ = " ".join(compiler())
+            kernels = f"kernels compiled with {' '.join(compiler())}"
         except DeviceError as error:
-            with_ = str(error)
+            kernels = f"but kernels cannot be compiled: {error}"
         model = platform.processor() or platform.machine()
         if os.path.exists("/proc/cpuinfo"):
             for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
                 if line.startswith("model name"):
                     model = line.split(":", 1)[1].strip()
                     break
-        return f"cpu: {model}, {self.workers} threads, kernels compiled with {with_}"
+        return f"cpu: {model}, {self.workers} thread{'s' * (self.workers > 1)}, {kernels}"
 
 
 @functools.cache

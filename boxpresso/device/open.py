@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sys
 import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import numpy as np
 
 from ..proto.errors import DeviceError
+from .compiling import Progress
 from .context import cuda_devices
 from .cuda import Cuda
 from .device import Device
@@ -72,18 +72,32 @@ def devices() -> list[str]:
 
 
 def build_all(device: Device, files: Iterable[KernelFile], real: np.dtype) -> None:
-    """Compiles files of kernels at once, with one line of progress when anything had to be compiled."""
+    """Compiles files of kernels at once, and says on standard error how far it is.
+
+    Raises
+    ------
+    DeviceError
+        Where there is no compiler, or it cannot be run.
+    KernelError
+        For a file that does not compile.
+    """
     wanted = [k for k in dict.fromkeys(files) if not (k.host_only and device.kind != "cpu")]
-    missing = [k for k in wanted if not device.built(k, real)]
+    try:
+        missing = [k for k in wanted if not device.built(k, real)]
+    except DeviceError as error:  # no compiler: the traceback ends here, not deep in the cache
+        raise error.with_traceback(None) from None
     if not missing:
         return
-    show = sys.stderr.isatty() or os.environ.get("BOXPRESSO_PROGRESS") == "1"
-    done = 0
+    progress = Progress(device.name, len(missing))
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
-        for _ in pool.map(lambda k: device.build(k, real), missing):
-            done += 1
-            if show:
-                line = f"compiling kernels for {device.name}, first run only: {done}/{len(missing)}"
-                print("\r" + line, end="", file=sys.stderr, flush=True)
-    if show:
-        print(file=sys.stderr)
+        running = {pool.submit(device.build, k, real) for k in missing}
+        try:
+            while running:
+                done, running = wait(running, 0.5, return_when=FIRST_COMPLETED)
+                progress.tell(progress.done + len(done))
+                for each in done:
+                    each.result()
+        finally:
+            for each in running:
+                each.cancel()
+            progress.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .errors import ModelError
-from .signatures import is_lfs_pointer, is_page, signature_of
+from .signatures import is_lfs_pointer, is_page, signature_of, what_is
 
 
 def decode_text(text: str | bytes, source: str) -> tuple[str, str]:
@@ -13,9 +13,9 @@ def decode_text(text: str | bytes, source: str) -> tuple[str, str]:
     """
     encoding = "utf-8"
     if isinstance(text, bytes):
-        kind = _binary_kind(text)
+        kind, _, advice = _binary_kind(text).partition("; ")
         if kind:
-            raise ModelError(f"{source} is {kind}, not a prototxt")
+            raise ModelError(f"{source} is {kind}, not a prototxt{advice and f'; {advice}'}")
         try:
             decoded = text.decode("utf-16" if text[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8")
         except UnicodeDecodeError:
@@ -42,4 +42,6 @@ def _binary_kind(data: bytes) -> str:
         return known[0]
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return ""
-    return "a binary file (a caffemodel, perhaps)" if b"\0" in data[:8192] else ""
+    if b"\0" not in data[:8192]:
+        return ""
+    return (what_is(data) if data[:1] == b"\x08" else None) or "a binary file (a caffemodel, perhaps)"

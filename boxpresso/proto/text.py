@@ -13,7 +13,6 @@ import warnings
 from collections import Counter
 from typing import Any, NamedTuple, NoReturn
 
-from google.protobuf import text_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
@@ -128,6 +127,8 @@ def to_text(message: Message) -> str:
     value: 0.1
     <BLANKLINE>
     """
+    from google.protobuf import text_format  # slow to import, and needed for writing alone
+
     return _WHOLE.sub(r"\1", text_format.MessageToString(message))
 
 

@@ -98,7 +98,7 @@ def summary(cls: type[Layer]) -> str:
     text = sys.modules[cls.__module__].__doc__ or cls.__doc__ or ""
     text = " ".join(text.split("\n\n")[0].split())
     named = re.match(rf"(?:{'|'.join(cls.types)}): ", text, re.IGNORECASE)
-    return re.split(r"(?<=[.;]) ", text[named.end() if named else 0 :])[0]
+    return re.split(r"(?<=\.) ", text[named.end() if named else 0 :])[0]
 
 
 def describe(type: str) -> str:

@@ -8,11 +8,15 @@ A user's own layer is such a class in the user's own file; importing that file r
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
+import os
 import pkgutil
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Protocol, Union, cast
 
@@ -28,6 +32,8 @@ from .numbers import too_large
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
 _discovered = threading.Event()
+CLASS = re.compile(r"^class \w+\([^:]*?\btype=(\([^)]*\)|\"\w+\")", re.M)  # a class statement that registers types
+NAME = re.compile(r"\"(\w+)\"")
 
 
 class Room(Protocol):
@@ -345,14 +351,55 @@ def discover() -> None:
     _discovered.set()
 
 
+@functools.cache
+def modules() -> dict[str, str]:
+    """{a module's file name without underscores: its full name} of all modules of layers."""
+    package = importlib.import_module(__package__.rpartition(".")[0])
+    result = {}
+    for folder in package.__path__:
+        for family in sorted(os.scandir(folder), key=lambda each: (each.name != "core", each.name)):
+            names = os.listdir(family) if family.is_dir() else []  # a family's module goes before one of core
+            stems = [name[:-3] for name in names if name.endswith(".py") and name != "__init__.py"]
+            result.update({stem.replace("_", ""): f"{package.__name__}.{family.name}.{stem}" for stem in stems})
+    return result
+
+
+@functools.cache
+def homes() -> dict[str, str]:
+    """{lower-case type: the module that registers it}, read from the texts of the modules without importing them."""
+    result = {}
+    for module in modules().values():
+        spec = importlib.util.find_spec(module)
+        text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+        for types in CLASS.findall(text):
+            result.update({name.lower(): module for name in NAME.findall(types)})
+    return result
+
+
+def import_home(type: str) -> None:
+    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or as texts say."""
+    if _discovered.is_set():
+        return
+    if home := modules().get(type.lower()):
+        importlib.import_module(home)
+    known = REGISTRY.get(type.lower())
+    if (known is None or known.__module__ != home) and (home := homes().get(type.lower())):
+        importlib.import_module(home)
+
+
 def layer_class(type: str, name: str) -> type[Layer]:
-    """The class of a layer type, in any case; of CuDNNConvolution and its like the plain one's, whose kernels choose
-    themselves.
+    """The class of a layer type, in any case, of which only the module is imported; of CuDNNConvolution and its like the plain
+    one's, whose kernels choose themselves.
 
     Raises ModelError naming the layer and the nearest known type.
     """
+    wanted = type.lower(), re.sub("^cudnn", "", type.lower())
+    for each in wanted:
+        import_home(each)
+        if each in REGISTRY:
+            return REGISTRY[each]
     discover()
-    known = REGISTRY.get(type.lower()) or REGISTRY.get(re.sub("^cudnn", "", type.lower()))
+    known = REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
     if known is None:
         names = sorted({n for cls in REGISTRY.values() for n in cls.types})
         raise ModelError(f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}")
