@@ -272,7 +272,7 @@ def test_small_work_is_done_by_one_worker(kernels, monkeypatch):
     for alone, together, workers in ((10**6, 2 * 10**6, 1), (3 * 10**9, 2 * 10**9, 2)):
         monkeypatch.setitem(cpu.schedule.took, sizes, (alone, together))
         kernels.on(CPU).row_sums(1000, x, y, 100)
-        assert used.pop() == workers
+        assert abs(used.pop()) == workers  # below 0: it may be interrupted
         assert cpu.schedule.took[sizes] != (alone, together)  # but what it took now
 
 
