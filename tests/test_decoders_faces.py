@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 from decoder_nets import overlap_of, same, suppressed
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 from shared import need
 
 from boxpresso import Detector
@@ -231,3 +231,18 @@ def test_wechats_net_doubles_a_code():
     small = (case["in:data"][0, 0] * 255).round().astype(np.uint8)
     wanted = (case["out:fc"][0, 0] * 255).round().clip(0, 255)
     assert np.abs(detector(small).picture.astype(int) - wanted).max() <= 2
+
+
+def test_lenet_reads_drawn_digits():
+    model = need("models/lenet_v2/lenet.prototxt")
+    detector = Detector(model, need("models/lenet_v2/lenet_iter_10000.caffemodel"), device="cpu")
+    assert detector.decoder.NAME == "classification"
+    font = ImageFont.load_default(22)
+    right = 0
+    for digit in range(10):
+        image = Image.new("L", (28, 28))
+        ImageDraw.Draw(image).text((14, 14), str(digit), font=font, fill=255, anchor="mm")
+        found = detector(image)
+        assert (found.kind, len(found)) == ("classes", 5)
+        right += int(found.labels[0]) == digit
+    assert right >= 8  # it takes this font's 6 for a 5
