@@ -15,10 +15,8 @@ from ..core.layer import Layer
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
 BAND = 32  # rows of the map: regions with their centres there are neighbours
-TILED = {
-    "cpu": False,
-    "cuda": True,
-}  # whether gradients are made in small tiles, each by a block; else a map is one tile
+# Whether gradients are made in tiles, each by a block of its own.
+TILED = {"cpu": False, "cuda": True}
 PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
@@ -130,12 +128,11 @@ class RegionLayer(Layer):
         boxes: (K, 5), the image, first row, rows, first column and columns of each region; order: the order in which a tile
         takes them.
         """
-        key = self.batch, *self.size, self.regions, self.tiled
+        key = self.batch, *self.size, self.regions
         if self.tile_cut is None or self.tile_cut[0] != key:
             side = KERNELS.constants["TILE_SIDE"]
-            rows, columns = (side, side) if self.tiled else (max(size, 1) for size in self.size)
-            down, across = -(-self.size[0] // rows), -(-self.size[1] // columns)
-            cut = KERNELS.struct("Tiles", rows=rows, columns=columns, down=down, across=across, most=self.regions)
+            down, across = (-(-size // side) for size in self.size)
+            cut = KERNELS.struct("Tiles", rows=side, columns=side, down=down, across=across, most=self.regions)
             self.tile_cut = key, self.batch * down * across, cut
         _, count, cut = self.tile_cut
         lists = self.scratch("tiles", (KERNELS.constants["TILE_HEAD"] + count * (self.regions + 1),), np.int32)
@@ -157,14 +154,6 @@ class RegionLayer(Layer):
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
         KERNELS.on(self.device).region_boxes(self.regions, image, bins, boxes, *self.pooled)
         return boxes
-
-    def tile_room(self, count: int, more: int = 0) -> tuple[int, AnyArray | None]:
-        """How many blocks make `count` tiles, and the room that they need outside their own memory: on the CPU a slab for each
-        worker, which stays in its core's cache, with `more` pixels behind, so that a forward pass may have the same room."""
-        if self.tiled:
-            return count, None
-        at_once, pixels = min(self.device.workers, count), self.size[0] * self.size[1] + more
-        return at_once, self.scratch("room", (at_once, pixels, KERNELS.constants["SLAB"]))
 
     @property
     def packed(self) -> bool:

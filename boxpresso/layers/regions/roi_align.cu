@@ -270,6 +270,46 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
   }
 }
 
+// And back, y's lists by pixel: a thread owns a row of the region, so that each number has one owner and one order.
+KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, const int* head, const Real* inverse,
+                                const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
+                                Real* room, Store* diff, ListGeometry g) {
+  const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
+  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
+    Real *slab = room + (long long)b * (area + bins) * SLAB, *given = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
+      for (int j = 0; j < regions; ++j) {
+        const int k = order[j];
+        if (head[5 * k] != image) continue;
+        const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);
+        const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+        const Store* from = top_diff + ((long long)k * channels + channel) * bins;
+        turn(from, bins, given, SLAB, min(SLAB, channels - channel), bins);
+        BARRIER();
+        TILE_LOOP(row, group, y.length, GROUPS) {
+          if (y.start[row] == y.start[row + 1]) continue;
+          Real* out = slab + (long long)(y.first + row) * width * SLAB;
+          for (int pw = 0; pw < pooled_width; ++pw) {
+            Lanes share = {};
+            for (int e = y.start[row]; e < y.start[row + 1]; ++e)
+              share += y.weight[e] * lanes(given, y.at[e] * pooled_width + pw, group);
+            share *= inverse[k];
+            for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) lanes(out, x.at[f], group) += x.weight[f] * share;
+          }
+        }
+        BARRIER();
+      }
+      BARRIER();
+      empty_slab(i, slab, diff, channels, area);
+      BARRIER();
+    }
+  }
+}
+
 // The sums that make up the regions' gradient, a block for a region in PART channels; parts: (ceil(C / PART), K, 4): with
 // respect to where y starts, the height of a bin, where x starts, and the width of a bin.
 KERNEL roi_align_moves(int n, const Store* features, const Store* top_diff, const int* head, const Real* inverse,

@@ -164,10 +164,6 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         )
 
     @property
-    def bins(self) -> int:
-        return self.pooled[0] * self.pooled[1]
-
-    @property
     def in_slabs(self) -> bool:
         """Whether so many regions share the features that bringing them into slabs pays. On a GPU that would leave too few
         blocks for the backward pass."""
@@ -178,7 +174,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         slab = self.kernels.constants["SLAB"]
         slabs = self.batch * -(-self.channels // slab)
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        pixels = self.size[0] * self.size[1] + self.bins
+        pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
         return self.scratch("room", (at_once, pixels, slab))
 
     def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
@@ -274,11 +270,16 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         self.check_grids(rows, not self.aligned)
         self.make_lists(rows)
         by_pixel = self.turn_lists()
-        if self.in_slabs or self.tiled:
+        if self.tiled:
             tiles, lists = self.tiles(self.lists[0], self.by_place(rows))
-            blocks, room = self.tile_room(tiles * -(-self.channels // self.kernels.constants["SLAB"]), self.bins)
             self.in_tiles.roi_align_backward_tiles(
-                blocks, top_diff, lists, *self.lists, *by_pixel, room, diff, self.geometry
+                tiles * self.channel_slabs, top_diff, lists, *self.lists, *by_pixel, diff, self.geometry
+            )
+            return
+        if self.in_slabs:
+            room, order = self.room(), self.by_place(rows)
+            self.kernels.roi_align_backward_slabs(
+                room.shape[0], top_diff, order, *self.lists, *by_pixel, room, diff, self.geometry
             )
             return
         sums, (head, inverse, *_) = self.sums_of(diff), self.lists

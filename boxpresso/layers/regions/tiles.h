@@ -1,9 +1,9 @@
 // tiles.h: gradients of maps, made in tiles: a block owns a tile of a map in SLAB channels and adds what the regions that touch it
 // give, in their order. So a GPU has thousands of blocks that share nothing: no atomics, and the same bits in every run.
 //
-// Lists say which regions touch a tile; region_base.cu makes them in a counting pass. On a GPU a tile is TILE_SIDE x TILE_SIDE
-// pixels in the block's own memory, where a thread owns a row in one channel: it takes all regions of the tile by itself, so that
-// no thread waits for another. On the CPU a tile is a whole map in a worker's `room`, and a row has all channels of the slab.
+// Lists say which regions touch a tile; region_base.cu makes them in a counting pass. A tile is TILE_SIDE x TILE_SIDE pixels in
+// the block's own memory, where a thread owns a row in one channel: it takes all regions of the tile by itself, so that no thread
+// waits for another. The CPU has slabs of whole maps, which stay in the caches of its cores; there a row has all channels of a slab.
 #pragma once
 #include "slab.h"
 
@@ -14,13 +14,6 @@ constexpr int TILE_HEAD = 5;                            // ints before the lists
 constexpr int FLAGS = 256, FLAG_PART = 16;              // what compact() takes together, and what is counted by one thread
 constexpr int FLAG_ROOM = FLAGS + FLAGS / FLAG_PART;    // ints that it needs
 constexpr int GIVEN = 256;                              // bins of a region whose gradient the host brings into lanes at once
-
-// A function that the host calls, so that its loops have all registers.
-#if defined(__CUDACC__)
-#define APART DEVICE
-#else
-#define APART static __attribute__((noinline))
-#endif
 
 // `down` x `across` tiles of rows x columns pixels; a list has room for `most` regions.
 struct Tiles {
@@ -101,7 +94,7 @@ DEVICE Real& number_at(const TileMap& map, const Tile& tile, int row, int x, int
   return map.base[(row - tile.top) * map.line + (x - tile.left) * map.pixel + channel * (map.plane / LANES)];
 }
 
-// Slabs with a room (n, `pixels`, SLAB) for the blocks, or else `own`, SHARED, of TILE_OWN Lanes. What nvcc compiles has no room.
+// The block's own memory, SHARED and of TILE_OWN Lanes, as such a map.
 #if defined(__CUDACC__)
 constexpr int TILE_OWN = SLAB * TILE_PLANE;
 DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_ROW, 1, TILE_PLANE}; }
@@ -109,15 +102,6 @@ DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_ROW, 1, TILE_PLANE
 constexpr int TILE_OWN = TILE_SIDE * TILE_SIDE;
 DEVICE TileMap own_map(Lanes* own) { return {(Real*)own, TILE_SIDE * SLAB, SLAB, LANES}; }
 #endif
-#if defined(__NVCC__)
-DEVICE TileMap map_of(Real*, Lanes* own, int, long long, int) { return own_map(own); }
-#else
-DEVICE TileMap map_of(Real* room, Lanes* own, int block, long long pixels, int width) {
-  if (!room) return own_map(own);
-  return {room + block * pixels * SLAB, width * SLAB, SLAB, LANES};
-}
-#endif
-
 // What tile_rows() visits is a row of the tile in a group; the rows of an image that a region has pixels in are a Span.
 struct Span {
   int first, end;
@@ -168,7 +152,7 @@ struct Given {
 };
 
 // From `channel` on. The host brings it into lanes; a GPU's threads read what they need themselves.
-APART void take(Given& given, const Store* top_diff, int k) {
+DEVICE void take(Given& given, const Store* top_diff, int k) {
   given.from = top_diff + ((long long)k * given.channels + given.channel) * given.bins;
 #if !defined(__CUDACC__)
   if (given.bins <= GIVEN)
@@ -204,11 +188,7 @@ DEVICE void store(const TileMap& map, const Tile& tile, Store* maps, int channel
     to[c * area + (long long)row * width + x] = at(map, row, x, c);
   }
 #else
-  if (columns == width && map.line == width * SLAB) {
-    turn(map.base, SLAB, to, area, rows * width, count);
-  } else {
-    for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);
-  }
+  for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);
 #endif
 }
 
