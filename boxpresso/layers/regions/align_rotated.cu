@@ -117,7 +117,7 @@ DEVICE void visit_some(const Turned& t, int pooled_height, int pooled_width, int
   for (int bin = 0; bin < bins; bin += together) {
     const int ph = bin / pooled_width, pw = bin % pooled_width, last = samples - 1 - (samples - 1) % SAMPLES;
     const bool all = samples <= SAMPLES, any = all || may_touch(t, ph, pw, 0, samples, 0, height, 0, width);
-    for (int first = 0; first == 0 || first < samples; first += SAMPLES) {
+    for (int first = 0; first == 0 || (first < samples && !STOPPED()); first += SAMPLES) {
       if (!any && first > 0) first = last;
       const int count = min(SAMPLES, samples - first);
       if (!all && first > 0 && first < last && !may_touch(t, ph, pw, first, count, 0, height, 0, width)) continue;
@@ -147,7 +147,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       if (!packed) fill(i, features, slab, channels, area);
       BARRIER();
-      for (int j = b % parts; j < regions; j += parts) {
+      for (int j = b % parts; j < regions && !STOPPED(); j += parts) {
         const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
         if (max(of, 0) != image) continue;
         Turned t = turned(rows + 6 * (long long)k, g, clockwise);
@@ -195,7 +195,7 @@ KERNEL align_rotated_backward(int n, const Store* top_diff, Real* room, const in
       TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
       if (channels - channel < SLAB) THREAD_LOOP(v, BINS * GROUPS) given[v] = Lanes{};  // missing channels
       BARRIER();
-      for (int j = 0; j < regions; ++j) {
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
         if (image_of(rows + 6 * (long long)k, 6, batch) != image) continue;
         const Turned t = turned(rows + 6 * (long long)k, g, clockwise);

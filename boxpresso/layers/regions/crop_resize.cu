@@ -84,7 +84,7 @@ KERNEL crop_resize_spread(int n, const Store* top_diff, const int* images, const
     Real* plane = diff + (long long)b * g.height * g.width;
     THREAD_LOOP(i, g.height * g.width) plane[i] = 0;
     BARRIER();
-    for (int k = 0; k < boxes; ++k) {
+    for (int k = 0; k < boxes && !STOPPED(); ++k) {
       if (images[k] != image) continue;
       const int *row = low + (long long)k * all, *column = row + g.crop_height;
       const Real* parts = part + (long long)k * all;

@@ -159,7 +159,7 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
     const int top = b % bands * band, end = min(top + band, height);
     const int first = share * OWNED, owned = min(OWNED, padded - first);
     Real* map = diff + (long long)image * height * width * padded + first;
-    for (int k = 0; k < g.regions; ++k) {
+    for (int k = 0; k < g.regions && !STOPPED(); ++k) {
       if (image_of(regions + 5 * k, 5, g.batch) != image) continue;
       const Whole whole = region_of(regions, k, g);
       for (int i = 0; i < bins; ++i) {

@@ -121,7 +121,7 @@ KERNEL deform_roi_slabs_backward(int n, const Store* top_diff, const Store* feat
       if (diff) TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
       if (parts) fill_slab(i, features, values, channels, area, 0, area);
       BARRIER();
-      for (int j = 0; j < g.regions; ++j) {
+      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
         const int k = order[j];
         if (image_of(regions + 5 * k, 5, g.batch) != image) continue;
         const int owned = min(SLAB, channels - slab * SLAB);

@@ -162,7 +162,7 @@ KERNEL deformable_psroi_pooling_backward(int n, const Store* top_diff, const Sto
     const long long start = (long long)plane * area;
     THREAD_LOOP(i, area) sums[start + i] = 0;
     BARRIER();
-    for (int k = 0; k < g.regions; ++k) {
+    for (int k = 0; k < g.regions && !STOPPED(); ++k) {
       if (image_of(regions + 5 * k, 5, g.batch) != c.image) continue;
       for (int b = 0; b < c.bins; ++b) {
         const Bin bin = bin_of(regions + 5 * k, trans, g, c, k, b);

@@ -24,7 +24,7 @@ DEVICE void add_regions(int number, const Store* top_diff, const int* image, Rea
   Real* map = sums + (long long)number * area;
   THREAD_LOOP(i, area) map[i] = 0;
   BARRIER();
-  for (int k = 0; k < g.regions; ++k) {
+  for (int k = 0; k < g.regions && !STOPPED(); ++k) {
     if (image[k] != plane.image) continue;
     give(plane, k, Real(top_diff[(long long)k * g.channels + plane.channel]), map);
     BARRIER();

@@ -96,7 +96,7 @@ KERNEL prroi_pooling_forward(int n, const Store* features, const int* order, con
       const int s = i % count;
       if (!packed) fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
       BARRIER();
-      for (int j = packed ? b % regions : 0; j < regions; j += packed ? regions : 1) {
+      for (int j = packed ? b % regions : 0; j < regions && !STOPPED(); j += packed ? regions : 1) {
         const int k = packed ? j : order[j], of = max(image[k], 0);  // what lies in no image has no bins and becomes 0
         if (!packed && of != i / count) continue;
         const Real* slab = slabs + (packed ? (long long)of * count + s : (long long)b) * area * SLAB;
@@ -265,7 +265,7 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
     for (int i = b; i < g.batch * count; i += n) {
       const int of = i / count, s = i - of * count, owned = min(SLAB, channels - s * SLAB);
       const long long plane = ((long long)of * channels + s * SLAB) * area;
-      for (int k = 0; k < regions; ++k) {
+      for (int k = 0; k < regions && !STOPPED(); ++k) {
         if (image[k] != of) continue;
         Real* given = all + (long long)k * cells * SLAB;
         turn(top_diff + ((long long)k * channels + s * SLAB) * cells, cells, given, SLAB, owned, cells);
@@ -280,7 +280,7 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
           TILE_LOOP(pixel, c, pixels, SLAB - owned) values[(long long)pixel * SLAB + owned + c] = 0;
         }
         BARRIER();
-        for (int j = 0; j < regions; ++j) {
+        for (int j = 0; j < regions && !STOPPED(); ++j) {
           const int k = order[j];
           if (image[k] != of) continue;
           const Region r = region_of(k, bins, weights, below, g);

@@ -192,7 +192,7 @@ KERNEL roi_align_backward(int n, const Store* top_diff, const int* head, const R
     Real* map = sums + (long long)plane * height * width;
     THREAD_LOOP(i, height * width) map[i] = 0;
     BARRIER();
-    for (int k = 0; k < regions; ++k) {
+    for (int k = 0; k < regions && !STOPPED(); ++k) {
       if (head[5 * k] != image) continue;
       const Axis y = axis_by_pixel(k, 0, head, index, weight, g);
       const Axis x = axis_by_pixel(k, 1, head, index, weight, g);
@@ -239,14 +239,14 @@ KERNEL roi_align_forward_slabs(int n, const Store* features, const int* order, c
     for (int i = b; i < batch * slabs; i += n) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       int first_row = height, end_row = 0;  // that regions have pixels in
-      for (int k = 0; k < regions; ++k)
+      for (int k = 0; k < regions && !STOPPED(); ++k)
         if (head[5 * k] == image) {
           first_row = min(first_row, head[5 * k + 1]);
           end_row = max(end_row, head[5 * k + 1] + head[5 * k + 2]);
         }
       fill_slab(i, features, slab, channels, area, first_row * width, end_row * width);
       BARRIER();
-      for (int j = 0; j < regions; ++j) {
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
         if (max(head[5 * k], 0) != image) continue;  // what lies in no image has empty lists and becomes 0
         const Axis y = axis_by_bin(k, 0, head, index, weight, g);
@@ -282,7 +282,7 @@ KERNEL roi_align_backward_slabs(int n, const Store* top_diff, const int* order, 
     for (int i = b; i < batch * slabs; i += n) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
       TILE_LOOP(row, c, height, width * SLAB) slab[(long long)row * width * SLAB + c] = 0;
-      for (int j = 0; j < regions; ++j) {
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
         if (head[5 * k] != image) continue;
         const Axis y = axis_by_pixel(k, 0, head, pixel_index, pixel_weight, g);

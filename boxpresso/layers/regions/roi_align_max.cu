@@ -108,7 +108,7 @@ KERNEL roi_align_max_forward(int n, const Store* features, const int* order, con
         fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
         BARRIER();
       }
-      for (int j = packed ? b % regions : 0; j < regions; j += packed ? regions : 1) {
+      for (int j = packed ? b % regions : 0; j < regions && !STOPPED(); j += packed ? regions : 1) {
         const int k = packed ? j : order[j];
         const Real* region = rows + 5 * (long long)k;
         const int image = image_of(region, 5, g.batch);
@@ -168,7 +168,7 @@ KERNEL roi_align_max_backward(int n, const Store* top_diff, const int* places, c
       const int image = i / count, channel = (i - image * count) * SLAB;
       TILE_LOOP(row, c, height, width * SLAB) map[(long long)row * width * SLAB + c] = 0;
       BARRIER();
-      for (int j = 0; j < regions; ++j) {
+      for (int j = 0; j < regions && !STOPPED(); ++j) {
         const int k = order[j];
         const Real* region = rows + 5 * (long long)k;
         if (image_of(region, 5, g.batch) != image) continue;

@@ -133,7 +133,7 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
       TILE_LOOP(c, pixel, count, end - begin) map[(long long)c * wide + begin + pixel] = 0;
     }
     BARRIER();
-    for (int k = 0; k < regions; ++k) {
+    for (int k = 0; k < regions && !STOPPED(); ++k) {
       if (image[k] != of) continue;
       const long long first = (long long)k * channels * cells + channel * next;
       visit_adding(bins, pooled, k, count, channels_last, top, bottom, [&](int c, int bin) {

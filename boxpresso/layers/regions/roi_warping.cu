@@ -72,7 +72,7 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
     Real* map = diff + (long long)plane * area;
     THREAD_LOOP(i, area) map[i] = 0;
     BARRIER();
-    for (int k = 0; k < regions; ++k) {
+    for (int k = 0; k < regions && !STOPPED(); ++k) {
       if (image[k] != of) continue;
       const Places places = places_of(low, part, k, g);
       const Real* given = top_diff + ((long long)k * channels + c) * pooled_height * pooled_width;

@@ -124,7 +124,7 @@ KERNEL rotate_roi_pooling_backward(int n, const Store* top_diff, const Store* re
     const long long start = (long long)plane * area;
     THREAD_LOOP(i, area) sums[start + i] = 0;
     BARRIER();
-    for (int k = 0; k < g.regions; ++k) {
+    for (int k = 0; k < g.regions && !STOPPED(); ++k) {
       if (image[k] != of) continue;
       const long long first = ((long long)k * channels + plane - of * channels) * pooled.cells();
       const int step_y = apart(regions + 6 * k, g, pooled.height), step_x = apart(regions + 6 * k, g, pooled.width);
