@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from boxpresso import ops
+from boxpresso.device import open_device
 from boxpresso.ops import memory
 from boxpresso.proto.errors import LayerError
 
@@ -112,3 +113,42 @@ def test_boxes_that_are_none():
             ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1], ops.matrix_nms(boxes, scores)[1],
         ):  # fmt: skip
             assert (stay.shape, stay.dtype) == ((0,), np.int64)
+
+
+def test_functions_of_several_kernels_take_a_devices_arrays(device):
+    """Where a function chooses on the host, results are arrays of the device and the same numbers."""
+    rng, place = np.random.default_rng(0), open_device(device)
+    maps = [rng.standard_normal((2, 3, 16 >> k, 20 >> k)).astype(np.float32) for k in range(2)]
+    rois = np.array([[0, 1, 1, 30, 28], [1, 2, 2, 9, 11], [1, 0, 0, 60, 60]], np.float32)
+    boxes, scores, masks = (
+        rois[:, 1:],
+        np.array([0.5, 0.9, 0.7], np.float32),
+        rng.uniform(0, 1, (3, 4, 5)).astype(np.float32),
+    )
+    options = {"output_size": 2, "spatial_scales": (0.5, 0.25), "canonical_scale": 20, "canonical_level": 1}
+
+    def there(a: np.ndarray):
+        return place.table(a, a.dtype)
+
+    def same(got, wanted) -> None:
+        np.testing.assert_allclose(np.asarray(got), wanted, rtol=1e-5, atol=1e-5)
+
+    wanted = ops.multi_scale_roi_align(maps, rois, **options)
+    same(ops.multi_scale_roi_align([there(x) for x in maps], there(rois), **options), wanted)
+    back = ops.multi_scale_roi_align_backward(there(wanted), [there(x) for x in maps], there(rois), **options)[
+        "features"
+    ]
+    for got, grad in zip(back, ops.multi_scale_roi_align_backward(wanted, maps, rois, **options)["features"]):
+        same(got, grad)
+    listed = [there(rois[rois[:, 0] == i, 1:]) for i in (0, 1)]
+    same(ops.roi_align(there(maps[0]), listed, 2, 0.5), ops.roi_align(maps[0], rois, 2, 0.5))
+    for op in (ops.soft_nms, ops.matrix_nms):
+        for got, value in zip(op(there(boxes), there(scores)), op(boxes, scores)):
+            same(got, value)
+    turned = np.column_stack([boxes, scores])
+    same(ops.box_iou_rotated(there(turned), there(turned)), ops.box_iou_rotated(turned, turned))
+    corners = np.array([[0, 0, 4, 0, 4, 4, 1, 3], [1, 1, 5, 1, 5, 5, 1, 5]], np.float32)
+    same(ops.polygon_iou(there(corners), there(corners)), ops.polygon_iou(corners, corners))
+    for threshold in (None, 0.5):
+        pasted = ops.paste_masks(there(masks), there(boxes), (20, 24), threshold)
+        same(pasted, ops.paste_masks(masks, boxes, (20, 24), threshold))

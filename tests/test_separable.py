@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import separable
@@ -66,3 +69,11 @@ def test_a_pyramid():
     assert len(set(level)) > 1
     for k, x in enumerate(maps):
         close(result[level == k], separable.roi_align(x, rows[level == k], (3, 2), 0.25 / 2**k, 2, False), rtol=1e-9)
+
+
+def test_the_form_on_the_page_of_operators():
+    page = (Path(__file__).resolve().parents[1] / "docs" / "operators.md").read_text(encoding="utf-8")
+    names: dict = {}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    rows = ROIS[:30]
+    close(names["roi_align"](X, rows, (3, 2), 0.5, 2), ops.roi_align(X, rows, (3, 2), 0.5, 2), rtol=1e-10, atol=1e-11)

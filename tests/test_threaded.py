@@ -22,6 +22,7 @@ from boxpresso.layers.core import discover
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions.paste import paste
 from boxpresso.proto import SolverParameter
 from boxpresso.train.updates import METHODS, Parameters, Step
 
@@ -173,6 +174,13 @@ def suppress() -> None:
     overlaps(device, pixels.reshape(-1, 8)[:4], pixels.reshape(-1, 8)[4:8], aligned=True, foreground=False, boxes=False)
 
 
+def paste_masks() -> None:
+    """Masks in their boxes, by both rules."""
+    device, boxes = open_device("cpu"), np.float32([[1, 2, 9, 7], [-3, -2, 5, 4], [4, 4, 4, 9]])
+    for whole in (False, True):
+        paste(device, np.float32(MAPS[0, :3]), boxes, device.empty((3, 11, 12), np.float32), whole=whole)
+
+
 def launch_all() -> None:
     """Every case, and what no layer launches."""
     made = list(CASES)
@@ -185,6 +193,7 @@ def launch_all() -> None:
     pack_slabs()
     make_tiles()
     suppress()
+    paste_masks()
 
 
 def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:
