@@ -317,3 +317,16 @@ def test_cudnn_names_are_the_plain_layers():
         layer { name: "y" type: "CuDNNDeconvolution" bottom: "x" top: "y"
         convolution_param { num_output: 2 group: 2 kernel_size: 4 stride: 2 pad: 1 weight_filler { type: "bilinear" } } }"""
     assert Net(parse_net(text), device="cpu").blobs["y"].shape == (1, 2, 8, 8)
+
+
+def test_maxout_and_gather(device):
+    pooled, info = RNG.standard_normal((6, 4, 2, 2)), np.ones((1, 4))
+    top = Rig('type: "Maxout"', [pooled, info], device=device).forward()[0]
+    close(top, np.maximum(np.maximum(pooled[:3], pooled[3:]), 0))
+    with pytest.raises(LayerError, match="no multiple of 2 scales"):
+        Rig('type: "Maxout"', [pooled[:5], info])
+    rig = Rig('type: "Gather"', [pooled, info], tops=2, dtype=np.float64, device=device)
+    close(rig.forward()[1], info)
+    check_gradient(rig, bottoms=(0, 1))
+    with pytest.raises(LayerError, match="another program's"):
+        Rig('type: "Gather" gather_param { axis: 1 }', [pooled])

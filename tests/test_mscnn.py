@@ -316,3 +316,20 @@ def test_detection_evaluate_in_pixels(device):
     text = 'type: "DetectionEvaluate" detection_evaluate_param { num_classes: 2 overlap_threshold: 0.5 }'
     rows = Rig(text, [found, truth, [[100, 100]]], device=device).forward()[0]
     close(rows[:, :, 0, 0], [[-1, 1, 1, -1, -1], [0, 1, 0.9, 1, 0], [0, 1, 0.8, 0, 1]])
+
+
+def test_empty_maps_and_batches():
+    text = 'type: "DetectionLoss" detection_loss_param { cls_num: 2 field_w: 8 field_h: 8 downsample_rate: 8 }'
+    group = 'type: "DetectionGroupLoss" detection_group_loss_param { cls_num: 2 field_w: 8 field_h: 8 stride: 8 }'
+    for shape in ((0, 3, 3), (2, 0, 3)):
+        rows, *size = shape
+        one = Rig(text, [np.zeros((rows, 6, *size)), np.zeros((rows, 6, *size))])
+        assert not one.forward()[0].any()
+        many = Rig(group, [np.zeros((rows, k, *size)) for k in (2, 4, 6)])
+        assert not many.forward()[0].any()
+    output = 'type: "BoxOutput" box_output_param { field_w: 8 field_h: 8 downsample_rate: 8 }'
+    assert Rig(output, [np.zeros((0, 6, 3, 3))]).forward()[0].shape == (0, 5, 1, 1)
+    found = Rig('type: "FrcnnOutput"', [np.zeros((0, 3)), np.zeros((0, 12)), np.zeros((0, 5)), [[9, 9]]]).forward()[0]
+    assert found.shape == (1, 7, 1, 1)
+    empty = [np.zeros((0, 8)), np.zeros((0, 5)), np.zeros((0, 6))]
+    assert Rig('type: "BboxAccuracy"', empty).forward()[0].item() == -1

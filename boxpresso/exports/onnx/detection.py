@@ -17,6 +17,7 @@ OUT = -np.inf  # the score of a box that is out
 def detection_output(g: Graph, w: Work) -> str:
     layer = w.layer
     p, priors, classes = layer.param.detection_output_param, layer.priors, layer.classes
+    w.need(not layer.corners, "polygons (TextBoxes++) have no counterpart")
     w.need(p.nms_param.eta == 1, f"eta {p.nms_param.eta:g}, a threshold that changes, has no counterpart; set eta to 1")
     w.need(p.nms_param.nms_threshold <= 1, f"nms_threshold {p.nms_param.nms_threshold:g} is above 1")
     scores = g.op("Reshape", w.bottoms[1], g.ints(-1, priors, classes))

@@ -245,7 +245,8 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
                 f"bottom {i} must be {(*rows, few)}, got {bottom[i].shape}",
             )
         aware = self.param.bbox_reg_param.cls_aware
-        each = bottom[0].count // max(1, rows[0]) if rows else 0
+        self.need(len(bottom[0].shape) > 1, f"bottom 0 must be (R, 4 C), got {bottom[0].shape}")
+        each = bottom[0].shape[1]
         self.need(
             each % 4 == 0 and (aware or each == 8 or not rows[0]), f"bottom 0 must be (R, 4 C), got {bottom[0].shape}"
         )
@@ -255,7 +256,7 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         count = bottom[0].shape[0]
         offsets, regions, truth = (
-            np.asarray(blob.data).astype(np.float64).reshape(count, blob.count // max(1, count)) for blob in bottom
+            np.asarray(blob.data).astype(np.float64).reshape(count, blob.shape[1]) for blob in bottom
         )
         at = np.flatnonzero((truth[:, 0] > 0) & (truth[:, 5] <= 0.975))
         labels = truth[at, 0].astype(int)

@@ -43,7 +43,7 @@ class FieldLoss(Layer):
         wrong = (labels < 0) | (labels >= scores.shape[1])
         self.need(
             not (wrong & counts).any(),
-            f"labels must be from 0 to {scores.shape[1] - 1}, got {labels.min()} to {labels.max()}",
+            f"labels must be from 0 to {scores.shape[1] - 1}, got {labels.min(initial=0)} to {labels.max(initial=0)}",
         )
         kept, weight = self.sample(p, scores, probability, labels, plain, truth[:, 5])
         kept &= counts
@@ -190,10 +190,10 @@ class DetectionLoss(
         overlap: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         images, positive = len(labels), labels != 0
-        pool = ((plain == 0) & (overlap < np.float32(p.bg_threshold))).reshape(images, -1)
+        pool = ((plain == 0) & (overlap < np.float32(p.bg_threshold))).reshape(images, plain[0].size if images else 0)
         drawn = np.zeros(pool.shape, bool)
         draws, part = self.draws(), 0.5 if p.sample_mode == "mixture" else 1.0
-        for i in range(images):
+        for i in range(images if pool.size else 0):
             if p.sample_mode in ("random", "mixture"):
                 count = max(int(positive[i].sum() * p.bg_multiple * part), 4 * (p.cls_num - 1))
                 at = draws.integers(0, pool.shape[1], count)
@@ -328,7 +328,7 @@ class DetectionGroupLoss(
         rank = -np.take_along_axis(np.log(np.maximum(probability, TINY)), at, 1)[:, 0]
         if p.neg_ranking_type == "conf_prob":
             rank = 1 - probability[:, 0]
-        by_image = [values.reshape(images, -1) for values in (plain, overlap, rank)]
+        by_image = [values.reshape(images, plain.size // max(1, images)) for values in (plain, overlap, rank)]
         kept = np.zeros(by_image[0].shape, bool)
         for i, (label, shared, hard) in enumerate(zip(*by_image)):
             positive, negative = (

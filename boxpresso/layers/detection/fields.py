@@ -102,5 +102,4 @@ def check_fields(layer: Layer, p: Any, widths: list[int], heights: list[int], st
     )
     layer.need(min(widths + heights) > 0 and stride > 0, "field_w, field_h and the stride must be above 0")
     layer.need(p.field_whr > 1 and p.field_xyr > 0, "field_whr must be above 1 and field_xyr above 0")
-    fields: np.ndarray = np.array([widths, heights], np.float64).T
-    return fields
+    return np.asarray(np.array([widths, heights], np.float64).T)

@@ -226,7 +226,7 @@ class ProposalTarget(
             offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
         targets[rows, place] = offsets
         weights[rows, place] = s["bbox_inside_weights"]
-        flat = [values.reshape(len(chosen), -1) for values in (targets, weights, weights > 0)]
+        flat = [values.reshape(len(chosen), columns * self.classes) for values in (targets, weights, weights > 0)]
         return [boxes, labels[:, None] if self.trailing else labels, *flat]
 
     def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -97,12 +97,12 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         images, _, height, width = objects.shape
         count = len(self.anchors)
         every = Upright.everywhere(self.anchors, height, width, self.stride)
-        by = offsets.transpose(0, 2, 3, 1).reshape(images, -1, 4)
+        by = offsets.transpose(0, 2, 3, 1).reshape(images, height * width * count, 4)
         for image in range(images):
             top[0].data[image] = Upright.decode(every, by[image])
-        score = objects[:, count:].transpose(0, 2, 3, 1).reshape(images, -1, 1)
+        score = objects[:, count:].transpose(0, 2, 3, 1).reshape(images, height * width * count, 1)
         of_class = classes[:, 1:].reshape(images, self.classes - 1, count, height, width)
-        of_class = of_class.transpose(0, 3, 4, 2, 1).reshape(images, -1, self.classes - 1)
+        of_class = of_class.transpose(0, 3, 4, 2, 1).reshape(images, height * width * count, self.classes - 1)
         top[1].data[...] = np.concatenate([score, of_class], 2)
 
     def allow_force_backward(self, index: int) -> bool:
