@@ -17,6 +17,7 @@ from harness import Rig
 from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files, library, races, threaded
 
 from boxpresso.device import Blob, open_device
+from boxpresso.device.cast import CAST
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
@@ -181,6 +182,17 @@ def paste_masks() -> None:
         paste(device, np.float32(MAPS[0, :3]), boxes, device.empty((3, 11, 12), np.float32), whole=whole)
 
 
+def change_types() -> None:
+    """What turns arrays of one type into another."""
+    device = open_device("cpu")
+    x, y, wide = MAPS.astype(np.float32), np.zeros(MAPS.shape, np.float32), np.zeros(MAPS.shape)
+    kernels = CAST.on(device)
+    kernels.from_store(x.size, x, y)
+    kernels.to_store(x.size, x, y)
+    kernels.widen(x.size, x, wide)
+    kernels.narrow(x.size, wide, y)
+
+
 def launch_all() -> None:
     """Every case, and what no layer launches."""
     made = list(CASES)
@@ -194,6 +206,7 @@ def launch_all() -> None:
     make_tiles()
     suppress()
     paste_masks()
+    change_types()
 
 
 def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:

@@ -132,6 +132,10 @@ class StructValue:
             known = self.packed[layout] = (array.__array_interface__["data"][0], array)
         return known
 
+    def numbers(self) -> list[Any]:
+        """Its numbers in order, arrays laid out flat."""
+        return [n for value in self.values.values() for n in np.asarray(value).reshape(-1).tolist()]
+
     def raw(self, layout: DType) -> bytes:
         """Its bytes in that layout."""
         known = self.bytes.get(layout)

@@ -1,0 +1,51 @@
+"""NVIDIA's own cuBLAS and cuDNN, where they are installed, as far as they go without a GPU: found, and descriptors accepted."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import stand_in
+
+from boxpresso.device import cublas, cudnn
+
+pytestmark = pytest.mark.skipif(
+    stand_in.active() or cudnn.library() is None or cublas.library() is None,
+    reason="needs NVIDIA's cuBLAS and cuDNN (pip install 'boxpresso[cuda]')",
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("fast", [False, True])
+def test_cudnn_takes_our_descriptors_and_gives_our_shapes(axes, dtype, fast):
+    device = SimpleNamespace(fast_math=fast, deterministic=False)
+    numbers = {"image": 11, "map": 4, "kernel": 3, "stride": 2, "pad": 1, "dilation": 3}
+    window = {name: (n,) * axes for name, n in numbers.items()}
+    made = cudnn.Convolution(device, np.dtype(dtype), 2, 6, 9, 3, **window)
+    shape = (ctypes.c_int * (axes + 2))()
+    cudnn.call("cudnnGetConvolutionNdForwardOutputDim", made.by, made.x, made.w, axes + 2, shape)
+    assert list(shape) == [2, 9, *window["map"]]
+    del made
+    gc.collect()
+
+
+def test_all_that_is_called_is_there():
+    kinds = [f"cudnnConvolution{kind}" for kind in (*cudnn.KINDS, "BiasActivationForward")]
+    chosen = [f"cudnnGetConvolution{kind}Algorithm_v7" for kind in cudnn.KINDS]
+    for name in (*kinds, *chosen, "cudnnCreate", "cudnnDestroy", "cudnnSetStream", "cudnnGetErrorString"):
+        assert hasattr(cudnn.library(), name), name
+    for name in (
+        "Create_v2",
+        "Destroy_v2",
+        "SetStream_v2",
+        "SetWorkspace_v2",
+        "SetMathMode",
+        "SgemmStridedBatched",
+        "GetProperty",
+    ):
+        assert hasattr(cublas.library(), f"cublas{name}"), name
+    assert all(part.isdigit() for part in (*cudnn.version().split("."), *cublas.version().split(".")))
