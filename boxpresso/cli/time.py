@@ -11,7 +11,8 @@ SHORT = "time each layer, forward and backward"
 TEXT = """\
 Time each layer, forward and backward, as `caffe time` does, with random inputs.
 Data layers give random values too, unless --data read opens their data. A net
-without a loss gets its gradients as if its prototxt said `force_backward: true`.
+without a loss gets its gradients as if its prototxt said
+`force_backward: true`.
 """
 EPILOG: str | None = None
 
