@@ -72,7 +72,7 @@ class Null:
     def ignore(self, *args: Any) -> None:
         """What would copy or fill."""
 
-    to_device = to_host = copy = clear = fill = enter = synchronize = ignore
+    to_device = to_host = copy = clear = fill = synchronize = needs_host = ignore
 
 
 def launches_of(case: gpu_operators.Case) -> list[tuple[str, int]]:

@@ -244,7 +244,11 @@ def test_softmax_loss_with_weights(device):
 
 
 LAUNCHES = [  # for tests/test_threaded.py
-    ('type: "SoftmaxWithLoss"', [RNG.standard_normal((3, 4, 5)), RNG.integers(0, 4, (3, 5)), RNG.random((3, 5))]),
+    (
+        'type: "SoftmaxWithLoss"',
+        [RNG.standard_normal((3, 4, 5)), RNG.integers(0, 4, (3, 5)), RNG.random((3, 5))],
+        [True, False, False],
+    ),
 ]
 
 

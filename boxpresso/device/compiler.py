@@ -111,13 +111,13 @@ def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
 
 def library_path(kernels: KernelFile, real: str) -> Path:
     """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on."""
-    return cache.folder() / f"{kernels.path.stem}-{real}-{library_key(kernels, real, identity())}.so"
+    return cache.folder() / f"{kernels.path.stem}-{real}-{library_key(kernels, flags_of(kernels, real), identity())}.so"
 
 
 @functools.cache
-def library_key(kernels: KernelFile, real: str, identity: str) -> str:
+def library_key(kernels: KernelFile, flags: tuple[str, ...], identity: str) -> str:
     """The part of a library's name that changes with its text, the headers, the options, the compiler and the CPU."""
-    return cache.key(cache.sources(kernels.path, HEADERS), launchers(kernels), *flags_of(kernels, real), identity)
+    return cache.key(cache.sources(kernels.path, HEADERS), launchers(kernels), *flags, identity)
 
 
 def compile_shared(kernels: KernelFile, real: str) -> Path:
