@@ -16,15 +16,18 @@ import pytest
 from harness import Rig
 from threaded import ALONE, SANITIZE, Threaded, all_kernels, can_sanitize, files, library, races, threaded
 
+from boxpresso import Net
 from boxpresso.device import Blob, open_device
 from boxpresso.device.cast import CAST
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.neuron.eltwise import Eltwise
 from boxpresso.layers.regions import region_base
 from boxpresso.layers.regions.paste import paste
-from boxpresso.proto import SolverParameter
+from boxpresso.layers.regions.roi_pooling import ROIPooling
+from boxpresso.proto import SolverParameter, parse_net
 from boxpresso.train.updates import METHODS, Parameters, Step
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the fibres and their libraries are for Linux")
@@ -141,6 +144,39 @@ def pack_slabs() -> None:
             run(text, [MAPS, REGIONS], [])
     finally:
         region_base.PACKED["cpu"] = False
+    ROIPooling.last = True  # as for arrays whose channels are last
+    try:
+        run(
+            'type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+            [MAPS.transpose(0, 2, 3, 1), REGIONS],
+            FIRST,
+        )
+    finally:
+        ROIPooling.last = False
+
+
+def train_chains() -> None:
+    """BatchNorm, Scale and ReLU as one, with and without a place of their own, and what a look inside makes of them."""
+    for top in ("b", "x"):
+        net = Net(parse_net(f"""force_backward: true
+            layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: 5 dim: 9 dim: 10 }} }} }}
+            layer {{ name: "b" type: "BatchNorm" bottom: "x" top: "{top}" }}
+            layer {{ name: "s" type: "Scale" bottom: "{top}" top: "{'s' if top == 'b' else top}" scale_param {{ bias_term: true }} }}
+            layer {{ name: "r" type: "ReLU" bottom: "{'s' if top == 'b' else top}" top: "{'s' if top == 'b' else top}" }}
+            layer {{ name: "end" type: "Power" bottom: "{'s' if top == 'b' else top}" top: "y" }}"""), phase="TRAIN", device="cpu")  # fmt: skip
+        for _ in range(2):
+            net.forward(x=MAPS)
+            net.backward(y=MAPS)
+            assert len(net._chains) == 3
+            np.asarray(net.blobs[top].data)
+
+
+def compare_blobs() -> None:
+    """The maxima of a plan, which needs no winner."""
+    kernels, top = Eltwise.kernels.on(open_device("cpu")), np.zeros(MAPS.shape, np.float32)
+    one, other = MAPS.astype(np.float32), unlike(1).astype(np.float32)
+    kernels.eltwise_larger(one.size, one, other, top)
+    kernels.eltwise_next(one.size, other, one, top)
 
 
 def make_tiles() -> None:
@@ -203,6 +239,8 @@ def launch_all() -> None:
         run(*case)
     update_weights()
     pack_slabs()
+    train_chains()
+    compare_blobs()
     make_tiles()
     suppress()
     paste_masks()
