@@ -157,10 +157,10 @@ def pack_slabs() -> None:
 
 def train_chains() -> None:
     """BatchNorm, Scale and ReLU as one, with and without a place of their own, and what a look inside makes of them."""
-    for top in ("b", "x"):
+    for top, field in (("b", ""), ("x", ""), ("b", "batch_norm_param { use_global_stats: true }")):
         net = Net(parse_net(f"""force_backward: true
             layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: 5 dim: 9 dim: 10 }} }} }}
-            layer {{ name: "b" type: "BatchNorm" bottom: "x" top: "{top}" }}
+            layer {{ name: "b" type: "BatchNorm" bottom: "x" top: "{top}" {field} }}
             layer {{ name: "s" type: "Scale" bottom: "{top}" top: "{'s' if top == 'b' else top}" scale_param {{ bias_term: true }} }}
             layer {{ name: "r" type: "ReLU" bottom: "{'s' if top == 'b' else top}" top: "{'s' if top == 'b' else top}" }}
             layer {{ name: "end" type: "Power" bottom: "{'s' if top == 'b' else top}" top: "y" }}"""), phase="TRAIN", device="cpu")  # fmt: skip

@@ -41,8 +41,11 @@ class Chain:
         self.forwards, self.backwards = step, self.last + 1
         return True
 
-    def backward(self, i: int, propagate: Sequence[bool]) -> bool:
-        """Layer `i` of the net goes backward; False where it has to do so by itself."""
+    def backward(self, i: int, propagate: Sequence[bool], down: bool) -> bool:
+        """Layer `i` of the net goes backward; False where it has to do so by itself.
+
+        down: whether the first bottom of the chain gets a diff.
+        """
         step, links = i - self.first, self.links
         if self.open:
             return False
@@ -51,7 +54,7 @@ class Chain:
             self.look(None)
             return False
         if step == self.last:
-            links.gradients()
+            links.gradients(down)
         if links.scale is not None and links.links[step].layer is links.scale:
             links.join(links.learning)
         if step == 0:

@@ -377,10 +377,11 @@ class Net(Parameters, Batched):
         layer = self.layers[i]
         if not self._gradients.layer_needs[i]:
             return
-        needs = self._gradients.bottom_needs[i]
+        runs, needs = self._gradients.layer_needs, self._gradients.bottom_needs
+        chain = self._chains.get(i)
         with named(layer):
-            if i not in self._chains or not self._chains[i].backward(i, needs):
-                layer.backward(self.tops[i], needs, self.bottoms[i])
+            if not (chain and chain.backward(i, needs[i], runs[chain.first] and needs[chain.first][0])):
+                layer.backward(self.tops[i], needs[i], self.bottoms[i])
         if self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):
                 if needed:

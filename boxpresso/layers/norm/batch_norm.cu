@@ -1,5 +1,5 @@
 // batch_norm.cu: a plane is one channel of one image; the sums of a channel are those of its planes, in order.
-#include "sum.h"
+#include "moments.h"
 
 // Mean and 1 / sqrt(variance + eps) of a channel from the running sums, which a factor of 0 leaves at 0.
 KERNEL running_stats(int n, const Real* mean_sum, const Real* variance_sum, const Real* factor, Real eps, Real* mean,
@@ -22,25 +22,6 @@ KERNEL batch_sums(int n, const Real* x, double* partial, int channels, int size)
       value[1] = value[0] * value[0];
     });
   }
-}
-
-struct Batch {
-  int images, size;    // size: of a plane
-  Real eps, fraction;  // fraction: of a running average that a batch leaves of it
-};
-
-// What batch_sums left of channel c of n: its mean and 1 / sqrt(variance + eps); returns the variance.
-DEVICE double moments(int c, int n, const Real* x, const double* partial, const Batch& b, Real* mean, Real* inverse) {
-  double sum = 0, squares = 0;
-  for (int plane = c; plane < b.images * n; plane += n) {
-    sum += partial[2 * plane];
-    squares += partial[2 * plane + 1];
-  }
-  const double count = double(b.images) * b.size, off = sum / count;
-  const double variance = max(squares / count - off * off, 0.0);
-  mean[c] = Real(x[c * b.size] + off);
-  inverse[c] = Real(1 / sqrt(variance + double(b.eps)));
-  return variance;
 }
 
 // The statistics of BN: the batch's mean and variance and, where these are wanted, running averages of them, average =
@@ -66,18 +47,28 @@ KERNEL average_moments(int n, const Real* mean_average, const Real* variance_ave
   }
 }
 
-// The batch's mean and variance, and the running sums: sum = keep * sum + gain * value, with the unbiased variance.
-// `average` says that the sums are plain running averages (NVCaffe), which begin with the first batch itself.
+// The running sums: sum = keep * sum + gain * value, with the unbiased variance. `average` says that the sums are plain running
+// averages (NVCaffe), which begin with the first batch itself.
+DEVICE void run_on(int c, Real mean, double variance, const Batch& b, int average, Real factor, Real* mean_sum, Real* variance_sum) {
+  const double count = double(b.images) * b.size, unbiased = count > 1 ? count / (count - 1) : 1;
+  const Real keep = average && factor == 0 ? Real(0) : b.fraction;
+  const Real gain = !average ? Real(1) : factor == 0 ? Real(1) : (1 - b.fraction) * factor;
+  mean_sum[c] = keep * mean_sum[c] + gain * mean;
+  variance_sum[c] = keep * variance_sum[c] + gain * Real(unbiased * variance);
+}
+
 KERNEL batch_stats(int n, const Real* x, const double* partial, Batch b, int average, const Real* factor, Real* mean,
                    Real* inverse, Real* mean_sum, Real* variance_sum) {
-  const double count = double(b.images) * b.size, unbiased = count > 1 ? count / (count - 1) : 1;
   GRID_LOOP(c, n) {
     const double variance = moments(c, n, x, partial, b, mean, inverse);
-    const Real keep = average && factor[0] == 0 ? Real(0) : b.fraction;
-    const Real gain = !average ? Real(1) : factor[0] == 0 ? Real(1) : (1 - b.fraction) * factor[0];
-    mean_sum[c] = keep * mean_sum[c] + gain * mean[c];
-    variance_sum[c] = keep * variance_sum[c] + gain * Real(unbiased * variance);
+    run_on(c, mean[c], variance, b, average, factor[0], mean_sum, variance_sum);
   }
+}
+
+// The same of statistics that are there: the mean, and in partial[2 c] the variance.
+KERNEL batch_runs_on(int n, const Real* mean, const double* partial, Batch b, int average, const Real* factor, Real* mean_sum,
+                     Real* variance_sum) {
+  GRID_LOOP(c, n) run_on(c, mean[c], partial[2 * c], b, average, factor[0], mean_sum, variance_sum);
 }
 
 KERNEL count_batch(int n, Real* factor, Real fraction, int average) {

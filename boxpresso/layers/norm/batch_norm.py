@@ -116,15 +116,23 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
     def statistics(self, x: AnyArray) -> None:
         """The mean of each channel and 1 / its deviation, of the batch or of the running averages."""
         (mean, inverse, *_), kernels = self.stats, self.kernels
-        sums, squares, factor = (blob.data for blob in self.blobs[:3])
-        channels = len(sums)
         if self.running:
-            kernels.running_stats(channels, sums, squares, factor, self.eps, mean, inverse)
+            sums, squares, factor = (blob.data for blob in self.blobs[:3])
+            kernels.running_stats(len(sums), sums, squares, factor, self.eps, mean, inverse)
         else:
-            fraction, average = self.param.batch_norm_param.moving_average_fraction, int(self.five)
-            kernels.batch_sums(self.planes, x, self.partial, channels, self.size)
-            kernels.batch_stats(channels, x, self.partial, self.batch, average, factor, mean, inverse, sums, squares)
-            kernels.count_batch(1, factor, fraction, average)
+            kernels.batch_sums(self.planes, x, self.partial, len(mean), self.size)
+            self.count(x)
+
+    def count(self, x: AnyArray | None = None) -> None:
+        """The running sums, with the batch's statistics, which are made of the sums of planes of `x`, or there already."""
+        (mean, inverse, *_), (sums, squares, factor) = self.stats, (blob.data for blob in self.blobs[:3])
+        fraction, average = self.param.batch_norm_param.moving_average_fraction, int(self.five)
+        kernels, partial, batch = self.kernels, self.partial, self.batch
+        if x is None:
+            kernels.batch_runs_on(len(mean), mean, partial, batch, average, factor, sums, squares)
+        else:
+            kernels.batch_stats(len(mean), x, partial, batch, average, factor, mean, inverse, sums, squares)
+        kernels.count_batch(1, factor, fraction, average)
 
     def normalise(self, bottom: Blob, top: Blob) -> None:
         """The top, by the statistics."""

@@ -52,6 +52,9 @@ class NormChain:
         tops = [link.top for link in links[:-1]]
         self.hidden = list({id(top): top for top in tops if top is not self.top}.values())
         self.device = self.norm.device
+        # Whether a channel's statistics and values are made together: on the CPU, where its planes are in the cache then.
+        self.by_channel = self.device.kind == "cpu" and not links[0].layer.running  # type: ignore[attr-defined]
+        self.taken = self.done = False  # the statistics of this forward, the diff of this backward
         rectified = self.rectifier is not None and links[-1].bottom is links[-1].top
         scaled = self.scale is not None and links[1].bottom is links[1].top and (rectified or self.rectifier is None)
         self.keep = 2 if scaled else 1 if rectified else 0  # what becomes of the last top's diff: see chain_sums
@@ -88,30 +91,54 @@ class NormChain:
         return bool(self.norm.planes)
 
     def statistics(self) -> None:
-        """BatchNorm's part of a forward: its statistics."""
-        if self.ready:
+        """BatchNorm's part of a forward: its statistics. On the CPU `apply` takes them, unless `settle` comes first."""
+        self.taken = False
+        if self.ready and not self.by_channel:
+            self.take_statistics()
+
+    def take_statistics(self) -> None:
+        if not self.taken:
             self.norm.statistics(self.bottom.data)
+            self.taken = True
 
     def apply(self) -> None:
         """The rest of a forward: the last top, from the first bottom."""
-        mean, inverse = self.norm.stats[:2]
-        normal = None
         if not self.ready:
             return
+        norm, (mean, inverse, *_) = self.norm, self.norm.stats
+        normal = None
         if self.in_place:
-            self.norm.normal.reshape(*self.bottom.shape)
-            normal = self.norm.normal.data
-        self.kernels.chain_forward(
-            self.norm.planes, self.bottom.data, mean, inverse, *self.factors, normal, self.top.data, self.planes()
-        )
+            norm.normal.reshape(*self.bottom.shape)
+            normal = norm.normal.data
+        x, y, factors = self.bottom.data, self.top.data, self.factors
+        if self.by_channel and not self.taken:
+            kernels = self.kernels
+            batch = kernels.struct(
+                "Batch", images=norm.images, size=norm.size, eps=norm.eps, fraction=0
+            )  # of which the running averages have no part
+            kernels.chain_train(len(mean), x, norm.partial, mean, inverse, *factors, normal, y, self.planes(), batch)
+            norm.count()
+            self.taken = True
+        else:
+            self.kernels.chain_forward(norm.planes, x, mean, inverse, *factors, normal, y, self.planes())
 
-    def gradients(self) -> None:
-        """The backward of the last layers: the sums that parameters and statistics need, and what their blob's diff becomes."""
-        if self.ready and (self.summed or self.keep):
-            self.kernels.chain_sums(
-                self.norm.planes, self.top.diff, *self.source(), *self.factors, self.norm.partial, self.planes(True),
-                self.keep,
+    def gradients(self, down: bool) -> None:
+        """The backward of the last layers: the sums that parameters and statistics need, and what their blob's diff becomes.
+
+        down: whether `backward` will come; on the CPU most of its work is done here.
+        """
+        norm = self.norm
+        if not self.ready or not (self.summed or self.keep):
+            return
+        given, factors, planes = self.top.diff, self.factors, self.planes(True)
+        self.done = down and self.by_channel and not self.in_place
+        if self.done:
+            self.kernels.chain_back(
+                len(norm.stats[0]), given, *self.source(), *factors, norm.partial, self.bottom.diff, planes, self.keep,
+                norm.images,
             )  # fmt: skip
+        else:
+            self.kernels.chain_sums(norm.planes, given, *self.source(), *factors, norm.partial, planes, self.keep)
 
     def join(self, wanted: Sequence[AnyArray | None]) -> None:
         """The sums of all planes, added to the diffs of scale and bias where they are wanted."""
@@ -123,7 +150,7 @@ class NormChain:
 
     def backward(self) -> None:
         """The diff of the first bottom, after `gradients` and `join`."""
-        if not self.ready:
+        if not self.ready or self.done:
             return
         means = (None, None) if self.norm.running else self.norm.stats[2:]
         self.kernels.chain_diff(
@@ -173,6 +200,7 @@ class NormChain:
     def settle(self, last: int) -> None:
         """Gives every blob what the layers up to number `last` of the chain would have left, had each run by itself."""
         if last + 1 < len(self.links):
+            self.take_statistics()
             for i, link in enumerate(self.links[: last + 1]):
                 if i == 0:
                     self.norm.normalise(link.bottom, link.top)
