@@ -245,6 +245,14 @@ def test_a_net_that_no_decoder_reads_is_2_and_shows_its_outputs(capsys):
     assert "no layer of type DetectionOutput" in err
 
 
+def test_detect_writes_an_annotation_for_each_of_two_pictures_of_one_name(capsys, tiny):
+    for folder in "ab":
+        Path(folder).mkdir()
+        Path(folder, "x.png").write_bytes(Path("a.png").read_bytes())
+    assert call(capsys, "detect", *tiny, "a/x.png", "b/x.png", "--no-drawing", "--voc", "voc")[0] == 0
+    assert sorted(path.name for path in Path("voc").iterdir()) == ["x.png.xml", "x.xml"]
+
+
 def test_detect_writes_coco_results_and_voc(capsys, tiny):
     Image.fromarray(picture(scale=10)).save("000042.png")
     words = ("000042.png", "a.png", "--no-drawing", "--coco", "out/results.json", "--voc", "voc")

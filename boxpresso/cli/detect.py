@@ -156,6 +156,7 @@ def work(
     results: list[dict[str, Any]] = []
     progress, done, failed = Progress("detect", "pictures"), 0, 0
     total: int | None = sum(source.kind == "picture" for source in sources)
+    names = names_of(sources)
     with DrawnCopies(places) as drawings:
         for group in batches(read(sources, read_image, every=args.every, frames=args.frames), args.batch):
             found = [] if group[0].error else detector.batch([item.picture for item in group])
@@ -166,7 +167,7 @@ def work(
                     complain(item.error)
                     result: dict[str, Any] = {"file": item.source.path, "error": str(item.error)}
                 else:
-                    result = examine(detector, item, found[i], drawings, args, saved)
+                    result = examine(detector, item, found[i], names[item.source], drawings, args, saved)
                 failed += "error" in result
                 done += 1
                 if args.json:
@@ -186,6 +187,16 @@ def work(
     for place in [] if args.json else drawings.videos:
         print(f"drawn in {place}")
     return results, failed
+
+
+def names_of(sources: Sequence[Source]) -> dict[Source, str]:
+    """{source: its file's name without the ending}; with the ending, or a number, where another has that name already."""
+    names: dict[Source, str] = {}
+    for source in sources:
+        path = Path(source.path)
+        more = (f"{path.stem}-{i}" for i in range(2, len(sources) + 3))
+        names[source] = next(name for name in (path.stem, path.name, *more) if name not in names.values())
+    return names
 
 
 def move_image(args: Namespace) -> None:
@@ -221,11 +232,12 @@ def examine(
     detector: Detector,
     item: Item,
     found: Detections,
+    name: str,
     drawings: DrawnCopies,
     args: Namespace,
     saved: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """What is printed of one picture. COCO's results are added to `saved`."""
+    """What is printed of one picture. COCO's results are added to `saved`; `name`: what VOC's annotation is called."""
     from ..decoders.saving import as_json, coco_results, voc_xml
     from ..image import as_image
 
@@ -237,11 +249,11 @@ def examine(
     result["detections"] = as_json(found)
     if found.picture is not None:
         result["picture"] = {"width": found.picture.shape[1], "height": found.picture.shape[0]}
-    stem = Path(path).stem if item.frame is None else f"{Path(path).stem}-{item.frame:06}"
+    frame = "" if item.frame is None else f"-{item.frame:06}"
     if args.coco:
-        saved += coco_results(found, path if item.frame is None else f"{stem}.jpg")
+        saved += coco_results(found, path if item.frame is None else f"{Path(path).stem}{frame}.jpg")
     if args.voc:
-        annotation = Path(args.voc) / f"{stem}.xml"
+        annotation = Path(args.voc) / f"{name}{frame}.xml"
         if write(annotation, voc_xml(found, path, image.width, image.height, len(image.getbands()))):
             result["error"] = f"cannot write {annotation}"
     try:
