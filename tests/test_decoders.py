@@ -274,7 +274,8 @@ def test_landmarks_after_a_face_detector():
     assert detect(points, np.zeros((20, 40, 3), np.uint8))[0].landmarks[0] == pytest.approx((10, 10))
 
 
-def test_detect_of_a_cascade_and_its_lists(capsys, tmp_path):
+def test_detect_of_a_cascade_and_its_lists(capsys, tmp_path, monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)  # which gives tracebacks for errors
     folder, image = need("models/mtcnn_imistyrain/fast"), need("images/mtcnn_test.jpg")
     status = main(["detect", str(folder), str(image), "--json", "--out", str(tmp_path / "face.png"), "--device", "cpu"])
     (result,) = json.loads(capsys.readouterr().out)

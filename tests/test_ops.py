@@ -233,8 +233,10 @@ def test_gpu_arrays_of_others(name, given, options, text, device):
     grads = op.backward(result, **{n: gpu.table(a, np.float32) for n, a in given.items()}, **options)
     for key, value in op.backward(np.asarray(result), **given, **options).items():
         close(np.asarray(grads[key]), value)
+    first = next(iter(given))
+    mixed = {**given, first: gpu.table(given[first], np.float32)}
     with pytest.raises(BoxpressoError, match="must be on cuda:0"):
-        op(**{**given, "x": gpu.table(given["x"], np.float32)}, **options) if len(given) > 1 else arrays.take(X, gpu)
+        op(**mixed, **options) if len(given) > 1 else arrays.take(X, gpu)
 
 
 def test_no_regions_and_no_images():
