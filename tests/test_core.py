@@ -482,28 +482,3 @@ def test_a_type_of_boxpresso_is_not_taken_by_a_user():
         "layer type 'Softmax' is taken twice: by __main__.Mine and by boxpresso.layers.norm.softmax.Softmax"
         in result.stderr
     )
-
-
-@pytest.mark.skipif(os.name != "posix", reason="a signal to oneself as on Unix")
-def test_sigint_ends_a_long_kernel_and_the_next_runs_whole():
-    code = """
-        import os, signal, threading, time
-        import numpy as np
-        from boxpresso import ops
-        features, rois = np.ones((1, 64, 200, 200), np.float32), np.array([[0, 100, 100, 90, 90, 0.3]] * 3000, np.float32)
-        options = dict(output_size=7, spatial_scale=1.0)
-        ops.roi_align_rotated(features[:, :4], rois[:1], sampling_ratio=2, **options)  # compiled
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-        start = time.monotonic()
-        try:
-            ops.roi_align_rotated(features, rois, sampling_ratio=128, **options)  # minutes
-        except KeyboardInterrupt:
-            print("interrupted", time.monotonic() - start < 20)
-        print(ops.roi_align_rotated(features, rois[:2], sampling_ratio=2, **options).min())
-        signal.signal(signal.SIGINT, lambda *_: print("handled"))  # who handles it may need the results
-        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
-        print(ops.roi_align_rotated(features, rois[:40], sampling_ratio=64, **options).min())
-    """
-    result = run(textwrap.dedent(code), BOXPRESSO_THREADS="2")
-    assert result.stdout.split("\n")[:2] == ["interrupted True", "1.0"], result.stderr
-    assert sorted(result.stdout.split()[3:]) == ["1.0", "handled"]

@@ -249,11 +249,12 @@ def test_memory_stays_flat():
 def test_an_interrupt_ends_a_forward(tmp_path):
     """Between two layers, at the latest."""
     code = """
-        import numpy as np, sys
+        import numpy as np, signal, sys
         from boxpresso import Net
         from boxpresso.proto import parse_net
         net = Net(parse_net(sys.argv[1]), device="cpu")
         net.forward()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process inherited
         print("ready", flush=True)
         try:
             while True: net.forward()
@@ -265,3 +266,28 @@ def test_an_interrupt_ends_a_forward(tmp_path):
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=20)[0] == "interrupted True\n"
+
+
+def test_sigint_ends_a_long_kernel_and_the_next_runs_whole():
+    code = """
+        import os, signal, threading, time
+        import numpy as np
+        from boxpresso import ops
+        features, rois = np.ones((1, 64, 200, 200), np.float32), np.array([[0, 100, 100, 90, 90, 0.3]] * 3000, np.float32)
+        options = dict(output_size=7, spatial_scale=1.0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process inherited
+        ops.roi_align_rotated(features[:, :4], rois[:1], sampling_ratio=2, **options)  # compiled
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            ops.roi_align_rotated(features, rois, sampling_ratio=128, **options)  # minutes
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - start < 20)
+        print(ops.roi_align_rotated(features, rois[:2], sampling_ratio=2, **options).min())
+        signal.signal(signal.SIGINT, lambda *_: print("handled"))  # who handles it may need the results
+        threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+        print(ops.roi_align_rotated(features, rois[:40], sampling_ratio=64, **options).min())
+    """
+    out, err = start(code, BOXPRESSO_THREADS="2").communicate(timeout=120)
+    assert out.split("\n")[:2] == ["interrupted True", "1.0"], err
+    assert sorted(out.split()[3:]) == ["1.0", "handled"]

@@ -243,6 +243,18 @@ def single(nets: Sequence[Net], name: str) -> Net:
     return nets[0]
 
 
+def in_roles(nets: Sequence[Net], roles: Sequence[tuple[int, int, list[int]]]) -> list[Net | None]:
+    """The first net for each role of a cascade: the side and the channels of its one input, and the widths of its outputs."""
+    result: list[Net | None] = [None] * len(roles)
+    for net in nets:
+        shape = shape_of(net, net.inputs[0]) if len(net.inputs) == 1 else ()
+        widths = sorted(shape_of(net, name)[1] for name in net.outputs if len(shape_of(net, name)) > 1)
+        for role, (side, channels, wanted) in enumerate(roles):
+            if shape[1:] == (channels, side, side) and widths == wanted and result[role] is None:
+                result[role] = net
+    return result
+
+
 def sigmoid(x: Numpy) -> Numpy:
     """The logistic function, without overflow."""
     return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))

@@ -12,7 +12,7 @@ from ..data.inputs import Numpy, channels_of, resize
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
-from .base import Decoder, Settings, shape_of
+from .base import Decoder, Settings, in_roles, shape_of
 from .detections import Detections
 
 FACTOR, SMALLEST = 0.709, 20  # of the pyramid: from a scale to the next, and the smallest face in pixels
@@ -51,14 +51,7 @@ class Mtcnn(Decoder):
     @classmethod
     def roles(cls, nets: Sequence[Net]) -> list[Net | None]:
         """The first net for each role, by its input's size and its outputs."""
-        result: list[Net | None] = [None] * 4
-        for net in nets:
-            shape = shape_of(net, net.inputs[0]) if len(net.inputs) == 1 else ()
-            widths = sorted(shape_of(net, name)[1] for name in net.outputs if len(shape_of(net, name)) > 1)
-            for role, (side, channels, wanted) in enumerate(ROLES):
-                if shape[1:] == (channels, side, side) and widths == wanted and result[role] is None:
-                    result[role] = net
-        return result
+        return in_roles(nets, ROLES)
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
@@ -74,7 +67,7 @@ class Mtcnn(Decoder):
         first, second, third, fourth = cls.roles(nets)
         if first is None or second is None or third is None:
             missing = [what for what, there in cls.signs(nets).items() if not there]
-            raise ModelError(f"of MTCNN's cascade there is lacking {'; '.join(missing)}; give the folder with its nets")
+            raise ModelError(f"the cascade of MTCNN lacks {'; '.join(missing)}; give the folder with its nets")
         return cls(first, second, third, fourth)
 
     @property

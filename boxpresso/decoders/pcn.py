@@ -10,15 +10,13 @@ import numpy as np
 from ..data.inputs import Numpy, channels_of, resize
 from ..net import Net
 from ..proto.errors import ModelError
-from .base import Decoder, Settings, shape_of
+from .base import Decoder, Settings, in_roles, shape_of
 from .detections import Detections
 from .mtcnn import forward, in_chunks
 
-STRIDE, PYRAMID, SMALLEST = (
-    8,
-    1.414,
-    40 * 1.4,
-)  # of the first net; from a scale to the next; the smallest window in pixels
+ROLES = ((24, 3, [2, 2, 3]), (24, 3, [2, 3, 3]), (48, 3, [1, 2, 3]))  # side, channels, widths of outputs
+STRIDE = 8  # of the first net
+PYRAMID, SMALLEST = 1.414, 40 * 1.4  # from a scale to the next; the smallest window in pixels
 FIRST, SECOND = 0.37, 0.43  # the scores from which on the first two nets' windows go on; the third's is the threshold
 LOCAL, RANGE = 0.8, 45  # overlap of windows of one scale; degrees that the third net finds
 
@@ -49,14 +47,7 @@ class Pcn(Decoder):
     @classmethod
     def roles(cls, nets: Sequence[Net]) -> list[Net | None]:
         """The first net for each of the three stages, by its input's size and its outputs."""
-        result: list[Net | None] = [None] * 3
-        for net in nets:
-            shape = shape_of(net, net.inputs[0]) if len(net.inputs) == 1 else ()
-            widths = sorted(shape_of(net, name)[1] for name in net.outputs if len(shape_of(net, name)) > 1)
-            for role, (side, wanted) in enumerate(((24, [2, 2, 3]), (24, [2, 3, 3]), (48, [1, 2, 3]))):
-                if shape[1:] == (3, side, side) and widths == wanted and result[role] is None:
-                    result[role] = net
-        return result
+        return in_roles(nets, ROLES)
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
@@ -72,7 +63,7 @@ class Pcn(Decoder):
         first, second, third = cls.roles(nets)
         if first is None or second is None or third is None:
             missing = [what for what, there in cls.signs(nets).items() if not there]
-            raise ModelError(f"of PCN's cascade there is lacking {'; '.join(missing)}; give the folder with its nets")
+            raise ModelError(f"the cascade of PCN lacks {'; '.join(missing)}; give the folder with its nets")
         return cls(first, second, third)
 
     @property

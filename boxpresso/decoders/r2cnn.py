@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..data.inputs import Numpy
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
 from ..proto.errors import ModelError
-from .base import Settings, picture_input, single
+from .base import Settings, picture_input
 from .detections import Detections
 from .rcnn import OVERLAP, FasterRcnn
 
@@ -37,16 +37,6 @@ class R2cnn(FasterRcnn):
         info = found.pop("an input im_info")
         offsets = next((name for name in net.outputs if "inclined_rect_pred" in name), None)
         return {**found, "an output inclined_rect_pred": offsets, "an input im_info": info}
-
-    @classmethod
-    def build(cls, nets: Sequence[Net]) -> R2cnn:
-        net = single(nets, cls.NAME)
-        found = cls.blobs_of(net)
-        missing = [what for what, name in found.items() if name is None]
-        if missing:
-            raise ModelError(f"net {net.name!r} lacks {', '.join(missing)}, which the decoder {cls.NAME} reads")
-        regions, scores, offsets, info = (str(name) for name in found.values())
-        return cls(net, regions, scores, offsets, info)
 
     @property
     def names(self) -> Mapping[int, str]:

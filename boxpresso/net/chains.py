@@ -13,7 +13,7 @@ from ..layers.core import Layer
 from ..layers.norm.norm_chain import Link, NormChain
 
 
-class Chain:
+class TrainingChain:
     """A NormChain in a Net: how far its layers have come in this pass."""
 
     def __init__(self, first: int, links: NormChain) -> None:
@@ -89,7 +89,7 @@ def find_chains(
     tops: Sequence[Sequence[Blob]],
     seen: Sequence[str],
     loss_weights: Sequence[Sequence[float]],
-) -> dict[int, Chain]:
+) -> dict[int, TrainingChain]:
     """{number of a layer: the chain that it is in}.
 
     Parameters
@@ -99,7 +99,7 @@ def find_chains(
     seen
         The net's outputs, which are not left out.
     """
-    chains: dict[int, Chain] = {}
+    chains: dict[int, TrainingChain] = {}
     readers: dict[str, int] = {}
     for reads, _ in names:
         for name in reads:
@@ -120,6 +120,6 @@ def find_chains(
                 break
         found = NormChain.of(links)
         if found is not None:
-            chain = Chain(i, found)
+            chain = TrainingChain(i, found)
             chains.update(dict.fromkeys(range(i, i + len(found.links)), chain))
     return chains

@@ -19,7 +19,7 @@ from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
-from .chains import Chain, find_chains
+from .chains import TrainingChain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .gpu_runner import GpuRunner
 from .gradients import Gradients
@@ -162,7 +162,7 @@ class Net(Parameters, Batched):
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[Signature] = []
         self._runner: Runner | None = None
-        self._chains: dict[int, Chain] = {}
+        self._chains: dict[int, TrainingChain] = {}
         self.copied: list[CopyReport] = []  # what copy_from reported, file by file
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy = threading.RLock()

@@ -391,7 +391,7 @@ KERNEL depthwise_correlate(int n, const Real* image, const Real* weights, const 
 KERNEL depthwise_spread(int n, const Real* map, const Real* weights, const Real* bias, Real* image, Geometry geometry) {
   const Window g(geometry);
   const int each = g.maps / g.channels, taps = g.taps();
-  const Gather gather(g, each);
+  const Spread receiver(g, each);
   BLOCK_LOOP(plane, n) {
     const int channel = plane % g.channels;
     const Real *from = map + long(plane) * each * g.places(), *filters = weights + long(channel) * each * taps;
@@ -399,10 +399,10 @@ KERNEL depthwise_spread(int n, const Real* map, const Real* weights, const Real*
     Real *to = image + long(plane) * g.pixels(), wild = 0;
     for (int t = 0; t < each * taps; ++t) wild += 0 * filters[t];
     if (wild == 0) {
-      gather.take(from);
-      gather.give(filters, plus, to);
+      receiver.take(from);
+      receiver.give(filters, plus, to);
     } else {
-      gather.give_singly(from, filters, plus, to);
+      receiver.give_singly(from, filters, plus, to);
     }
   }
 }

@@ -81,7 +81,7 @@ struct Phases {
 
 // What the pixels of an image receive from the planes of a map, the adjoint of Phases: each pixel gathers the places that
 // have it under a tap. Pixels of one phase in the stride share their taps.
-struct Gather {
+struct Spread {
   struct Phase {
     int first, count;  // taps, in the lists below
     int start, from;   // the first pixel of a row, and where the places of its first tap lie
@@ -96,7 +96,7 @@ struct Gather {
   int* tap;
   Phase* phases;
 
-  Gather(const Window& g, int each) : g(g), each(each) {
+  Spread(const Window& g, int each) : g(g), each(each) {
     top = (g.kernel_h - 1) * g.dilation_h / g.stride_h, left = (g.kernel_w - 1) * g.dilation_w / g.stride_w;
     rows = top + (g.height - 1 + g.pad_h) / g.stride_h + 1;
     pitch = left + (g.width - 1 + g.pad_w) / g.stride_w + 1;
