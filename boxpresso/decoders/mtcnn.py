@@ -58,8 +58,8 @@ class Mtcnn(Decoder):
         there = [net is not None for net in cls.roles(nets)]
         return {
             "a net of 12 x 12 pixels with 2 scores and 4 offsets": there[0],
-            "one of 24 x 24 with the same": there[1],
-            "one of 48 x 48 with 10 coordinates of landmarks besides": there[2],
+            "a net of 24 x 24 pixels with 2 scores and 4 offsets": there[1],
+            "a net of 48 x 48 pixels with 2 scores, 4 offsets and 10 coordinates of landmarks": there[2],
         }
 
     @classmethod

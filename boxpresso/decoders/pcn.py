@@ -54,8 +54,8 @@ class Pcn(Decoder):
         there = [net is not None for net in cls.roles(nets)]
         return {
             "a net of 24 x 24 pixels with 2 scores, 2 of upside down and 3 offsets": there[0],
-            "one of 24 x 24 with 2 scores, 3 of quarter turns and 3 offsets": there[1],
-            "one of 48 x 48 with 2 scores, an angle and 3 offsets": there[2],
+            "a net of 24 x 24 pixels with 2 scores, 3 of quarter turns and 3 offsets": there[1],
+            "a net of 48 x 48 pixels with 2 scores, an angle and 3 offsets": there[2],
         }
 
     @classmethod
