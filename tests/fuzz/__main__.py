@@ -21,7 +21,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
-HANG = 10.0  # seconds
+HANG = 10.0  # seconds of CPU time
+STUCK = 300.0  # seconds without an answer, however little CPU time they took: it waits for something
+
+
+def cpu_seconds(process: int) -> float:
+    """The CPU time that a process has had; a busy machine does not make it longer. Elsewhere than on Linux the time of day."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Worker:
@@ -43,11 +53,8 @@ class Worker:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([kind, number, seed]) + "\n")
         self.process.stdin.flush()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            answered = selector.select(
-                patience if kind != "prototxt" else max(patience, 40.0)
-            )  # that may compile a kernel
+        patience = patience if kind != "prototxt" else max(patience, 40.0)  # that may compile a kernel
+        answered = self.wait(patience)
         line = self.process.stdout.readline() if answered else ""
         if line:
             verdict: dict[str, object] = json.loads(line)
@@ -55,6 +62,18 @@ class Worker:
         kind_of_end = "crash" if answered else "hang"
         self.end()
         return {"verdict": kind_of_end, "detail": "", "seconds": 0.0}
+
+    def wait(self, patience: float) -> bool:
+        """Whether the worker answers, or ends, before it has had `patience` seconds of CPU time."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        begun, start = cpu_seconds(self.process.pid), time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while not selector.select(1.0):
+                if cpu_seconds(self.process.pid) - begun > patience or time.monotonic() - start > STUCK:
+                    return False
+        return True
 
     def end(self) -> None:
         if self.process is not None:
@@ -81,6 +100,8 @@ def fuzz(
                     findings.append(f"{kind} case {number} of seed {seed}: {result['verdict']} {result['detail']}")
                     print(findings[-1], flush=True)
             number += 1
+    except KeyboardInterrupt:
+        print("interrupted")  # what ran is reported all the same
     finally:
         worker.end()
     return counts, findings
