@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-CODE = ("boxpresso", "tests", "examples", "benchmarks")
+CODE = ("boxpresso", "tests", "examples", "benchmarks", "packaging")
 STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
 CHECKS = {
     "lint": ["-m", "ruff", "check", *CODE],
