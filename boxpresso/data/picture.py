@@ -21,6 +21,7 @@ Source = Union[bytes, str, "os.PathLike[str]"]
 # What is read: not all that Pillow knows, which runs another program for some. The first five come with it at once.
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "PPM")
 OTHERS = ("TIFF", "WEBP", "JPEG2000", "AVIF", "TGA", "MPO", "DIB", "ICO", "PCX", "SGI", "SUN", "XBM", "QOI")
+STRIP = 1 << 20  # bytes of a picture that are copied at a time
 
 
 def open_picture(source: Source) -> Image.Image:
@@ -93,7 +94,9 @@ def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndar
         with open_picture(source) as opened:
             if color is None:
                 color = opened.mode not in ("1", "L", "LA", "La", "I", "I;16", "F")
-            return from_pillow(opened.convert("RGB" if color else "L"))
+            mode = "RGB" if color else "L"
+            opened.load()
+            return from_pillow(opened if opened.mode == mode else opened.convert(mode))  # convert would copy
     except FileNotFoundError:
         raise BrokenRecord(f"there is no picture {name}") from None
     except Image.UnidentifiedImageError:
@@ -141,7 +144,14 @@ def from_pillow(image: Any) -> np.ndarray:
     """A Pillow image of mode RGB or L as a picture."""
     if image.mode == "L":
         return np.asarray(image)[..., None]
-    return np.frombuffer(image.tobytes("raw", "BGR"), np.uint8).reshape(image.height, image.width, 3)
+    rows = max(1, STRIP // max(1, image.width * 3))
+    if image.height <= rows:
+        return np.frombuffer(image.tobytes("raw", "BGR"), np.uint8).reshape(image.height, image.width, 3)
+    picture = np.empty((image.height, image.width, 3), np.uint8)
+    for top in range(0, image.height, rows):  # in strips: Pillow's bytes of a whole picture are there twice for a while
+        strip = image.crop((0, top, image.width, min(top + rows, image.height)))
+        picture[top : top + rows] = np.frombuffer(strip.tobytes("raw", "BGR"), np.uint8).reshape(-1, image.width, 3)
+    return picture
 
 
 def to_pillow(picture: np.ndarray) -> Any:
