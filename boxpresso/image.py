@@ -46,7 +46,8 @@ def read_image(path: Source) -> PillowImage:
         raise BoxpressoError(f"{name} is a folder; name the pictures in it")
     try:
         with open_picture(path) as opened:
-            return _eight_bits(ImageOps.exif_transpose(opened), name)
+            ImageOps.exif_transpose(opened, in_place=True)  # else it copies what need not be turned
+            return _eight_bits(opened, name)
     except BoxpressoError as error:
         raise error if name in str(error) else BoxpressoError(f"cannot read the picture {name}: {error}") from None
     except FileNotFoundError:
@@ -90,7 +91,10 @@ def _eight_bits(image: PillowImage, name: str) -> PillowImage:
         values = np.asarray(image)
         if values.min() < 0 or values.max() > 65535:
             raise BoxpressoError(f"{name} has numbers from {values.min()} to {values.max()}; save it with 8 or 16 bits")
-        return Image.fromarray(((values.astype(np.int64) * 255 + 32767) // 65535).astype(np.uint8))
+        bytes_ = np.empty(values.shape, np.uint8)
+        for row, line in zip(bytes_, values):
+            row[:] = (line.astype(np.int64) * 255 + 32767) // 65535
+        return Image.fromarray(bytes_)
     if image.mode == "F":
         raise BoxpressoError(
             f"{name} holds floating-point numbers, whose white is not known; save it with 8 or 16 bits"

@@ -44,7 +44,10 @@ def open_picture(source: Source) -> Image.Image:
         Image.MAX_IMAGE_PIXELS = LIMITS.picture_pixels  # Pillow has a limit of its own
 
     def attempt(formats: Sequence[str]) -> Image.Image:
-        return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats)
+        try:
+            return Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats)
+        except Image.DecompressionBombError as error:  # of a frame, or a format that says so before it is opened
+            raise DataError(f"{error}; {LIMITS.advice('picture_pixels')}") from None
 
     Image.preinit()  # else Pillow 13 loads one of the five by the file's ending, and all formats that it knows for the next
     try:

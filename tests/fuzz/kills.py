@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +33,18 @@ NET = """
     layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" top: "loss" }"""
 
 
-def train(folder: Path, format: str) -> None:
+Ready = Callable[[], object]
+
+
+def train(folder: Path, format: str, ready: Ready) -> None:
     """Trains, with a snapshot after each iteration, from the newest one that is there."""
     param = parse_solver(
         f'base_lr: 0.001 lr_policy: "fixed" max_iter: 1000000 snapshot: 1 snapshot_format: {format} random_seed: 1 '
         f'solver_mode: CPU snapshot_prefix: "{folder / "s"}"'
     )
     param.net_param.CopyFrom(parse_net(NET))
-    Solver(param, log=lambda line: None).solve("auto")
+    solver = Solver(param, log=lambda line: ready() if "Snapshotting" in line else None)
+    solver.solve("auto")
 
 
 def check_training(folder: Path, reached: int) -> tuple[int, str]:
@@ -61,8 +66,9 @@ def check_training(folder: Path, reached: int) -> tuple[int, str]:
     return newest, "" if newest >= reached else f"snapshot {reached} was lost, the newest is {newest}"
 
 
-def compile_kernels(folder: Path) -> None:
+def compile_kernels(folder: Path, ready: Ready) -> None:
     """Compiles layers into a cache of their own."""
+    ready()
     os.environ["BOXPRESSO_CACHE"] = str(folder / "cache")
     os.execv(sys.executable, [sys.executable, "-c", COMPILE])
 
@@ -79,12 +85,12 @@ def check_cache(folder: Path) -> str:
     """What is wrong with the cache: it must work for the next process."""
     pid = os.fork()
     if not pid:
-        compile_kernels(folder)
+        compile_kernels(folder, lambda: None)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return "" if status == 0 else f"the next process ended with {status}"
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, ready: Ready) -> None:
     """Writes an LMDB over and over, each in the place of the one before."""
     round_ = 0
     while True:
@@ -93,6 +99,7 @@ def write(folder: Path) -> None:
             (folder / "db").rename(folder / "old")
         write_records(str(folder / "db"), ((f"{i:05}", bytes([round_ % 251]) * 500) for i in range(400)))
         round_ += 1
+        ready()
 
 
 def check_records(folder: Path) -> str:
@@ -106,18 +113,23 @@ def check_records(folder: Path) -> str:
     return "" if found == 400 else f"{found} records of 400"
 
 
-def kill(work: object, pause: float) -> None:
-    """Runs `work` in a process that is killed after `pause` seconds."""
+def kill(work: Callable[[Ready], None], pause: float) -> None:
+    """Runs `work` in a process that is killed `pause` seconds after it has said for the first time that it writes."""
+    reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            work()  # type: ignore[operator]
+            work(lambda: os.write(writing, b"."))
         finally:
             os._exit(1)
+    os.close(writing)
+    if not os.read(reading, 1):
+        raise SystemExit("the process that was to be killed ended by itself")
     time.sleep(pause)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+    os.close(reading)
 
 
 def main() -> int:
@@ -135,15 +147,15 @@ def main() -> int:
             kind = ("BINARYPROTO", "HDF5", "records", "BINARYPROTO", "HDF5", "cache")[number % 6]
             folder = folders[kind]
             if kind in reached:
-                kill(lambda: train(folder, kind), rng.uniform(0.02, 0.5))  # noqa: B023 (called at once)
+                kill(lambda ready: train(folder, kind, ready), rng.uniform(0, 0.2))  # noqa: B023 (called at once)
                 reached[kind], wrong = check_training(folder, reached[kind])
             elif kind == "cache":
-                kill(lambda: compile_kernels(folder), rng.uniform(0.2, 1.5))  # noqa: B023
+                kill(lambda ready: compile_kernels(folder, ready), rng.uniform(0.2, 2.5))  # noqa: B023
                 wrong = check_cache(folder) if number % 60 == 59 else ""
                 if number % 60 == 59:
                     shutil.rmtree(folder / "cache")
             else:
-                kill(lambda: write(folder), rng.uniform(0.01, 0.3))  # noqa: B023
+                kill(lambda ready: write(folder, ready), rng.uniform(0, 0.2))  # noqa: B023
                 wrong = check_records(folder)
             counts[kind] += 1
             if wrong:
