@@ -168,6 +168,35 @@ def test_a_text_takes_memory_in_proportion(kind):
     assert float(seconds) < 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a process is measured as on Linux")
+@pytest.mark.parametrize(
+    ("mode", "format", "most"), [("RGB", "TIFF", 8.5), ("RGB", "PNG", 8.5), ("I;16", "PNG", 6.5), ("P", "GIF", 9.5)]
+)
+def test_a_picture_takes_memory_in_proportion(mode, format, most, tmp_path):
+    """Bytes a pixel at the peak: what Pillow holds of it, what it hands over, and ours."""
+    from PIL import Image
+
+    wide, high = 4000, 3000
+    Image.new(mode, (wide, high)).save(tmp_path / "large", format=format)
+    code = """
+        from boxpresso.data.picture import decode
+        from boxpresso.image import read_image
+        def peak():
+            return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+        {read}("small")  # loads what reads the format
+        before = peak()
+        {read}("large")
+        print(peak() - before)
+    """
+    Image.new(mode, (8, 8)).save(tmp_path / "small", format=format)
+    for read in ("decode", "read_image"):
+        if read == "decode" and mode == "I;16":
+            continue
+        text = textwrap.dedent(code).format(read=read)
+        result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert int(result.stdout) * 1024 < most * wide * high, (read, result.stdout, result.stderr)
+
+
 def test_the_limits_of_a_text(limits):
     limits.set(layers=3, text_messages=50, text_tokens=200, text_depth=5)
     parse_net("layer { name: 'a' } " * 3)
