@@ -77,10 +77,12 @@ def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         start = -raw.__array_interface__["data"][0] % 64
     else:
         pages = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # a forked process gets its own
-        with suppress(OSError):  # a system may be built without them
-            pages.madvise(mmap.MADV_HUGEPAGE)
         raw = np.frombuffer(pages, np.uint8)
         start = -raw.__array_interface__["data"][0] % HUGE
+        whole = size // HUGE * HUGE
+        with suppress(OSError):  # a system may be built without them
+            pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
+            pages.madvise(mmap.MADV_NOHUGEPAGE, start + whole)  # the rest of a huge page would be memory that is not used
     return raw[start : start + size]
 
 

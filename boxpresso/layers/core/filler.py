@@ -15,7 +15,14 @@ Numpy = np.ndarray[Any, Any]
 FAN_IN, FAN_OUT, AVERAGE = 0, 1, 2
 
 
-def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any = np.float32) -> Numpy:
+PART = 1 << 16  # how many numbers are drawn at a time: they are doubles, whatever the blob's type
+
+Sample = Callable[[int], Numpy]  # so many numbers of a distribution
+
+
+def fill(
+    shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any = np.float32, out: Numpy | None = None
+) -> Numpy:
     """The first values of a parameter.
 
     Parameters
@@ -27,6 +34,8 @@ def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any
         described at its function below.
     rng
         The random numbers, which are numpy's and not Caffe's.
+    out
+        A contiguous array of that shape to fill, in place of a new one.
 
     Returns
     -------
@@ -55,34 +64,42 @@ def fill(shape: Sequence[int], filler: Any, rng: np.random.Generator, dtype: Any
         raise LayerError(f"unknown filler type {filler.type!r}{nearest(filler.type, FILLERS)} (known are {known})")
     _need(prod(shape) > 0, filler, f"cannot fill a blob without elements, its shape is {shape}")
     _need(filler.sparse == -1 or make is gaussian, filler, f"has sparse: {filler.sparse}; only gaussian knows it")
-    return np.array(make(shape, filler, rng), dtype)
+    values = make(shape, filler, rng)
+    if out is None:
+        out = np.empty(shape, dtype)
+    if callable(values):
+        flat = out.reshape(-1)
+        for start in range(0, flat.size, PART):
+            flat[start : start + PART] = values(min(PART, flat.size - start))
+    else:
+        out[...] = values
+    return out
 
 
 def constant(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     """x = value."""
-    return np.full(shape, filler.value)
+    return np.asarray(filler.value, np.float64)  # one for all
 
 
-def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+def uniform(shape: Shape, filler: Any, rng: np.random.Generator) -> Sample:
     """x ~ U(min, max)."""
     _need(
         isfinite(filler.min) and isfinite(filler.max), filler, f"needs finite numbers, got {filler.min} to {filler.max}"
     )
     _need(filler.min <= filler.max, filler, f"needs min <= max, got min: {filler.min:g} max: {filler.max:g}")
-    values: Numpy = rng.uniform(filler.min, filler.max, shape)
-    return values
+    return lambda count: rng.uniform(filler.min, filler.max, count)
 
 
-def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy | Sample:
     """x ~ N(mean, std^2); with `sparse` >= 0 an element is set to 0 unless it is drawn with the probability sparse / shape[0].
 
     So each input feeds `sparse` of the shape[0] outputs on average.
     """
     _need(isfinite(filler.mean), filler, f"needs a finite mean, got {filler.mean}")
     _need(0 <= filler.std < inf, filler, f"needs std >= 0, got {filler.std:g}")
-    values: Numpy = rng.normal(filler.mean, filler.std, shape)
     if filler.sparse == -1:
-        return values
+        return lambda count: rng.normal(filler.mean, filler.std, count)
+    values: Numpy = rng.normal(filler.mean, filler.std, shape)
     _need(
         shape and 0 <= filler.sparse <= shape[0],
         filler,
@@ -92,21 +109,22 @@ def gaussian(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
     return values
 
 
-def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+def xavier(shape: Shape, filler: Any, rng: np.random.Generator) -> Sample:
     """x ~ U(-a, a), a = sqrt(3 / n), with the n of `fan`.
 
     Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
     """
     scale = sqrt(3 / fan(shape, filler))
-    return rng.uniform(-scale, scale, shape)
+    return lambda count: rng.uniform(-scale, scale, count)
 
 
-def msra(shape: Shape, filler: Any, rng: np.random.Generator) -> Numpy:
+def msra(shape: Shape, filler: Any, rng: np.random.Generator) -> Sample:
     """x ~ N(0, 2 / n), with the n of `fan`.
 
     He, Zhang, Ren and Sun, "Delving Deep into Rectifiers", 2015.
     """
-    return rng.normal(0, sqrt(2 / fan(shape, filler)), shape)
+    deviation = sqrt(2 / fan(shape, filler))
+    return lambda count: rng.normal(0, deviation, count)
 
 
 def fan(shape: Shape, filler: Any) -> float:
@@ -149,6 +167,6 @@ def _need(condition: object, filler: Any, message: str) -> None:
         raise LayerError(f"{filler.type} filler: {message}")
 
 
-FILLERS: dict[str, Callable[[Shape, Any, np.random.Generator], Numpy]] = {
+FILLERS: dict[str, Callable[[Shape, Any, np.random.Generator], Numpy | Sample]] = {
     make.__name__: make for make in (constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear)
 }

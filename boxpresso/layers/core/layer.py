@@ -298,7 +298,11 @@ class Layer:
             if value is not None:
                 blob.data[...] = value
             elif filler is not None:
-                blob.data[...] = fill(tuple(shape), filler, self.rng, self.dtype)
+                first = blob.data
+                if isinstance(first, np.ndarray):
+                    fill(tuple(shape), filler, self.rng, self.dtype, first)
+                else:
+                    first[...] = fill(tuple(shape), filler, self.rng, self.dtype)
             self.blobs.append(blob)
             self.param_propagate_down.append(True)
         blob = self.blobs[index]
