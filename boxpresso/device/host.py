@@ -82,7 +82,9 @@ def zeros(size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
         whole = size // HUGE * HUGE
         with suppress(OSError):  # a system may be built without them
             pages.madvise(mmap.MADV_HUGEPAGE, start, whole)
-            pages.madvise(mmap.MADV_NOHUGEPAGE, start + whole)  # the rest of a huge page would be memory that is not used
+            pages.madvise(
+                mmap.MADV_NOHUGEPAGE, start + whole
+            )  # the rest of a huge page would be memory that is not used
     return raw[start : start + size]
 
 
