@@ -99,6 +99,10 @@ def same(one, other, tolerance=1e-5):
             )
 
 
+def halve(name, bottom):
+    return layer(name, "Pooling", bottom, text="pooling_param { kernel_size: 2 stride: 2 }")
+
+
 RESIDUAL = (
     data(1, 16, 12, 13) + conv("a", "data", 24) + normal("a", "a") + relu("a_relu", "a")
     + conv("b", "a", 24) + normal("b", "b")
@@ -147,6 +151,15 @@ def test_sums_and_activations_are_fused():
         "data", "a+a_bn+a_scale+a_relu", "a_a_relu_0_split", "b+b_bn+b_scale+sum+sum_relu", "c",
     ] or steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]  # fmt: skip
     assert steps(RESIDUAL) == ["data", "a+a_bn+a_scale+a_relu", "b+b_bn+b_scale+sum+sum_relu", "c"]
+
+
+def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
+    text = NETS["halved"]
+    assert steps(text) == ["data", "a+r+p", "b+b_bn+b_scale+q"]
+    assert steps(NETS["halved sum"]) == ["data", "a", "b+sum+r+p"]
+    assert steps(NETS["not halved"]) == ["data", "a", "p", "b", "q", "c", "s", "d", "t"]
+    both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
+    assert steps(both)[:3] == ["data", "a+r", "p"]  # read by the pooling and by Power
 
 
 def test_identities_are_free():
@@ -208,6 +221,12 @@ NETS = {
     "heads": HEADS,
     "fire": FIRE,
     "winograd": data(2, 32, 21, 20) + conv("a", "data", 40) + relu("r", "a") + conv("b", "a", 33, "kernel_size: 3 group: 1"),
+    "halved": data(2, 32, 21, 20) + conv("a", "data", 40) + relu("r", "a") + halve("p", "a") + conv("b", "p", 34, "kernel_size: 3 pad: 2 group: 2")
+    + normal("b", "b") + halve("q", "b"),
+    "halved sum": data(1, 16, 23, 12) + conv("a", "data", 16) + conv("b", "a", 16) + layer("sum", "Eltwise", ["a", "b"]) + relu("r", "sum") + halve("p", "sum"),
+    "not halved": data(1, 16, 21, 21) + conv("a", "data", 16) + layer("p", "Pooling", "a", text="pooling_param { kernel_size: 2 stride: 2 round_mode: FLOOR }")
+    + conv("b", "p", 16) + layer("q", "Pooling", "b", text="pooling_param { pool: AVE kernel_size: 2 stride: 2 }") + conv("c", "q", 16) + halve("s", "c")
+    + conv("d", "s", 17) + layer("t", "Pooling", "d", text="pooling_param { kernel_size: 2 stride: 1 }"),
     "dilated": data(1, 17, 20, 21) + conv("a", "data", 19, "kernel_size: 3 pad: 2 dilation: 2 stride: 2"),
     "wide": data(1, 64, 9, 9) + conv("a", "data", 70, "kernel_h: 1 kernel_w: 5 pad_h: 0 pad_w: 2") + conv("b", "a", 3, "kernel_size: 7 pad: 3"),
     "page": data(1, 1024, 5, 5) + conv("a", "data", 100, "kernel_size: 1"),
@@ -306,10 +325,12 @@ def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch):
             np.testing.assert_array_equal(values, results[0][blob])
 
 
-def test_fast_math_is_near():
-    one, other = nets(NETS["winograd"], fast_math=True)
+@pytest.mark.parametrize(("name", "top"), [("winograd", "b"), ("halved", "q")])
+def test_fast_math_is_near(name, top):
+    one, other = nets(NETS[name], fast_math=True)
     image = RNG.standard_normal(one.blobs["data"].shape)
-    a, b = one.forward(data=image)["b"], other.forward(data=image)["b"]
+    a, b = one.forward(data=image)[top], other.forward(data=image)[top]
+    assert a.shape == b.shape
     assert 1e-7 < np.abs(a - b).max() / np.abs(a).max() < 1e-4
 
 

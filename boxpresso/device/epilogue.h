@@ -14,6 +14,7 @@ struct Layout {
   int top_pitch, top_step;
   int other_pitch, other_step;  // of what is added before the activation
   int activation;               // one of the above
+  int halved;                   // whether the top holds the maximum of each 2 x 2 places; of winograd_last.cpp alone
   Real slope, low, high;
 };
 

@@ -47,6 +47,8 @@ class Step:
         The number of the layer whose activation it applies to what it stores.
     added
         The number of the layer whose sum it does before that; the addend is its last read.
+    halved
+        The number of the layer whose maximum of 2 x 2 places it stores.
     absorbed
         The numbers of further layers that it stands for.
     """
@@ -58,11 +60,12 @@ class Step:
     affine: tuple[int, ...] = ()
     activation: int | None = None
     added: int | None = None
+    halved: int | None = None
 
     @property
     def layers(self) -> tuple[int, ...]:
         """The numbers of all layers that it stands for."""
-        more = [i for i in (self.added, self.activation) if i is not None]
+        more = [i for i in (self.added, self.activation, self.halved) if i is not None]
         return (self.layer, *self.affine, *more)
 
 
@@ -205,7 +208,9 @@ def absorbs(what: str) -> Callable[[Step], bool]:
     """Whether a step's lowering can do this, and the step does nothing after it already."""
 
     def able(step: Step) -> bool:
-        later = step.activation is not None or (step.added is not None and what != "activation")
+        later = (
+            step.halved is not None or step.activation is not None or (step.added is not None and what != "activation")
+        )
         return step.lowering is not None and what in step.lowering.absorbs and not later
 
     return able
@@ -248,6 +253,20 @@ def fuse_activations(plan: Plan, source: Source) -> Plan:
     return merge(plan, absorbs("activation"), join)
 
 
+def fuse_halves(plan: Plan, source: Source) -> Plan:
+    """The maximum of each 2 x 2 places in the store of the convolution before."""
+
+    def able(step: Step) -> bool:
+        return step.lowering is not None and "halves" in step.lowering.absorbs and step.halved is None
+
+    def join(step: Step, next_: Step) -> Step | None:
+        if len(next_.layers) == 1 and next_.lowering is not None and next_.lowering.halves:
+            return replace(step, writes=next_.writes, halved=next_.layer)
+        return None
+
+    return merge(plan, able, join)
+
+
 def lay_out(plan: Plan, source: Source) -> Plan:
     """Chooses the layout of each value: channels last from a step that is worth it for as long as all can work on it.
 
@@ -277,7 +296,7 @@ def lay_out(plan: Plan, source: Source) -> Plan:
 
 
 PASSES: tuple[Callable[[Plan, Source], Plan], ...] = (
-    drop_identities, constants, fold_affine, fuse_sums, fuse_activations, lay_out,
+    drop_identities, constants, fold_affine, fuse_sums, fuse_activations, fuse_halves, lay_out,
 )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def after(step: Step, source: Source) -> After:
         assert isinstance(found, Activation)
         activation = found
     shape = source.blobs[step.writes[0][0]].shape if step.writes else ()
-    return After(affine, activation, shape[1] if len(shape) > 1 else 0)
+    return After(affine, activation, shape[1] if len(shape) > 1 else 0, step.halved is not None)
 
 
 class Program:

@@ -98,11 +98,12 @@ class Last:
 
 @dataclass(frozen=True)
 class After:
-    """What is done with the sums of a lowering before they are stored: + bias, + addend, then the activation."""
+    """What is done with the sums of a lowering before they are stored: + bias, + addend, activation, maximum of 2 x 2."""
 
     affine: Affine = Affine(None, None)
     activation: Activation | None = None
     channels: int = 0
+    halved: bool = False
 
     def arrays(
         self, device: Device, dtype: Any, bias: Numbers | None
@@ -135,7 +136,7 @@ class Lowering:
     Attributes
     ----------
     absorbs
-        Of "affine", "sum" and "activation": what it can do with its sums before they are stored.
+        Of "affine", "sum", "activation" and "halves": what it can do with its sums before they are stored.
     launches
         Whether it runs kernels on arrays of two or four axes, rather than tells how values relate.
     heavy
@@ -144,6 +145,8 @@ class Lowering:
         Whether its arrays must have nothing between their elements.
     together
         Whether it is better given all images at once.
+    halves
+        Whether it is the maximum of each 2 x 2 pixels, those of an odd last row or column alone.
     planar
         Up to so many channels it takes bottom 0 as planes, as a Last of pitch 0, rather than turned.
     fast
@@ -157,6 +160,7 @@ class Lowering:
     heavy = True
     contiguous = False
     together = False
+    halves = False
     planar = 0
     fast = False
     bf16 = False
@@ -208,14 +212,17 @@ class Join(Lowering):
 ALL = frozenset({"affine", "sum", "activation"})
 
 
-def layout(kernels: Any, bottom: Last, top: Last, addend: Last | None, activation: Activation | None) -> Any:
+def layout(
+    kernels: Any, bottom: Last, top: Last, addend: Last | None, activation: Activation | None, halved: bool = False
+) -> Any:
     """epilogue.h's Layout."""
     a = activation or Activation("")
     constants = kernels.constants
     return kernels.struct(
         "Layout", images=top.images, bottom_pitch=bottom.pitch, bottom_step=bottom.step, top_pitch=top.pitch,
         top_step=top.step, other_pitch=addend.pitch if addend else 0, other_step=addend.step if addend else 0,
-        activation=constants[a.kind] if a.kind else 0, slope=float(a.slope), low=float(a.low), high=float(a.high),
+        activation=constants[a.kind] if a.kind else 0, halved=int(halved), slope=float(a.slope), low=float(a.low),
+        high=float(a.high),
     )  # fmt: skip
 
 

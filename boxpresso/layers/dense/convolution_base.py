@@ -323,7 +323,8 @@ class ConvolutionLayer(WindowLayer):
             return DepthwiseLowering(self.device, self.dtype, self.blobs[0], bias, window)
         if self.channels // self.group < 4 and self.group > 1:
             return None  # neither vectors of channels nor long sums
-        return ConvolutionLowering(self.device, self.dtype, self.blobs[0], bias, self.group, window)
+        places = prod(top[0].shape[2:])
+        return ConvolutionLowering(self.device, self.dtype, self.blobs[0], bias, self.group, window, places=places)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         weights = self.blobs[0]

@@ -20,6 +20,7 @@ ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
 NARROW = 48  # channels up to which windows are not gathered
 TILES = 96  # of a block of Winograd's
+ENOUGH = 25  # tiles from which Winograd pays
 NARROWEST = 4  # filters of the narrowest panel
 DEEP_ENOUGH = 64  # terms of a sum from which bfloat16 is faster
 AXES = ("kernel", "stride", "pad", "dilation")
@@ -38,6 +39,8 @@ class ConvolutionLowering(Lowering):
         The number of groups; kernel, stride, pad and dilation, each for both axes.
     transposed
         Whether the weights lie as (terms, filters).
+    places
+        How many places the map has, as far as that is known; with enough, it can store the maximum of each 2 x 2.
     """
 
     absorbs = ALL
@@ -52,14 +55,21 @@ class ConvolutionLowering(Lowering):
         group: int,
         window: dict[str, tuple[int, int]],
         transposed: bool = False,
+        places: int = 0,
     ) -> None:
         self.device, self.dtype, self.weights, self.bias = device, np.dtype(dtype), weights, bias
         self.group, self.window, self.transposed = group, window, transposed
         self.packed: dict[str, AnyArray] = {}
         self.three = window["kernel"] == (3, 3) and window["stride"] == window["dilation"] == (1, 1)
+        if places >= 4 * ENOUGH and self.by_tiles(weights.shape[1], weights.shape[0] // group):
+            self.absorbs = ALL | {"halves"}
 
     def files(self) -> Sequence[Kernels]:
         return [PLAIN, *([WINOGRAD] if self.three else []), *([HALF] if self.bf16 else [])]
+
+    def by_tiles(self, channels: int, maps: int) -> bool:
+        """Whether Winograd's transform pays where there are enough places. channels, maps: of a group."""
+        return self.three and self.dtype == np.float32 and min(channels, maps) >= 16
 
     def prepare(self, after: After) -> None:
         self.after, self.packed = after, {}
@@ -97,9 +107,9 @@ class ConvolutionLowering(Lowering):
         place = {"height": bottom.height, "width": bottom.width, "out_height": top.height, "out_width": top.width}
         images = top.images
         tiles = -(-top.height // 2) * -(-top.width // 2)
-        few = min(bottom.channels, top.channels) // self.group < 16
         planar = bottom.pitch == 0
-        if self.three and not planar and self.dtype == np.float32 and not few and tiles * images >= 25:
+        by_tiles = self.by_tiles(bottom.channels // self.group, top.channels // self.group)
+        if self.after.halved or (by_tiles and not planar and tiles * images >= ENOUGH):
             self.winograd(chain, bottom, top, addend, place)
             return
         one = sizes["kernel"] == (1, 1) and sizes["stride"] == (1, 1) and sizes["pad"] == (0, 0)
@@ -142,9 +152,13 @@ class ConvolutionLowering(Lowering):
 
     def winograd(self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int]) -> None:
         """With F(2x2, 3x3) or F(4x4, 3x3)."""
-        size = 4 if self.fast and min(top.height, top.width) >= 8 else 2
+        if self.after.halved:  # the place of the map is not the top's
+            place["out_height"], place["out_width"] = (
+                size + 2 * pad - 2 for size, pad in zip((bottom.height, bottom.width), self.window["pad"])
+            )
+        size = 4 if self.fast and min(place["out_height"], place["out_width"]) >= 8 else 2
         packed = self.filters(str(size), bottom.channels, 9)
-        down, across = -(-top.height // size), -(-top.width // size)
+        down, across = -(-place["out_height"] // size), -(-place["out_width"] // size)
         products, workers = top.images * self.group, self.device.workers
         blocks = max(1, round(down * across / TILES))
         if products % workers:
@@ -155,7 +169,7 @@ class ConvolutionLowering(Lowering):
         chain.add(
             WINOGRAD.winograd_last, len(odd), bottom.memory, packed, self.sums, self.slopes,
             addend.memory if addend else None, top.memory, odd, self.geometry(WINOGRAD, bottom, top, place),
-            layout(WINOGRAD, bottom, top, addend, self.after.activation), rows, size,
+            layout(WINOGRAD, bottom, top, addend, self.after.activation, self.after.halved), rows, size,
         )  # fmt: skip
 
 
@@ -256,10 +270,12 @@ class PoolingLowering(Lowering):
         Called for kernel, stride and pad as they are now: with global_pooling they depend on the image.
     mean, inside
         Whether it is the mean, and whether that is over the pixels inside the image alone.
+    halves
+        Whether it is the maximum of each 2 x 2 pixels.
     """
 
-    def __init__(self, window: Any, mean: bool, inside: bool) -> None:
-        self.window, self.mean, self.inside = window, mean, inside
+    def __init__(self, window: Any, mean: bool, inside: bool, halves: bool) -> None:
+        self.window, self.mean, self.inside, self.halves = window, mean, inside, halves
 
     def files(self) -> Sequence[Kernels]:
         return [POOLING]

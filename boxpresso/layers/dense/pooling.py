@@ -165,6 +165,11 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad},
             self.method == "AVE",
             self.inside == 1,
+            self.method == "MAX"
+            and not self.whole
+            and not self.down
+            and self.pad == (0, 0)
+            and self.kernel == self.stride == (2, 2),
         )
 
     def places(self, top: list[Blob]) -> AnyArray:

@@ -101,7 +101,9 @@ struct LastTiles {
       }
     }
   }
-  // Products of the filters from `channel` on, `vectors` of them, to places. Returns whether all of them were finite.
+  // Products of the filters from `channel` on, `vectors` of them, to places, or to the maxima of 2 x 2 of them. Returns whether all
+  // of them were finite.
+  template <bool HALVED>
   bool give(const Real* from, long step, int vectors, Real* map, long map_pitch, long other_pitch, int channel, int filters,
             const Epilogue& e) const {
     Vector probe = {};
@@ -109,7 +111,7 @@ struct LastTiles {
       const int y = (y0 + t / across) * M, x = t % across * M;
       for (int v = 0; v < vectors; ++v) {
         const int c = channel + v * LANES, left = filters - c;
-        Vector m[M][A], column[A], out[M];
+        Vector m[M][A], column[A], out[M], best[M / 2][M / 2];
         for (int j = 0; j < A; ++j) {
           for (int i = 0; i < A; ++i) column[i] = load(from + (i * A + j) * step + long(t) * vectors * LANES + v * LANES);
           Transform<M>::places(column, out);
@@ -121,8 +123,19 @@ struct LastTiles {
             const long place = long(y + i) * g.out_width + x + j;
             probe += 0 * out[j];
             const Vector value = e(out[j], c, place * other_pitch, left);
-            if (left >= LANES) store(map + place * map_pitch + c, value);
+            if (HALVED) {
+              Vector& most = best[i / 2][j / 2];
+              if (i % 2 + j % 2 == 0) most = value;
+              else most = value > most ? value : most;
+            } else if (left >= LANES) store(map + place * map_pitch + c, value);
             else store_part(map + place * map_pitch + c, value, left);
+          }
+        }
+        for (int i = 0; HALVED && i < M / 2 && y + 2 * i < g.out_height; ++i) {
+          for (int j = 0; j < M / 2 && x + 2 * j < g.out_width; ++j) {
+            const long place = long(y / 2 + i) * ((g.out_width + 1) / 2) + x / 2 + j;
+            if (left >= LANES) store(map + place * map_pitch + c, best[i][j]);
+            else store_part(map + place * map_pitch + c, best[i][j], left);
           }
         }
       }
@@ -161,7 +174,8 @@ DEVICE bool convolve(const Window& g, const Layout& l, int y0, int rows, int gro
         else rows_last<1, false>(depth, t, right, tiles.count(), 0, LANES, nothing, first, false);
       }
     }
-    finite &= tiles.give(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e);
+    finite &= l.halved ? tiles.template give<true>(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e)
+                       : tiles.template give<false>(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e);
   }
   return finite;
 }
