@@ -22,7 +22,11 @@ from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_yolo
 from ..proto.errors import nearest
 
 FORMATS = ("voc", "coco", "yolo")
-TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits, the preferred first
+TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
+PAIRS = [
+    ("trainval", "test"),
+    *(("train", name) for name in ("val", "valid", "validation", "test")),
+]  # the preferred first
 LAYOUT = """\
   voc   FOLDER/JPEGImages and FOLDER/Annotations with an .xml for each picture
   coco  FOLDER/annotations/*.json (or FOLDER/*.json), and the pictures
@@ -147,7 +151,9 @@ def voc_classes(folder: Path) -> set[str]:
 def coco_files(root: Path) -> list[Path]:
     """The .json files of instances: those of annotations/, of the folder itself, or of its folders."""
     for pattern in ("annotations/instances_*.json", "annotations/*.json", "*.json", "*/_annotations.coco.json"):
-        if found := sorted(path for path in root.glob(pattern) if path.is_file() and '"images"' in path.read_text("utf-8", "replace")):
+        if found := sorted(
+            path for path in root.glob(pattern) if path.is_file() and '"images"' in path.read_text("utf-8", "replace")
+        ):
             return found
     return []
 
@@ -196,7 +202,9 @@ def yolo_named(scenes: list[Scene], listed: list[str]) -> list[Picture]:
 
 def yaml_names(root: Path) -> list[str]:
     """The `names` of a data.yaml, as Ultralytics and Roboflow write it: a list in brackets, of lines, or by numbers."""
-    path = next((p for p in (root / "data.yaml", root / "dataset.yaml", *sorted(root.glob("*.yaml"))) if p.is_file()), None)
+    path = next(
+        (p for p in (root / "data.yaml", root / "dataset.yaml", *sorted(root.glob("*.yaml"))) if p.is_file()), None
+    )
     if path is None:
         return []
     text = path.read_text(encoding="utf-8", errors="replace")
@@ -212,7 +220,7 @@ def yaml_names(root: Path) -> list[str]:
 
 
 def usual(name: str) -> str:
-    """"train" or "test", for the name of a split such as train2017 or valid; else nothing.
+    """ "train" or "test", for the name of a split such as train2017 or valid; else nothing.
 
     >>> usual("val2017"), usual("trainval"), usual("people")
     ('test', 'train', '')
@@ -243,18 +251,20 @@ def choose(pictures: Pictures, share: float | None, seed: int, train: str = "", 
         if name not in splits:
             raise DataError(f"there is no split {name!r}; there: {', '.join(filter(None, splits)) or 'none'}")
     if share is None:
-        names = sorted(splits, key=lambda n: next((i for i, w in enumerate((*TRAIN, *TEST)) if n.startswith(w)), 99))
-        train = train or next((name for name in names if usual(name) == "train"), "")
-        rest = [name for name in names if usual(name) == "test" and name != train]
-        inside = train.startswith("trainval")  # it holds val: only test is apart from it
-        rest = [name for name in rest if not (inside and name.startswith("val"))] if len(rest) > 1 or inside else rest
-        test = test or (rest[0] if rest else "")
-        if train and test:
-            return Split(splits[train], splits[test], f"its own split: {train} and {test}")
-    pool = splits[train] if train and share is None else unique(p for each in splits.values() for p in each)
+        plain = {re.sub(r"[-_ ]?\d*$", "", name.lower()): name for name in splits}
+        pairs = [(plain[a], plain[b]) for a, b in PAIRS if a in plain and b in plain]
+        named_pairs = [(a, b) for a, b in pairs if train in ("", a) and test in ("", b)]
+        first, second = named_pairs[0] if named_pairs else (train, test)
+        if test and not first:  # of other names
+            first = next((plain[name] for name in TRAIN if name in plain), "")
+        if first and second and first != second:
+            return Split(splits[first], splits[second], f"its own split: {first} and {second}")
+    pool = splits[train] if train else unique(p for each in splits.values() for p in each)
     pool = sorted(pool, key=lambda picture: str(picture.scene.path))
     if len(pool) < 2:
-        raise DataError(f"there {'is 1 picture' if len(pool) == 1 else 'are no pictures'}; one to learn from and one to test on are the least")
+        raise DataError(
+            f"the folder has {len(pool)} picture{'s' * (len(pool) != 1)}; it takes one to learn from and one to test on"
+        )
     part = 0.1 if share is None else share
     count = min(max(1, round(part * len(pool))), len(pool) - 1)
     chosen = set(np.random.default_rng(seed).permutation(len(pool))[:count].tolist())
@@ -314,7 +324,7 @@ def settle(
     if absent := [name for name in classes if not learned[name]]:
         raise DataError(
             f"no picture to learn from has an object of {', '.join(map(repr, absent[:6]))}{nearest(absent[0], others)}; the "
-            f"classes there: {', '.join(sorted(learned)[:12]) or 'none'}. Remove what does not occur from {source or 'the list'}"
+            f"classes there: {', '.join(sorted(learned)[:12]) or 'none'}. Remove the others from {source or 'the list'}"
             + ("" if wanted else ", or choose another split")
         )
     numbers = {name: label for label, name in enumerate(classes, 1)}

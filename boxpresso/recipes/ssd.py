@@ -1,3 +1,4 @@
+# ruff: noqa: C408  (messages are dict(name=value))
 """SSD (Liu et al. 2016) over VGG16, MobileNet, or a small net that learns from scratch in minutes.
 
 Sizes, ratios and steps of the priors are the paper's, those of MobileNet chuanqi305's. Inputs are B, G, R; VGG16's less (104,
@@ -191,7 +192,7 @@ def scaled(heads: list[Head], factor: float) -> list[Head]:
     """Heads for an input that is `factor` times as large; the steps of another size follow from the maps.
 
     >>> scaled([Head("conv5", 18, 34, (2,), 8)], 2)
-    [Head(feature='conv5', small=36.0, large=68.0, ratios=(2,), step=None)]
+    [Head(feature='conv5', small=36, large=68, ratios=(2,), step=None)]
     """
     if factor == 1:
         return heads

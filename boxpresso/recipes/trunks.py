@@ -1,3 +1,4 @@
+# ruff: noqa: C408  (messages are dict(name=value))
 """What nets that are written by a program stand on: a Writer over NetSpec, and the trunks VGG16, ZF, ResNet-50 and MobileNet.
 
 Names of layers and blobs are those of the published models, so that weights trained on ImageNet fit them.
@@ -113,7 +114,7 @@ class Writer:
 
 
 def vgg16(w: Writer, image: Any, frozen: int = 0) -> Any:
-    """Conv1_1 to conv5_3 of VGG16 (Simonyan and Zisserman 2014), at 1/16 of the image; the first `frozen` blocks do not learn."""
+    """Conv1_1 to conv5_3 of VGG16 (Simonyan and Zisserman 2014), at 1/16 of the image; `frozen` blocks do not learn."""
     top = image
     for block, (layers, channels) in enumerate([(2, 64), (2, 128), (3, 256), (3, 512), (3, 512)], 1):
         if block > 1:
