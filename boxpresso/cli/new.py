@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,14 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def wrapped(line: str) -> list[str]:
+    """A line as lines of at most 80 columns."""
+    indent = len(line) - len(line.lstrip()) + 2
+    return textwrap.wrap(line, 80, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False) or [
+        ""
+    ]
+
+
 def describe(made: Made) -> list[str]:
     """What was written, and the next command."""
     from ..recipes.project import BACKBONES, FRESH
@@ -163,6 +172,7 @@ def describe(made: Made) -> list[str]:
             f"{plan.test_interval}"
         )
     lines += [f"the folder of before, with its snapshots, is now {made.kept}"] * bool(made.kept)
+    lines = [piece for line in lines for piece in wrapped(line)]
     folder = wish.out.as_posix()
     return [
         *lines,

@@ -265,11 +265,45 @@ def choose(pictures: Pictures, share: float | None, seed: int, train: str = "", 
         raise DataError(
             f"the folder has {len(pool)} picture{'s' * (len(pool) != 1)}; it takes one to learn from and one to test on"
         )
-    part = 0.1 if share is None else share
-    count = min(max(1, round(part * len(pool))), len(pool) - 1)
-    chosen = set(np.random.default_rng(seed).permutation(len(pool))[:count].tolist())
-    said = f"drawn by seed {seed}: {count} of {len(pool)} pictures to test on"
+    chosen = draw(pool, share, seed)
+    said = f"drawn by seed {seed}: {len(chosen)} of {len(pool)} pictures to test on"
     return Split([p for i, p in enumerate(pool) if i not in chosen], [pool[i] for i in sorted(chosen)], said)
+
+
+def draw(pool: Sequence[Picture], share: float | None, seed: int) -> set[int]:
+    """The places of the pictures to test on, drawn by a seed.
+
+    No class loses its last picture to learn from. Each class gets a picture to test on where it has another; for that a tenth,
+    where no share is asked for, may become a quarter.
+    """
+    count = min(max(1, round((0.1 if share is None else share) * len(pool))), len(pool) - 1)
+    order = np.random.default_rng(seed).permutation(len(pool)).tolist()
+    has = [set() if picture.scene.wrong else set(picture.classes) for picture in pool]
+    remaining = Counter(name for names in has for name in names)
+    chosen: set[int] = set()
+
+    def take(wanted: str | None, most: int) -> None:
+        for at in order:
+            if len(chosen) >= most:
+                return
+            if at in chosen or (wanted is not None and wanted not in has[at]) or any(remaining[n] < 2 for n in has[at]):
+                continue
+            chosen.add(at)
+            remaining.subtract(has[at])
+            if wanted is not None:
+                return
+
+    most = count if share is not None else max(count, min(len(remaining), len(pool) // 4))
+    for name, _ in sorted(remaining.items(), key=lambda item: (item[1], item[0])):
+        if not any(name in has[at] for at in chosen):
+            take(name, most)
+    take(None, count)
+    if not chosen:
+        raise DataError(
+            f"no picture can be kept for testing: of the {len(pool)} each has the only object of its class to learn from; "
+            "annotate more, or name the splits with --train and --test"
+        )
+    return chosen
 
 
 def unique(pictures: Iterable[Picture]) -> list[Picture]:

@@ -279,8 +279,9 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
 
 def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights | None, folder: Path) -> None:
     """Builds the net for detection: its priors against the objects, its parameters, and what fits of given weights."""
-    net = Net(deploy, device="cpu")
-    net.forward()
+    net = Net(deploy, device="cpu", optimize=False)
+    first = next(layer.name for layer in deploy.layer if layer.type == "PriorBox")
+    net.forward(start=first, end="mbox_priorbox")  # the priors follow from the shapes alone
     made.parameters = sum(blob.count for layer in net.layers if layer.type != "BatchNorm" for blob in layer.blobs)
     priors = np.array(net.blobs["mbox_priorbox"].data, np.float32)[0, 0].reshape(-1, 4)
     best = np.concatenate([iou(boxes[i : i + 64, None], priors[None]).max(1) for i in range(0, len(boxes), 64)])

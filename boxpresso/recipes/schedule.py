@@ -71,13 +71,14 @@ def plan(
     Returns
     -------
     Schedule
-        Test batches are as large as they can be, up to 8, for the tests to take each picture once.
+        Test batches are as large as they can be, up to 8, for the tests to take each picture once, and the last test is at
+        the end.
 
     Examples
     --------
     >>> made = plan("small", 240, 60, False)
     >>> made.batch, made.iterations, made.test_batch * made.test_iter, made.test_interval
-    (16, 2250, 60, 100)
+    (16, 2300, 60, 100)
     """
     rule = RULES[backbone]
     size = batch or min(rule.batch, train)
@@ -85,13 +86,17 @@ def plan(
     count = iterations or rounded(min(max(rounds, rule.fewest), rule.most), 50)
     own = rule.rates[pretrained] * (size / rule.batch if rule.method == "SGD" else 1)
     test_batch = max(n for n in range(1, 9) if test % n == 0)
-    interval = max(count // TESTS, test // size)  # a test takes less time than the training between two of them
-    interval = min(rounded(interval, 50), count) if count >= 100 else count
+    wanted = max(count // TESTS, test // size)  # a test takes less time than the training between two of them
+    if iterations:  # as asked for: the last test is at the end
+        interval = count // max(n for n in range(1, max(1, count // wanted if wanted else count) + 1) if count % n == 0)
+    else:
+        interval = rounded(wanted, 50)
+        count = -(-count // interval) * interval
+    display = max(n for n in range(1, min(50, max(1, count // 50), interval) + 1) if interval % n == 0)
+    snapshot = min(count, rounded(count / SNAPSHOTS, interval))
     return Schedule(
-        size, count, rate or own, rule.method, rule.decay, test_batch, test // test_batch, interval,
-        max(1, rounded(count / SNAPSHOTS, interval) if interval * SNAPSHOTS < count else count),
-        max(1, min(50, count // 50)),
-    )  # fmt: skip
+        size, count, rate or own, rule.method, rule.decay, test_batch, test // test_batch, interval, snapshot, display
+    )
 
 
 def rounded(value: float, to: int) -> int:
