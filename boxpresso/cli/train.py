@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 import time
 import warnings
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,13 @@ NAME = "train"
 SHORT = "train a net from a solver prototxt"
 TEXT = """\
 Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
-standard error. Ctrl-C ends training after the iteration with a snapshot; a
-hang-up signal takes one and goes on; a termination signal, an error and a loss
-of nan end training with a snapshot of the last complete iteration.
+standard error: losses, learning rate, test results such as the mAP, images a
+second and the time left; --log keeps it in a file too, --web shows its curves in
+a browser, and `boxpresso plot LOG --follow` draws them as they grow.
+
+Ctrl-C ends training after the iteration with a snapshot; a hang-up signal takes
+one and goes on; a termination signal, an error and a loss of nan end training
+with a snapshot of the last complete iteration.
 `mpirun -n N boxpresso train ..` trains with N processes, each on its own share
 of the data and its own device.
 """
@@ -39,11 +43,23 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--snapshot", metavar="FILE", help="continue from this .solverstate")
     text = "as --snapshot; auto: the newest whole snapshot of snapshot_prefix, if there is any"
     add("--resume", metavar="FILE", help=text, dest="resume")
+    add("--log", metavar="FILE", help="write the log there too (a resumed training continues it)")
+    text = (
+        "show the curves on http://127.0.0.1:PORT/ while training runs (default: 8090; pip install 'boxpresso[serve]')"
+    )
+    add("--web", metavar="PORT", type=port, nargs="?", const=8090, help=text)
     add("--allow-nan", action="store_true", help="go on when the loss is no longer a number")
     add("--deterministic", action="store_true", help="bitwise identical results on every run, on a GPU too")
     arguments.python_layers(parser)
     arguments.memory(parser, "everywhere")
     arguments.device(parser)
+
+
+def port(text: str) -> int:
+    """The number of a port."""
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise ArgumentTypeError(f"{text!r} is not a port, a number from 1 to 65535")
+    return int(text)
 
 
 def run(args: Namespace) -> int:
@@ -52,16 +68,19 @@ def run(args: Namespace) -> int:
     Under mpirun this process is one rank of several: a signal to any of them counts for all, and the first one writes.
     """
     from ..train import Solver
-    from ..train.progress import progress
+    from ..train.progress import Watch, progress
     from ..train.ranks import open_ranks
+    from ..train.web import need_packages, page
 
     if args.snapshot and args.resume:
         raise BoxpressoError("--snapshot and --resume exclude each other: both name the snapshot to continue from")
     resume = args.snapshot or args.resume
     if args.weights and resume and resume != "auto":
         raise BoxpressoError("--weights and --snapshot (--resume) exclude each other: a snapshot names its own weights")
+    if args.web:
+        need_packages()
     ranks = open_ranks()
-    with ranks.together():
+    with ranks.together(), ExitStack() as open_ones:
         weights = args.weights.split(",") if args.weights else ()
         with warnings.catch_warnings():
             if ranks.rank:
@@ -71,8 +90,13 @@ def run(args: Namespace) -> int:
                 python_layers=args.python_layers, ranks=ranks, allow_nan=args.allow_nan,
                 write_below=args.write_below or None, memory_limit=args.memory_limit,
             )  # fmt: skip
-        with signals(solver), progress(solver):
-            solve(solver, resume)
+        watch = Watch(solver, args.log, again=bool(resume))
+        open_ones.callback(watch.close)
+        if args.web and ranks.rank == 0:
+            open_ones.enter_context(page(watch, args.web))
+        open_ones.enter_context(signals(solver))
+        open_ones.enter_context(progress(solver, watch))
+        solve(solver, resume)
     return 0
 
 

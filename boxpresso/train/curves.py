@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
+from ..proto import files
 from ..proto.errors import BoxpressoError
 
 NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|nan|inf))"
@@ -16,17 +20,76 @@ RATE = re.compile(rf"Iteration (\d+), lr = {NUMBER}", re.I)
 TESTING = re.compile(r"Iteration (\d+), Testing net \(#(\d+)\)")
 CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}\s*$", re.I)  # of a test with show_per_class_result
 OUTPUT = re.compile(rf"Test net output #\d+: (\S+) = {NUMBER}", re.I)
+SPEED = re.compile(rf"Iteration (\d+) \({NUMBER} iter/s", re.I)
+END = re.compile(r"(?:^|\] )(Optimization (?:Done|stopped early)\.|Training ends early .*)")
 Points = list[tuple[int, float]]
 
 
 @dataclass
 class Curves:
-    """Points (iteration, value), in the order of the log; the tests' by net and output, or class."""
+    """Points (iteration, value), in the order of the log; the tests' by net and output, or class; speed is in iterations a
+    second. end: the line that says that training is over, or nothing."""
 
     loss: Points = field(default_factory=list)
     rate: Points = field(default_factory=list)
+    speed: Points = field(default_factory=list)
     tests: dict[str, Points] = field(default_factory=dict)
     classes: dict[str, Points] = field(default_factory=dict)
+    end: str = ""
+
+    @property
+    def scores(self) -> dict[str, Points]:
+        """The tests' outputs that are no losses, such as the mean average precision."""
+        return {name: points for name, points in self.tests.items() if "loss" not in name}
+
+    @property
+    def losses(self) -> dict[str, Points]:
+        """The tests' outputs that are losses."""
+        return {name: points for name, points in self.tests.items() if "loss" in name}
+
+    def __bool__(self) -> bool:
+        return bool(self.loss or self.rate or self.tests)
+
+
+class Reader:
+    """Collects the numbers of a log, line by line.
+
+    Attributes
+    ----------
+    curves
+        What was seen.
+
+    Examples
+    --------
+    >>> reader = Reader()
+    >>> reader.feed("I1122 03:28:20.1 7 solver.py:1] Iteration 100 (9 iter/s, 2s/18 iters), loss = 0.5")
+    >>> reader.curves.loss, reader.curves.speed
+    ([(100, 0.5)], [(100, 9.0)])
+    """
+
+    def __init__(self) -> None:
+        self.curves = Curves()
+        self.testing: tuple[int, int] | None = None  # iteration and net of the test that is being logged
+
+    def feed(self, line: str) -> None:
+        """Takes one line of the log."""
+        curves = self.curves
+        if match := LOSS.search(line):
+            curves.loss.append((int(match[1]), float(match[2])))
+            curves.end = ""  # a training that goes on in the same log
+            if match := SPEED.search(line):
+                curves.speed.append((int(match[1]), float(match[2])))
+        elif match := RATE.search(line):
+            curves.rate.append((int(match[1]), float(match[2])))
+        elif match := TESTING.search(line):
+            self.testing = int(match[1]), int(match[2])
+        elif self.testing and (match := OUTPUT.search(line) or CLASS.search(line)):
+            at, net = self.testing
+            name = match[1] if net == 0 else f"{match[1]} (net {net})"
+            table = curves.tests if match.re is OUTPUT else curves.classes
+            table.setdefault(name, []).append((at, float(match[2])))
+        elif match := END.search(line):
+            curves.end = match[1]
 
 
 def read_curves(lines: Iterable[str]) -> Curves:
@@ -35,19 +98,10 @@ def read_curves(lines: Iterable[str]) -> Curves:
     >>> read_curves(["I1122 03:28:20.1 7 solver.py:1] Iteration 100 (9 iter/s), loss = 0.5"]).loss
     [(100, 0.5)]
     """
-    curves, testing = Curves(), None
+    reader = Reader()
     for line in lines:
-        if match := LOSS.search(line):
-            curves.loss.append((int(match[1]), float(match[2])))
-        elif match := RATE.search(line):
-            curves.rate.append((int(match[1]), float(match[2])))
-        elif match := TESTING.search(line):
-            testing = int(match[1]), int(match[2])
-        elif testing and (match := OUTPUT.search(line) or CLASS.search(line)):
-            name = match[1] if testing[1] == 0 else f"{match[1]} (net {testing[1]})"
-            table = curves.tests if match.re is OUTPUT else curves.classes
-            table.setdefault(name, []).append((testing[0], float(match[2])))
-    return curves
+        reader.feed(line)
+    return reader.curves
 
 
 def plot(log: str, out: str) -> Path:
@@ -70,45 +124,147 @@ def plot(log: str, out: str) -> Path:
     BoxpressoError
         Where the log cannot be read or has no such lines, or matplotlib is missing.
     """
-    try:
-        curves = read_curves(Path(log).read_text(errors="replace").splitlines())
-    except OSError as error:
-        raise BoxpressoError(f"cannot read the log {log}: {error.strerror}") from error
-    if not (curves.loss or curves.rate or curves.tests):
+    reader = Tail(log)
+    reader.read()
+    reader.finish()
+    if not reader.curves:
         raise BoxpressoError(f"{log} has no line of a training log, such as 'Iteration 100, loss = 0.5'")
+    figure = new_figure()
+    draw(reader.curves, Path(log).name, figure)
+    return save(figure, Path(out))
+
+
+class Tail(Reader):
+    """A log on disk that may still be written. Raises BoxpressoError for one that cannot be read."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path, self.at, self.rest = path, 0, b""
+
+    def read(self) -> bool:
+        """Takes the lines that are new; a log that has become shorter is another one, and is read from its start."""
+        try:
+            with open(self.path, "rb") as file:
+                if os.fstat(file.fileno()).st_size < self.at:
+                    self.curves, self.testing, self.at, self.rest = Curves(), None, 0, b""
+                file.seek(self.at)
+                data = file.read()
+        except OSError as error:
+            raise BoxpressoError(f"cannot read the log {self.path}: {error.strerror}") from error
+        self.at += len(data)
+        *lines, self.rest = re.split(rb"[\r\n]", self.rest + data)
+        for line in lines:
+            self.feed(line.decode("utf-8", "replace"))
+        return bool(data)
+
+    def finish(self) -> None:
+        """Takes a last line that has no end."""
+        self.feed(self.rest.decode("utf-8", "replace"))
+        self.rest = b""
+
+
+def new_figure() -> Any:
+    """An empty figure that needs no window. Raises BoxpressoError without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise BoxpressoError("plots need matplotlib: pip install 'boxpresso[train]'") from error
-    losses = {name: points for name, points in curves.tests.items() if "loss" in name}
-    scores = {name: points for name, points in curves.tests.items() if name not in losses}
-    panels = 2 + bool(scores)
-    figure = Figure(figsize=(9, 2.6 * panels), layout="constrained")
+    return Figure()
+
+
+def draw(curves: Curves, title: str, figure: Any) -> None:
+    """Draws curves to a figure of matplotlib, in place of what it shows: loss, test results, learning rate."""
+    panels = 2 + bool(curves.scores)
+    figure.clear()
+    figure.set_size_inches(9, 2.6 * panels)
+    figure.set_layout_engine("constrained")
     axes = figure.subplots(panels, 1, sharex=True)
     axes[0].plot(*columns(curves.loss), label="training", color="#0072b2", linewidth=1.2)
-    for (name, points), colour in zip(losses.items(), cycle(("#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#000000"))):
+    colours = cycle(("#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#000000"))
+    for (name, points), colour in zip(curves.losses.items(), colours):
         axes[0].plot(*columns(points), "o-", label=f"test {name}", color=colour, markersize=4)
-    if losses:
+    if curves.losses:
         axes[0].legend()
     axes[0].set_ylabel("loss")
-    for i, points in enumerate(curves.classes.values() if scores else ()):
+    for i, points in enumerate(curves.classes.values() if curves.scores else ()):
         axes[1].plot(*columns(points), color="#bbbbbb", linewidth=0.8, label=None if i else "each class")
-    for name, points in scores.items():
+    for name, points in curves.scores.items():
         axes[1].plot(*columns(points), "o-", label=name, markersize=4)
         axes[1].set_ylabel("test")
         axes[1].legend()
     axes[-1].plot(*columns(curves.rate), drawstyle="steps-post", color="#009e73")
     axes[-1].set_ylabel("learning rate")
     axes[-1].set_xlabel("iteration")
-    axes[0].set_title(Path(log).name)
+    axes[0].set_title(title)
     for panel in axes:
         panel.grid(alpha=0.3)
-    path = Path(out)
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Writes a figure as a picture, as a whole or not at all. Raises BoxpressoError where it cannot be written."""
+    part = files.beside(path, path.suffix or ".png")
     try:
-        figure.savefig(path, dpi=110)
+        figure.savefig(part, dpi=110)
+        os.replace(part, path)
     except (OSError, ValueError) as error:
+        part.unlink(missing_ok=True)
         raise BoxpressoError(f"cannot write the picture {path}: {error}") from error
     return path
+
+
+def follow(log: str, show: Callable[[Curves], None], wait: Callable[[], bool]) -> str:
+    """Shows the curves of a log anew whenever it has grown, until it says that training is over.
+
+    Parameters
+    ----------
+    log
+        The path; a log that is not there yet is waited for.
+    show
+        Called with the curves.
+    wait
+        Waits some seconds; says whether to go on.
+
+    Returns
+    -------
+    str
+        The line that says that training is over; nothing where `wait` ended it.
+    """
+    tail = Tail(log)
+    while True:
+        if os.path.exists(log) and tail.read() and tail.curves:
+            show(tail.curves)
+        if tail.curves.end or not wait():
+            return tail.curves.end
+
+
+def window(title: str) -> tuple[Any, Callable[[float], bool]] | None:
+    """A figure in a window and a function that keeps it alive for some seconds; None where matplotlib has no window.
+
+    The function says whether the window is still open.
+    """
+    try:
+        import matplotlib
+        from matplotlib import pyplot
+
+        backend = pyplot.get_backend().lower()
+        headless = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
+        if backend in headless or backend.startswith("module://"):
+            return None
+        pyplot.ion()
+        figure = pyplot.figure(num=title)
+        number = figure.number
+    except Exception:  # whatever a toolkit without a display raises
+        matplotlib.use("agg", force=True)
+        return None
+
+    def alive(seconds: float) -> bool:
+        figure.canvas.draw_idle()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and pyplot.fignum_exists(number):
+            figure.canvas.start_event_loop(0.1)
+        return bool(pyplot.fignum_exists(number))
+
+    return figure, alive
 
 
 def columns(points: Points) -> tuple[list[int], list[float]]:

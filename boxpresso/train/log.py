@@ -15,10 +15,15 @@ from ..net.net import Net
 Log = Callable[[str], None]
 
 
-def glog(line: str) -> None:
-    """Write a line to standard error as Caffe's log does: parsers of Caffe's logs read the time before it."""
+def glog_line(line: str) -> str:
+    """A line as Caffe's log has it: parsers of Caffe's logs read the time before it."""
     now = datetime.now()
-    print(f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {line}", file=sys.stderr, flush=True)
+    return f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {line}"
+
+
+def glog(line: str) -> None:
+    """Write a line to standard error as Caffe's log does."""
+    print(glog_line(line), file=sys.stderr, flush=True)
 
 
 def output_lines(which: str, net: Net, values: Sequence[AnyArray]) -> Iterator[str]:

@@ -1,28 +1,174 @@
-"""The progress bar of a training, by `rich`."""
+"""What a training shows while it runs: a line of progress in the log, its numbers for others, and a bar by `rich`."""
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 
 from ..layers.data.batches import BatchLayer
+from ..proto import LabelMap, parse_text
+from ..proto.errors import BoxpressoError
+from .curves import Curves, Points, Reader
+from .log import glog_line
 from .solver import Solver
 
 LONGEST, SHORTEST = 40, 8  # of the bar, in columns
 
 
+class Watch:
+    """Reads the log of a Solver as it is written: it takes the place of `solver.log`.
+
+    After the lines of each display it adds one of its own, with images a second, the time left and the last score:
+
+        Progress: 100 of 2800 iterations, 45.3 images/s, 0:12:30 left, mAP 0.8123 at 50
+
+    Parameters
+    ----------
+    solver
+        The Solver; on ranks other than the first nothing is done.
+    path
+        A file for the log, too.
+    again
+        Whether the file is continued, not written anew.
+
+    Attributes
+    ----------
+    curves
+        The numbers so far; take `lock` to read them in another thread.
+    lines
+        The last lines of the log.
+    names
+        {"class1": the name of label 1}, where the data's label map says it.
+
+    Raises
+    ------
+    BoxpressoError
+        Where the file cannot be written.
+    """
+
+    def __init__(self, solver: Solver, path: str | None = None, again: bool = False) -> None:
+        self.solver, self.first, self.plain = solver, solver.ranks.rank == 0, solver.log
+        self.reader, self.lock, self.lines = Reader(), threading.Lock(), deque[str](maxlen=200)
+        self.total, self.images = solver.param.max_iter, images_each(solver)
+        self.name = "mAP" if solver.param.eval_type == "detection" else ""
+        self.names = class_names(solver)
+        self.started: tuple[int, float] | None = None  # iteration and time of the first display
+        self.file = None
+        if not self.first:
+            return
+        if path:
+            try:
+                self.file = open(path, "a" if again else "w", encoding="utf-8")  # noqa: SIM115  (for the whole training)
+            except OSError as error:
+                raise BoxpressoError(f"cannot write the log {path}: {error.strerror or error}") from error
+        solver.log = self
+
+    def __call__(self, line: str) -> None:
+        """Takes a line of the log."""
+        self.write(line)
+        if ", lr = " in line and (said := self.progress()):
+            self.write(said)
+
+    def write(self, line: str) -> None:
+        """Passes a line on: to standard error, the file, and the curves."""
+        self.plain(line)
+        with self.lock:
+            self.reader.feed(line)
+            self.lines.append(glog_line(line))
+        if self.file is not None:
+            try:
+                print(self.lines[-1], file=self.file, flush=True)
+            except OSError as error:  # a full disk ends the file, not the training
+                with suppress(OSError):
+                    self.file.close()
+                self.file = None
+                print(f"boxpresso: warning: the log file ends here: {error.strerror or error}", file=sys.stderr)
+
+    @property
+    def curves(self) -> Curves:
+        return self.reader.curves
+
+    def progress(self) -> str:
+        """The line of progress; nothing at the first display."""
+        at, now = self.solver.iter, time.perf_counter()
+        if self.started is None or at <= self.started[0]:
+            self.started = at, now
+            return ""
+        return ", ".join(
+            [f"Progress: {at} of {self.total} iterations", *self.speed(), left(self.seconds_left()), *self.score()]
+        )
+
+    def speed(self) -> list[str]:
+        """Images a second since the display before, where it is known."""
+        speeds = self.curves.speed
+        return [f"{speeds[-1][1] * self.images:.4g} images/s"] if speeds and speeds[-1][1] else []
+
+    def seconds_left(self) -> float | None:
+        """The time left by that since the first display, tests and snapshots included; None before it is known."""
+        if self.started is None or self.solver.iter <= self.started[0]:
+            return None
+        seconds = (time.perf_counter() - self.started[1]) / (self.solver.iter - self.started[0])
+        return float(seconds * (self.total - self.solver.iter))
+
+    def score(self) -> list[str]:
+        """The last score of the tests, and the best where that is another."""
+        name, points = self.score_points()
+        if not points:
+            return []
+        (at, last), (top, best) = points[-1], max(points, key=lambda point: point[1])
+        better = f" (best {best:.4g} at {top})" if best > last else ""
+        return [f"{name} {last:.4g} at {at}{better}"]
+
+    def score_points(self) -> tuple[str, Points]:
+        """The name and the points of the first score: the mean average precision of a detector, or another output."""
+        for name, points in self.curves.scores.items():
+            return self.name or name, points
+        return "", []
+
+    def close(self) -> None:
+        """Ends the file and gives the solver its own log back."""
+        if self.first:
+            self.solver.log = self.plain
+        if self.file is not None:
+            self.file.close()
+
+
+def class_names(solver: Solver) -> dict[str, str]:
+    """{"class1": name}, of the label map that a net's data name, where it can be read."""
+    for layer in (layer for net in (*solver.test_nets, solver.net) for layer in net.layers):
+        path = layer.param.annotated_data_param.label_map_file if layer.type == "AnnotatedData" else ""
+        if path:
+            with suppress(BoxpressoError, OSError, UnicodeDecodeError):
+                items = parse_text(Path(path).read_text(encoding="utf-8"), LabelMap()).item
+                return {f"class{item.label}": item.display_name or item.name for item in items}
+    return {}
+
+
+def images_each(solver: Solver) -> int:
+    """How many images an iteration takes, over all ranks."""
+    batch = next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
+    return int(solver.ranks.size * solver.param.iter_size * batch)
+
+
 @contextmanager
-def progress(solver: Solver) -> Iterator[None]:
+def progress(solver: Solver, watch: Watch | None = None) -> Iterator[None]:
     """Shows a bar below the log, where standard error is a terminal and `rich` is installed.
 
-    It has the count, the time left, the loss, the rate, images a second and the share of time spent waiting for data; on a
-    narrow terminal the last of these are left out. Lines of the log are not wrapped.
+    It has the count, the time left, the loss, the last score of the tests, images a second, the learning rate and the share of
+    time spent waiting for data; on a narrow terminal the last of these are left out. Lines of the log are not wrapped.
 
     Parameters
     ----------
     solver
         The Solver that trains inside the block.
+    watch
+        What reads its log, for the score.
     """
     try:
         from rich.console import Console
@@ -36,15 +182,15 @@ def progress(solver: Solver) -> Iterator[None]:
     if solver.ranks.rank or not console.is_terminal:
         yield
         return
-    images = (
-        solver.ranks.size * solver.param.iter_size * next((b.shape[0] for b in solver.net.blobs.values() if b.shape), 1)
-    )
+    images = images_each(solver)
     data = [layer for layer in solver.net.layers if isinstance(layer, BatchLayer)]
 
     def status(task: Task) -> list[str]:
         """What is shown, the most important first."""
         parts = [f"{task.completed:.0f}/{total}", left(task.time_remaining), f"loss {solver.smoothed_loss:.4g}"]
-        parts += [f"{(task.speed or 0) * images:.0f} images/s", f"rate {solver.rate:.3g}"]
+        name, points = watch.score_points() if watch else ("", [])
+        parts += [f"{name} {points[-1][1]:.3g}"] if points else []
+        parts += [f"{(task.speed or 0) * images:.0f} images/s", f"lr {solver.rate:.3g}"]
         return [*parts, f"{sum(layer.waited for layer in data):.1%} waiting"] if data else parts
 
     class Bar(Progress):

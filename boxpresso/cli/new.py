@@ -1,0 +1,182 @@
+"""The verb new: a folder of pictures in, a folder with everything that training takes out."""
+
+from __future__ import annotations
+
+import textwrap
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import arguments
+from .output import listed, progress, warn
+
+if TYPE_CHECKING:
+    from ..recipes.project import Made
+
+
+NAME = "new"
+SHORT = "prepare training on one's own pictures"
+TEXT = """\
+Prepare the training of a detector on one's own pictures. A folder is written
+with the prototxts for training, testing and detection, the solver prototxt, the
+label map, the pictures as LMDBs, and a README.md that has the next commands.
+
+FOLDER is recognised by what it holds:
+
+  voc   JPEGImages, and Annotations with an .xml for each picture
+  coco  annotations/*.json (or *.json), and the pictures
+  yolo  images, and labels with a .txt for each picture; classes.txt or data.yaml
+
+Its own split into train (trainval) and test (val) is taken where it has one;
+else a tenth of the pictures, drawn by --seed, is kept for testing.
+
+backbones:
+  mobilenet  MobileNet-SSD, 300x300; best from --weights, such as chuanqi305's
+  vgg        SSD over VGG16, 300x300 or --size 512; needs --weights, such as
+             VGG_ILSVRC_16_layers_fc_reduced.caffemodel
+  small      eight convolutions, 128x128; learns from scratch in minutes
+"""
+EPILOG = """\
+examples:
+  boxpresso new ssd --backbone small --data shapes
+  boxpresso new ssd --backbone mobilenet --classes labels.txt --data VOC2007 \\
+      --weights mobilenet_iter_73000.caffemodel --out mine
+  boxpresso train --solver mine/solver.prototxt --log mine/train.log
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    add = parser.add_argument
+    add("kind", metavar="KIND", choices=("ssd",), help="ssd")
+    add("--data", metavar="FOLDER", required=True, help="the pictures and their annotations")
+    text = "mobilenet, vgg or small (default: mobilenet)"
+    add("--backbone", metavar="NAME", choices=("mobilenet", "vgg", "small"), default="mobilenet", help=text)
+    text = "the classes, one in each line, or a label map (default: those in the data, sorted)"
+    add("--classes", metavar="FILE", help=text)
+    add("--out", metavar="FOLDER", help="the folder to write (default: the name of the data, _ssd_ and the backbone)")
+    text = "a .caffemodel or .h5 to start from; what fits of it is copied, the layers of classes are left fresh"
+    add("--weights", metavar="FILE", default="", help=text)
+    add("--size", metavar="N", type=arguments.positive, help="the sides of the net's input in pixels")
+    add("--format", metavar="F", choices=("voc", "coco", "yolo"), default="", help="voc, coco or yolo")
+    add("--train", metavar="NAME", default="", help="the split to learn from, such as trainval")
+    add("--test", metavar="NAME", default="", help="the split to test on, such as val2017")
+    text = "test on this part of all pictures, drawn by --seed, in place of the folder's own split"
+    add("--test-share", metavar="S", type=part, help=text)
+    add("--leave-out-others", action="store_true", help="leave out objects of classes that --classes does not name")
+    add("--strict", action="store_true", help="end at the first picture that cannot be used, in place of skipping it")
+    add("--batch", metavar="N", type=arguments.positive, help="pictures in a batch (default: by the backbone)")
+    text = "how long to train (default: by the number of pictures)"
+    add("--iterations", metavar="N", type=arguments.positive, help=text)
+    add("--lr", metavar="R", type=rate, help="the learning rate at the start (default: by the backbone)")
+    add("--seed", metavar="N", type=int, default=1, help="of the split and of training (default: 1)")
+    add("--force", action="store_true", help="replace a folder that was written by this command before")
+
+
+def part(text: str) -> float:
+    """A number between 0 and 1."""
+    value = arguments.number(text)
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"{text!r} is not between 0 and 1")
+    return value
+
+
+def rate(text: str) -> float:
+    """A number above 0."""
+    value = arguments.number(text)
+    if value <= 0:
+        raise ArgumentTypeError(f"{text!r} is not above 0")
+    return value
+
+
+def run(args: Namespace) -> int:
+    """Writes the folder and says what is in it."""
+    from ..labels import BACKGROUND, read_labels
+    from ..recipes.project import Wish, create
+
+    data = Path(args.data)
+    out = Path(args.out or f"{data.resolve().name}_{args.kind}_{args.backbone}")
+    classes: list[str] = []
+    if args.classes:
+        names = sorted(read_labels(args.classes).items())
+        classes = [name for _, name in names if name.lower() not in BACKGROUND]
+    wish = Wish(
+        data, out, args.backbone, args.size, classes, args.classes or "", args.format, args.train, args.test,
+        args.test_share, args.seed, args.leave_out_others, args.weights, args.batch, args.iterations, args.lr, args.strict,
+        args.force,
+    )  # fmt: skip
+    shown: dict[str, Callable[[int, int], None]] = {}
+
+    def tell(what: str, done: int, total: int) -> None:
+        shown.setdefault(what, progress(f"new: {what}"))(done, total)
+
+    made = create(wish, tell)
+    for line in made.skipped:
+        warn(f"skipped: {line}")
+    print("\n".join(describe(made)))
+    return 0
+
+
+def wrapped(line: str) -> list[str]:
+    """A line as lines of at most 80 columns."""
+    indent = len(line) - len(line.lstrip()) + 2
+    return textwrap.wrap(line, 80, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False) or [
+        ""
+    ]
+
+
+def describe(made: Made) -> list[str]:
+    """What was written, and the next command."""
+    from ..recipes.project import BACKBONES, FRESH
+    from ..tables import table
+
+    wish, plan = made.wish, made.plan
+    train, test = made.counts["train"], made.counts["test"]
+    lines = [f"{wish.data}: {made.format}, {made.origin}", ""]
+    rows = [[name, str(train[label]), str(test[label])] for label, name in enumerate(made.classes, 1)]
+    rows.append(["pictures", str(made.pictures["train"]), str(made.pictures["test"])])
+    lines += [*table(("class", "to learn from", "to test on"), rows, "<>>"), ""]
+    notes = {
+        f"{len(made.skipped)} pictures were skipped": len(made.skipped),
+        f"{made.without} pictures to learn from have no object and are left out": made.without,
+        f"{made.difficult} objects to learn from are difficult, or crowds": made.difficult,
+        f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,
+    }
+    lines += [text for text, count in notes.items() if count]
+    absent = [name for label, name in enumerate(made.classes, 1) if not test[label]]
+    if absent:
+        lines.append(f"no object to test on is of {listed(absent)}: its average precision counts 0 in the mAP")
+    lines.append(
+        f"net: {BACKBONES[wish.backbone].title}, {made.size}x{made.size}, {made.parameters / 1e6:.2f} M parameters"
+    )
+    ten, half, ninety = made.sides
+    lines.append(f"objects there: {half:.0f} pixels (square root of the area); 80 % have {ten:.0f} to {ninety:.0f}")
+    lines.append(f"priors: {made.matched:.1%} of the objects overlap one by 0.5 or more")
+    if made.matched < 0.8:
+        lines.append("  many do not: they are smaller than the priors, or very long; try a larger --size")
+    if made.fit is not None:
+        fit = made.fit
+        classes = [name for name in fit.fresh if name.endswith(FRESH)]
+        missing = [name for name in fit.fresh if not name.endswith(FRESH) and name not in fit.misfits]
+        lines.append(f"weights: {len(fit.copied)} layers copied of {fit.path}")
+        lines.append(f"  fresh, by the classes: {listed(classes)}")
+        lines += [f"  fresh, not in the file: {listed(missing)}"] * bool(missing)
+        lines += [f"  fresh, of another shape: {listed(list(fit.misfits))}"] * bool(fit.misfits)
+        lines += [f"  unused of the file: {listed(fit.unused)}"] * bool(fit.unused)
+    elif wish.backbone == "vgg":
+        lines.append("VGG16 hardly learns from scratch: give --weights VGG_ILSVRC_16_layers_fc_reduced.caffemodel")
+    if plan is not None:
+        lines.append(
+            f"training: {plan.iterations} iterations of {plan.batch} pictures, {plan.method}, base_lr {plan.rate:g}; mAP every "
+            f"{plan.test_interval}"
+        )
+    lines += [f"the folder of before, with its snapshots, is now {made.kept}"] * bool(made.kept)
+    lines = [piece for line in lines for piece in wrapped(line)]
+    folder = wish.out.as_posix()
+    return [
+        *lines,
+        "",
+        f"{folder} is ready (see its README.md). Next:",
+        f"  boxpresso train --solver {folder}/solver.prototxt --log {folder}/train.log",
+    ]

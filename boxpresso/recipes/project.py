@@ -1,0 +1,345 @@
+"""`boxpresso new`: from a folder of pictures to a folder with everything that training takes."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.boxes import iou
+from ..data.convert import Options, Report, stored, write, write_labels
+from ..data.errors import BrokenRecord, DataError
+from ..data.folders import Scene
+from ..data.picture import size_of
+from ..data.records import make_annotated
+from ..net import Net
+from ..net.weights import Weights, read_weights
+from ..net_spec import NetSpec
+from ..proto import NetParameter, files
+from ..proto.errors import BoxpressoError
+from . import folders, pretrained, schedule, ssd, texts
+
+FRESH = "_new"  # the end of the names of layers that depend on the classes, as in chuanqi305's prototxts
+MARK = "boxpresso new"  # in the README.md of a folder that was written here
+Tell = Callable[[str, int, int], None]  # (what, done, all)
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """An architecture: its writer, the size of its input, the smallest that it works with, how `detect` must prepare pictures,
+    and what it is."""
+
+    net: Callable[..., NetSpec]
+    size: int
+    smallest: int
+    options: str
+    title: str
+    task: dict[str, Any]
+
+
+BACKBONES = {
+    "mobilenet": Backbone(
+        ssd.mobile, 300, 96, " --mean 127.5 --scale 0.007843", "MobileNet-SSD (names of chuanqi305's models)",
+        {"average": 0.98},
+    ),
+    "vgg": Backbone(ssd.vgg, 300, 257, " --mean 104,117,123", "SSD over VGG16 (names of the paper's models)", {}),
+    "small": Backbone(
+        ssd.small, 128, 64, "", "a small SSD, which learns from scratch", {"average": 0.98, "expand": 1.5, "patches": 0.5}
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What `boxpresso new ssd` is asked for; None leaves a choice to the rules.
+
+    Attributes
+    ----------
+    data, out
+        The folder of pictures, and the one to write.
+    backbone, size
+        A key of `BACKBONES`, and the sides of its input.
+    classes, source
+        The classes, or none for those that occur; the file that they are from, for messages.
+    format, train, test, share, seed
+        How the folder is read and split, as in `folders`.
+    leave_out
+        Whether objects of other classes are left out.
+    weights
+        A .caffemodel to start from.
+    batch, iterations, rate
+        In place of those of `schedule`.
+    strict
+        Whether a picture that cannot be used is an error.
+    force
+        Whether a folder that was written here before is replaced.
+    """
+
+    data: Path
+    out: Path
+    backbone: str = "mobilenet"
+    size: int | None = None
+    classes: Sequence[str] = ()
+    source: str = ""
+    format: str = ""
+    train: str = ""
+    test: str = ""
+    share: float | None = None
+    seed: int = 1
+    leave_out: bool = False
+    weights: str = ""
+    batch: int | None = None
+    iterations: int | None = None
+    rate: float | None = None
+    strict: bool = False
+    force: bool = False
+
+
+@dataclass
+class Made:
+    """What was written: for the user to read."""
+
+    wish: Wish
+    format: str
+    origin: str
+    classes: list[str]
+    size: int
+    counts: dict[str, Counter[int]] = field(default_factory=dict)  # {split: objects by label}
+    pictures: dict[str, int] = field(default_factory=dict)
+    without: int = 0  # pictures to learn from that have no object
+    difficult: int = 0
+    skipped: list[str] = field(default_factory=list)
+    shared: int = 0  # pictures in both splits
+    matched: float = 1.0  # the share of objects that overlap a prior by 0.5
+    sides: tuple[float, float, float] = (
+        0.0,
+        0.0,
+        0.0,
+    )  # of objects in pixels of the input: 10 %, half, 90 % are smaller
+    parameters: int = 0
+    fit: pretrained.Fit | None = None
+    kept: str = ""  # where the folder of before is now
+    plan: schedule.Schedule | None = None
+
+
+def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
+    """Writes the folder, as a whole or not at all.
+
+    Parameters
+    ----------
+    wish
+        What is asked for.
+    tell
+        Called with ("train" or "test", records done, all).
+
+    Returns
+    -------
+    Made
+        What was written.
+
+    Raises
+    ------
+    BoxpressoError
+        For a folder that cannot be used or that exists, classes that do not fit, and weights of another net.
+    """
+    backbone = BACKBONES[wish.backbone]
+    size = wish.size or backbone.size
+    if size < backbone.smallest:
+        raise BoxpressoError(f"--size {size} is too small for {wish.backbone}: give {backbone.smallest} or more")
+    check_out(wish)
+    weights = read_weights(wish.weights) if wish.weights else None
+    format = wish.format or folders.recognise(wish.data)
+    pictures = folders.read(wish.data, format)
+    split = folders.choose(pictures, wish.share, wish.seed, wish.train, wish.test)
+    classes = folders.settle(pictures, split, wish.classes, wish.source, wish.leave_out)
+    made = Made(wish, format, split.origin, classes, size)
+    train = {str(picture.scene.path) for picture in split.train}
+    made.shared = sum(str(picture.scene.path) in train for picture in split.test)
+    wish.out.parent.mkdir(parents=True, exist_ok=True)
+    files.sweep(wish.out.parent.glob(f"{glob.escape(wish.out.name)}.*.partial"))
+    partial_folder = files.beside(wish.out, ".partial")
+    try:
+        partial_folder.mkdir()
+        (partial_folder / "snapshots").mkdir()
+        boxes = write_pictures(made, split, partial_folder, tell)
+        write_texts(made, weights, partial_folder, boxes)
+        put_in_place(made, partial_folder)
+    except BaseException as error:
+        shutil.rmtree(partial_folder, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise BoxpressoError(f"cannot write {wish.out}: {error.strerror or error}") from error
+        raise
+    return made
+
+
+def check_out(wish: Wish) -> None:
+    """Raises BoxpressoError for a folder that exists, unless it may be replaced."""
+    if not wish.out.exists() and not wish.out.is_symlink():
+        return
+    if not wish.force:
+        raise BoxpressoError(f"{wish.out} exists already; name another with --out, or replace it with --force")
+    readme = wish.out / "README.md"
+    if not readme.is_file() or MARK not in readme.read_text(encoding="utf-8", errors="replace"):
+        raise BoxpressoError(
+            f"{wish.out} was not written by `{MARK}`, so --force does not replace it; name another with --out"
+        )
+
+
+# Pictures
+
+
+def write_pictures(made: Made, split: folders.Split, folder: Path, tell: Tell) -> np.ndarray:
+    """Writes both LMDBs and returns the corners of all objects to learn from as fractions, (N, 4)."""
+    corners = []
+    limit = 2 * made.size
+    for kind, pictures in (("train", split.train), ("test", split.test)):
+        scenes = [picture.scene for picture in pictures]
+        if kind == "train":  # SSD learns nothing of a picture without an object
+            made.without = sum(not (scene.labels or scene.wrong) for scene in scenes)
+            scenes = [scene for scene in scenes if scene.labels or scene.wrong]
+        used: list[Scene] = []
+        options = Options(shuffle=made.wish.seed if kind == "train" else None, refuse=made.wish.strict)
+        one = partial(record, options=options, limit=limit, used=used)
+        try:
+            report: Report = write(folder / f"{kind}_lmdb", scenes, one, options, partial(tell, kind))
+        except DataError as error:
+            raise type(error)(f"the pictures of {kind}: {error}") from error
+        made.pictures[kind] = report.pictures
+        made.skipped += report.skipped
+        made.counts[kind] = Counter(label for scene in used for label in scene.labels)
+        if kind == "train":
+            made.difficult = sum(sum(scene.difficult) for scene in used)
+            corners = [scene.boxes()[:, 2:6] for scene in used]
+    (folder / "labels.txt").write_text("".join(f"{name}\n" for name in made.classes), encoding="utf-8")
+    write_labels(str(folder / "labelmap.prototxt"), {0: "background", **dict(enumerate(made.classes, 1))})
+    return np.concatenate(corners)
+
+
+def record(scene: Scene, options: Options, limit: int, used: list[Scene]) -> tuple[str, bytes, int]:
+    """A record of a scene, its picture at most `limit` pixels at the shorter side. Raises BrokenRecord."""
+    if scene.wrong:
+        raise BrokenRecord(scene.wrong)
+    expect = scene.width, scene.height
+    if min(expect) > limit:
+        if size_of(scene.path, str(scene.path)) != expect:
+            stored(scene.path, options, expect)  # raises
+        factor = limit / min(expect)
+        options = replace(options, size=(round(expect[0] * factor), round(expect[1] * factor)))
+        datum = stored(scene.path, options)
+    else:
+        datum = stored(scene.path, options, expect)
+    data = make_annotated(datum, scene.boxes()).SerializeToString()
+    used.append(scene)
+    return scene.path.name, data, len(scene.labels)
+
+
+# Texts
+
+
+def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.ndarray) -> None:
+    """Writes the prototxts, start.caffemodel, README.md and train.sh, and looks at the net: its parameters and priors."""
+    wish, backbone = made.wish, BACKBONES[made.wish.backbone]
+    out = wish.out.as_posix()
+    made.plan = schedule.plan(
+        wish.backbone, made.pictures["train"], made.pictures["test"], weights is not None, batch=wish.batch,
+        iterations=wish.iterations, rate=wish.rate,
+    )  # fmt: skip
+    task = ssd.Task(
+        name="".join(c if c.isalnum() else "_" for c in wish.data.resolve().name) or "own", classes=len(made.classes) + 1,
+        sources=(f"{out}/train_lmdb", f"{out}/test_lmdb"), label_map=f"{out}/labelmap.prototxt",
+        batches=(made.plan.batch, made.plan.test_batch), fresh=FRESH, records=True,
+        folded=weights is not None and pretrained.is_folded(weights, "conv0"), **backbone.task,
+    )  # fmt: skip
+    nets = {kind: backbone.net(kind, made.size, task=task).to_proto() for kind in ("train", "test", "deploy")}
+    look(made, nets["deploy"], boxes, weights, folder)
+    for kind, net in nets.items():
+        (folder / f"{kind}.prototxt").write_text(prototxt(kind, net, made), encoding="utf-8")
+    pictures = made.pictures["train"], made.pictures["test"]
+    solver = texts.solver_text(out, wish.backbone, made.plan, pictures, wish.seed, made.fit is not None)
+    (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
+    final = f"{out}/snapshots/{wish.backbone}_iter_{made.plan.iterations}.caffemodel"
+    title = backbone.title[0].upper() + backbone.title[1:]
+    about = f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {wish.data} ({made.origin})."
+    text = texts.readme(
+        out, f"{wish.data.resolve().name}: SSD", made.classes, made.plan, final, backbone.options, about
+    )
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    back = os.path.relpath(Path.cwd(), wish.out.resolve()) if not wish.out.is_absolute() else "."
+    (folder / "train.sh").write_text(texts.train_script(out, back), encoding="utf-8")
+    (folder / "train.sh").chmod(0o755)
+
+
+def look(made: Made, deploy: NetParameter, boxes: np.ndarray, weights: Weights | None, folder: Path) -> None:
+    """Builds the net for detection: its priors against the objects, its parameters, and what fits of given weights."""
+    net = Net(deploy, device="cpu", optimize=False)
+    first = next(layer.name for layer in deploy.layer if layer.type == "PriorBox")
+    net.forward(start=first, end="mbox_priorbox")  # the priors follow from the shapes alone
+    made.parameters = sum(blob.count for layer in net.layers if layer.type != "BatchNorm" for blob in layer.blobs)
+    priors = np.array(net.blobs["mbox_priorbox"].data, np.float32)[0, 0].reshape(-1, 4)
+    best = np.concatenate([iou(boxes[i : i + 64, None], priors[None]).max(1) for i in range(0, len(boxes), 64)])
+    made.matched = float((best >= 0.5).mean())
+    sides = np.sqrt(np.prod(boxes[:, 2:] - boxes[:, :2], 1)) * made.size
+    ten, half, ninety = np.quantile(sides, (0.1, 0.5, 0.9)).tolist()
+    made.sides = (ten, half, ninety)
+    if weights is not None:
+        made.fit = pretrained.fit(weights, net, lambda name: name.endswith(FRESH))
+        pretrained.save(net, made.fit.copied, folder / "start.caffemodel")
+
+
+def prototxt(kind: str, net: NetParameter, made: Made) -> str:
+    """A net's prototxt with comments."""
+    purpose = {"train": "to learn from train_lmdb", "test": "to be tested on test_lmdb", "deploy": "for detection"}[
+        kind
+    ]
+    names = ", ".join(f"{label} {name}" for label, name in enumerate(made.classes[:20], 1))
+    title = BACKBONES[made.wish.backbone].title
+    head = f"{title[0].upper()}{title[1:]}, {made.size}x{made.size}, {purpose}.\nLabels: 0 background, {names}"
+    head += " .." if len(made.classes) > 20 else ""
+    head += f"\nLayers whose names end in {FRESH} depend on the classes: weights of other classes do not fit them."
+    first = next(layer.name for layer in net.layer if layer.name.endswith("_mbox_loc"))
+    prior = next(layer.name for layer in net.layer if layer.type == "PriorBox")
+    notes = {
+        first: "What each feature map predicts: 4 numbers for the box (loc) and a score for each class (conf) of each prior "
+        "of each place.",
+        prior: "The priors: boxes of these sizes in pixels of the input, at each place of a feature map. "
+        f"{made.matched:.1%} of the objects overlap one by 0.5 or more.",
+        "mbox_loss": "The loss: priors that overlap an object by 0.5 learn it; of the others the 3 worst for each of these "
+        "learn the background.",
+        "mbox_conf_reshape": "From predictions to detections.",
+        "detection_eval": "Detections against the truth; the solver computes the mAP from it. Difficult objects do not count.",
+    }
+    fields = {
+        "batch_size": "lower it where memory is short" if kind == "train" else "a divisor of the number of pictures",
+        "max_expand_ratio": "shrinks pictures, for small objects",
+        "batch_sampler": "SSD's crops: the whole picture, or a part that overlaps an object",
+    }  # fmt: skip
+    return texts.commented(net, head, notes, fields if kind != "deploy" else None)
+
+
+def put_in_place(made: Made, folder: Path) -> None:
+    """Renames the folder to its name. One of before is removed, but kept under another name where it holds snapshots."""
+    out = made.wish.out
+    if not out.exists():
+        folder.rename(out)
+        return
+    check_out(made.wish)
+    old = files.beside(out, ".old.partial")
+    if any((out / "snapshots").glob("*.caffemodel*")):
+        old = next(p for p in (out.with_name(f"{out.name}.{n}") for n in range(1, 10**6)) if not p.exists())
+        made.kept = str(old)
+    out.rename(old)
+    try:
+        folder.rename(out)
+    except OSError:
+        old.rename(out)
+        raise
+    if not made.kept:
+        shutil.rmtree(old, ignore_errors=True)

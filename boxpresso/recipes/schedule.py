@@ -1,0 +1,108 @@
+"""How to train, by rules of thumb: batch, learning rate, iterations and tests for a net and a number of pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EPOCHS = {False: 150, True: 80}  # rounds over the pictures, from scratch and from given weights
+TESTS = 20  # in the whole of a training
+SNAPSHOTS = 5
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Of an architecture: pictures in a batch; the method and its rates {from given weights: rate}; weight decay; the fewest
+    and the most iterations."""
+
+    batch: int
+    method: str
+    rates: dict[bool, float]
+    decay: float
+    fewest: int
+    most: int
+
+
+RULES = {
+    "small": Rule(16, "Adam", {False: 0.004, True: 0.001}, 0.0001, 800, 10000),
+    "mobilenet": Rule(16, "Adam", {False: 0.002, True: 0.0005}, 0.00005, 1000, 60000),
+    "vgg": Rule(8, "SGD", {False: 0.0005, True: 0.0005}, 0.0005, 1000, 80000),
+}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The numbers of a solver prototxt, and the batches of its nets."""
+
+    batch: int
+    iterations: int
+    rate: float
+    method: str
+    decay: float
+    test_batch: int
+    test_iter: int
+    test_interval: int
+    snapshot: int
+    display: int
+
+
+def plan(
+    backbone: str,
+    train: int,
+    test: int,
+    pretrained: bool,
+    *,
+    batch: int | None = None,
+    iterations: int | None = None,
+    rate: float | None = None,
+) -> Schedule:
+    """The schedule for so many pictures.
+
+    Parameters
+    ----------
+    backbone
+        A key of `RULES`.
+    train, test
+        How many pictures to learn from and to test on.
+    pretrained
+        Whether weights are given.
+    batch, iterations, rate
+        In place of those of the rule; the rate of another batch is the rule's, times the batches' quotient for SGD.
+
+    Returns
+    -------
+    Schedule
+        Test batches are as large as they can be, up to 8, for the tests to take each picture once, and the last test is at
+        the end.
+
+    Examples
+    --------
+    >>> made = plan("small", 240, 60, False)
+    >>> made.batch, made.iterations, made.test_batch * made.test_iter, made.test_interval
+    (16, 2300, 60, 100)
+    """
+    rule = RULES[backbone]
+    size = batch or min(rule.batch, train)
+    rounds = -(-EPOCHS[pretrained] * train // size)
+    count = iterations or rounded(min(max(rounds, rule.fewest), rule.most), 50)
+    own = rule.rates[pretrained] * (size / rule.batch if rule.method == "SGD" else 1)
+    test_batch = max(n for n in range(1, 9) if test % n == 0)
+    wanted = max(count // TESTS, test // size)  # a test takes less time than the training between two of them
+    if iterations:  # as asked for: the last test is at the end
+        interval = count // max(n for n in range(1, max(1, count // wanted if wanted else count) + 1) if count % n == 0)
+    else:
+        interval = rounded(wanted, 50)
+        count = -(-count // interval) * interval
+    display = max(n for n in range(1, min(50, max(1, count // 50), interval) + 1) if interval % n == 0)
+    snapshot = min(count, rounded(count / SNAPSHOTS, interval))
+    return Schedule(
+        size, count, rate or own, rule.method, rule.decay, test_batch, test // test_batch, interval, snapshot, display
+    )
+
+
+def rounded(value: float, to: int) -> int:
+    """The nearest multiple of a number, at least the number.
+
+    >>> rounded(130, 50), rounded(3, 50)
+    (150, 50)
+    """
+    return max(to, int(value / to + 0.5) * to)

@@ -1,0 +1,249 @@
+"""Watching a training: its log in a file, a line of progress, plot --follow, and the page of train --web."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import time
+
+import pytest
+
+from boxpresso import Solver
+from boxpresso.__main__ import main
+from boxpresso.proto import BoxpressoError, BoxpressoWarning
+from boxpresso.train import curves
+from boxpresso.train.progress import Watch
+from boxpresso.train.web import page, policy, state
+
+NET = """
+name: "line"
+layer { name: "x" type: "DummyData" top: "x" top: "y"
+        dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
+                           data_filler { type: "gaussian" } data_filler { type: "constant" value: 1 } } }
+layer { name: "fc" type: "InnerProduct" bottom: "x" top: "fc" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "y" top: "loss" }
+layer { name: "score" type: "Reduction" bottom: "fc" top: "score" include { phase: TEST } }
+"""
+SOLVER = """
+net: "net.prototxt" base_lr: 0.1 lr_policy: "fixed" max_iter: 40 display: 10 random_seed: 1 solver_mode: CPU
+snapshot_prefix: "FOLDER/snap" test_iter: 2 test_interval: 20
+"""
+CHROMIUM = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(autouse=True)
+def errors_are_lines(monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+
+
+@pytest.fixture
+def solver(tmp_path):
+    (tmp_path / "net.prototxt").write_text(NET)
+    path = tmp_path / "solver.prototxt"
+    path.write_text(SOLVER.replace("FOLDER", str(tmp_path)))
+    return path
+
+
+@pytest.fixture
+def watch(solver):
+    """A Watch of a training of which 20 iterations are done."""
+    lines: list[str] = []
+    made = Solver(solver, log=lines.append)
+    watch = Watch(made)
+    made.step(20)
+    return watch
+
+
+# The log
+
+
+def test_the_log_in_a_file_has_lines_of_progress(solver, tmp_path, capsys):
+    log = tmp_path / "train.log"
+    assert main(["train", "--solver", str(solver), "--log", str(log)]) == 0
+    printed, written = capsys.readouterr().err, log.read_text()
+    assert "\x1b" not in printed
+    assert [line.partition("] ")[2] for line in printed.splitlines()] == [
+        line.partition("] ")[2] for line in written.splitlines()
+    ]
+    wanted = r"^I\d{4} [\d:.]+ +\d+ solver\.py:1\] Progress: %d of 40 iterations, [\d.e+]+ images/s, \d:\d\d:\d\d left, score "
+    for at in (10, 20, 30):
+        assert re.search(wanted % at, written, re.M), at
+    read = curves.read_curves(written.splitlines())
+    assert [at for at, _ in read.loss] == [0, 10, 20, 30, 40]  # lines of progress are none of Caffe's
+    assert [at for at, _ in read.speed] == [0, 10, 20, 30]
+    assert [at for at, _ in read.scores["score"]] == [0, 20, 40]
+    assert read.end == "Optimization Done."
+
+    solver.write_text(solver.read_text().replace("max_iter: 40", "max_iter: 50"))
+    assert main(["train", "--solver", str(solver), "--log", str(log), "--resume", "auto"]) == 0
+    assert log.read_text().startswith(written)  # a resumed training continues its log
+    assert main(["train", "--solver", str(solver), "--log", str(tmp_path / "no" / "log")]) == 1
+    assert "cannot write the log" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_the_file_alone(watch, capsys):
+    watch.file = open("/dev/full", "w") if os.path.exists("/dev/full") else pytest.skip("no /dev/full")  # noqa: SIM115
+    watch("one")
+    watch("two")
+    assert capsys.readouterr().err.count("the log file ends here") == 1
+    assert watch.lines[-1].endswith("] two")
+
+
+def test_the_best_score_is_named(watch):
+    watch.reader.curves.tests = {"loss": [(0, 1.0)], "eval": [(0, 0.5), (20, 0.75), (40, 0.625)]}
+    watch.name = "mAP"
+    assert watch.score() == ["mAP 0.625 at 40 (best 0.75 at 20)"]
+    assert Watch(watch.solver).score() == []
+
+
+# plot --follow
+
+
+def test_follow_draws_as_the_log_grows(tmp_path):
+    log, seen, script = tmp_path / "log", [], iter(
+        ["Iteration 0, loss = 4\n", "Iteration 10, lo", "ss = 2\nIteration 10, lr = 0.1\n", "", "Optimization Done.\n"]
+    )  # fmt: skip
+
+    def wait() -> bool:
+        with log.open("a") as file:
+            file.write(next(script))
+        return True
+
+    end = curves.follow(str(log), lambda read: seen.append(list(read.loss)), wait)
+    assert end == "Optimization Done."
+    assert seen == [[(0, 4)], [(0, 4)], [(0, 4), (10, 2)], [(0, 4), (10, 2)]]
+    log.write_text("Iteration 5, loss = 1\n")  # shorter: another training
+    tail = curves.Tail(str(log))
+    tail.at = 1000
+    assert tail.read()
+    assert tail.curves.loss == [(5, 1)]
+    assert curves.follow(str(log), lambda read: None, lambda: False) == ""
+
+
+def test_the_command_follows_to_the_end(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    log, out = tmp_path / "log", tmp_path / "log.png"
+    log.write_text("I1122 03:28:20.1 7 solver.py:1] Iteration 0, loss = 4\n")
+    naps = []
+
+    def nap(seconds: float) -> None:
+        naps.append((seconds, out.stat().st_ino))
+        with log.open("a") as file:
+            file.write(f"I1122 03:28:2{len(naps)}.1 7 solver.py:1] Iteration {len(naps)}, loss = 4\n")
+            if len(naps) == 3:
+                file.write("I1122 03:28:29.1 7 solver.py:1] Training ends early (loss = nan): nothing was learned\n")
+
+    monkeypatch.setattr(time, "sleep", nap)
+    assert main(["plot", str(log), "--follow", "--every", "0.5", "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert f"{out} is drawn, and drawn anew as {log} grows (each 0.5 s); Ctrl-C ends" in said
+    assert f"Training ends early (loss = nan): nothing was learned {out} was drawn 4 times" in said
+    assert [seconds for seconds, _ in naps] == [0.5] * 3
+    assert len({inode for _, inode in naps}) > 1  # each picture is a new file, renamed when it is whole
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "log.png"]
+    assert main(["plot", str(log), "--follow", "--every", "0"]) == 2
+    with pytest.raises(BoxpressoError, match="cannot write the picture"):
+        curves.plot(str(log), str(tmp_path / "no" / "log.png"))
+
+
+# --web
+
+
+def test_a_page_in_use_does_not_end_training(solver, capsys):
+    pytest.importorskip("fastapi")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["train", "--solver", str(solver), "--web", str(port)]) == 0
+    err = capsys.readouterr().err
+    assert f"warning: the page of --web is not there: port {port} cannot be used" in err
+    assert "Optimization Done." in err
+    assert main(["train", "--solver", str(solver), "--web", "70000"]) == 2
+
+
+def test_the_page(watch):
+    pytest.importorskip("fastapi")
+    httpx = pytest.importorskip("httpx")
+    with page(watch, 0) as address, httpx.Client(base_url=address, trust_env=False) as client:
+        answer = client.get("/")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/html")
+        rules = answer.headers["content-security-policy"]
+        assert rules == policy(answer.text)
+        assert "default-src 'none'" in rules
+        assert "unsafe" not in rules
+        assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", answer.text)  # nothing from elsewhere
+        given = client.get("/state").json()
+        assert given == json.loads(json.dumps({**state(watch), "time": given["time"]}))
+        assert (given["iteration"], given["total"]) == (20, 40)
+        titles = {panel["title"]: panel["curves"] for panel in given["panels"]}
+        assert [at for at, _ in titles["loss"][0]["points"]] == [0, 10]
+        assert list(titles) == ["loss", "score", "learning rate", "images a second"]
+        assert any("Progress: 10 of 40" in line for line in given["lines"])
+        for host, status in (("evil.example", 403), ("localhost:1", 200), ("[::1]:80", 200), ("127.0.0.1.evil", 403)):
+            assert client.get("/state", headers={"Host": host}).status_code == status, host
+        assert client.get("/other").status_code == 404
+        assert client.get("/docs").status_code == 404
+        assert client.post("/state").status_code == 405
+        assert "content-security-policy" in client.get("/other").headers
+        watch.reader.curves.loss.append((30, float("nan")))
+        assert client.get("/state").json()["panels"][0]["curves"][0]["points"][-1] == [30, None]
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address, trust_env=False)
+
+
+def test_a_page_whose_port_is_taken_warns(watch):
+    pytest.importorskip("fastapi")
+    with page(watch, 0) as address:
+        port = int(re.findall(r":(\d+)/", address)[0])
+        with pytest.warns(BoxpressoWarning, match=f"port {port} cannot be used"), page(watch, port) as second:
+            assert second is None
+
+
+def test_the_page_in_a_browser(watch):
+    pytest.importorskip("fastapi")
+    api = pytest.importorskip("playwright.sync_api", reason="the page is opened by playwright")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    watch.reader.curves.tests["score"] = [(0, 0.25), (20, 0.5)]
+    said = []
+    with contextlib.ExitStack() as stack:
+        address = stack.enter_context(page(watch, 0))
+        browser = stack.enter_context(api.sync_playwright()).chromium.launch(
+            executable_path=chromium, args=CHROMIUM.split()
+        )
+        stack.callback(browser.close)
+        tab = browser.new_page(viewport={"width": 900, "height": 700})
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.goto(address)
+        tab.wait_for_selector("section[data-panel=score] path")
+        assert tab.text_content("#count").startswith("iteration 20 of 40")
+        assert tab.text_content("section[data-panel=score] .value") == "0.5"
+        watch("Iteration 30, loss = 0.125")
+        api.expect(tab.locator("section[data-panel=loss] .value")).to_have_text("0.125")
+        assert "loss = 0.125" in tab.text_content("#log")
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= 900
+    assert said == []
+
+
+def test_the_state_is_small_and_finite(watch):
+    watch.reader.curves.loss = [(i, float(i)) for i in range(50_000)]
+    text = json.dumps(state(watch), allow_nan=False)
+    assert len(text) < 60_000
+    assert state(watch)["panels"][0]["curves"][0]["points"][-1] == (49_999, 49_999.0)
+
+
+def test_the_window_is_for_a_display(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    assert curves.window("log") is None
