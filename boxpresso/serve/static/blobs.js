@@ -6,9 +6,9 @@ const view = { colours: "viridis", scale: "channel" };
 let latest = 0; // the number of the last request: answers of earlier ones are dropped
 
 /** Shows a layer's tops for a picture (its token) in a container; `again` sends the picture once more where it is forgotten. */
-export async function showLayer(container, layer, net, token, again) {
+export async function showLayer(container, layer, net, token, again, note = "") {
   const names = Object.keys(layer.tops);
-  const state = { container, layer, net, token, again, names, name: names[0], page: 0 };
+  const state = { container, layer, net, token, again, note, names, name: names[0], page: 0 };
   if (!names.length) return say(state, "This layer has no tops.");
   if (!token) return say(state, "Send a picture first.");
   await show(state);
@@ -46,7 +46,7 @@ function fill(state, answer) {
   if (answer.not_finite) facts.push(["Not finite", String(answer.not_finite)]);
   const list = element("dl", {}, ...facts.map(([what, said]) => element("div", {}, element("dt", {}, what), element("dd", {}, said))));
   const grid = element("div", { class: answer.images.length === 1 ? "grid one" : "grid" }, ...answer.images.map((one) => channel(one, answer)));
-  const notes = [];
+  const notes = state.note ? [element("p", { class: "hint" }, state.note)] : [];
   if (answer.folded) notes.push(element("p", { class: "hint" }, "No map: its numbers are laid in the lines of a square. The first of them:"));
   if (answer.first.length) notes.push(element("p", { class: "values" }, answer.first.map(short).join("  ")));
   if (!answer.images.length) notes.push(element("p", { class: "hint" }, "It is empty."));

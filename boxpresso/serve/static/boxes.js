@@ -67,7 +67,9 @@ function tags(svg, groups, answer, detections) {
   const { width, height } = answer.image;
   const unit = width / (svg.clientWidth || width); // pixels of the picture in one of the screen
   const alone = new Set(detections.map((one) => one.class_index)).size === 1 && detections.length > CROWD;
-  svg.classList.toggle("tagless", detections.length > 120); // only of the one that is pointed at
+  const heights = detections.map((one) => Math.abs(one.box[3] - one.box[1]) / unit).sort((a, b) => a - b);
+  const small = detections.length > CROWD && heights[heights.length >> 1] < 3 * LETTERS;
+  svg.classList.toggle("tagless", small || detections.length > 120); // only the tag of the one that is pointed at
   const taken = [];
   for (const one of detections) {
     const group = groups.get(one.id);

@@ -19,7 +19,7 @@ export function drawGraph(container, net, choose, filter = "") {
   const shown = net.layers.filter((layer) => !word || `${layer.name} ${layer.type}`.toLowerCase().includes(word));
   const { lanes, svg } = word ? { lanes: 0, svg: null } : wires(net.layers);
   const left = word ? 10 : START + 10 + LANE * lanes;
-  const rows = shown.map((layer) => row(layer, left, choose, container));
+  const rows = shown.map((layer) => row(layer, left, choose, container, Boolean(word)));
   if (rows.length) rows[0].tabIndex = 0;
   const nothing = element("p", { class: "hint" }, "No layer has this in its name or type.");
   container.replaceChildren(...(svg ? [svg] : []), ...(rows.length ? rows : [nothing]));
@@ -34,12 +34,12 @@ export function drawGraph(container, net, choose, filter = "") {
   };
 }
 
-function row(layer, left, choose, container) {
+function row(layer, left, choose, container, chip) {
   const shape = Object.values(layer.tops)[0] ?? [];
   const said = `${layer.name}, ${layer.type}, gives ${shape.join(" × ") || "one number"}`;
   const button = element(
     "button", { type: "button", tabindex: -1, "aria-pressed": "false", "aria-label": said, title: said, "data-layer": layer.name },
-    element("span", { class: "chip", "aria-hidden": "true" }),
+    element("span", { class: "chip", "aria-hidden": "true", hidden: !chip }),
     element("span", { class: "name" }, layer.name),
     element("span", { class: "kind" }, layer.type),
     element("span", { class: "shape" }, shape.join("×")),

@@ -119,14 +119,18 @@ function show() {
   const { answer } = state, found = visible();
   const [one, many] = { boxes: ["detection", "detections"], classes: ["class", "classes"], segments: ["class", "classes"], picture: ["picture", "pictures"] }[answer.kind];
   const size = `${answer.image.width} × ${answer.image.height}`;
+  const lowest = answer.detections.at(-1);
+  const left = answer.left_out && found.includes(lowest) ? `; the ${answer.left_out} of the lowest scores are left out` : "";
   byId("status").textContent = answer.result
     ? `${state.source.name} (${size}): a picture of ${answer.result.width} × ${answer.result.height}`
-    : `${state.source.name} (${size}): ${count(found.length, one, many)}${answer.left_out ? `; the ${answer.left_out} of the lowest scores are left out` : ""}`;
+    : `${state.source.name} (${size}): ${count(found.length, one, many)}${left}`;
   const timing = answer.timing;
   const forward = timing.passes ? `${timing.forward.toFixed(1)} ms in ${count(timing.passes, "pass", "passes")} of the net` : "no pass of the net";
   byId("timing").textContent = `${answer.milliseconds.toFixed(1)} ms: ${forward}, ${timing.decoding.toFixed(1)} ms for the rest; ${timing.reading.toFixed(1)} ms to read the picture`;
   drawBoxes(byId("boxes"), answer, found, pick);
   drawMasks(byId("masks"), answer, found);
+  byId("table").classList.toggle("whole", answer.kind === "classes");
+  byId("table").hidden = answer.kind === "picture";
   list(found);
   legend();
   byId("download").disabled = false;
@@ -151,7 +155,7 @@ function list(found) {
       "tr", { tabindex: 0, "data-id": one.id },
       element("td", {}, chip, one.label),
       element("td", {}, one.score.toFixed(3), bar),
-      ...one.box.map((side) => element("td", {}, side.toFixed(1))),
+      ...one.box.map((side) => element("td", { class: "side-of-box" }, side.toFixed(1))),
       ...(more ? [element("td", {}, extra(one))] : []),
     );
     for (const event of ["pointerenter", "focus"]) row.addEventListener(event, () => pick(one.id));
@@ -164,7 +168,7 @@ function extra(one) {
   const said = [];
   if (one.angle !== undefined) said.push(`${Math.round(one.angle)}°`);
   if (one.landmarks) said.push(count(one.landmarks.filter(Boolean).length, "point"));
-  if (one.mask) said.push(`${(100 * one.mask.counts.reduce((sum, length, i) => sum + (i % 2 ? length : 0), 0) / (one.mask.size[0] * one.mask.size[1])).toFixed(1)}% of the picture`);
+  if (one.mask) said.push(`${(100 * one.mask.counts.reduce((sum, length, i) => sum + (i % 2 ? length : 0), 0) / (one.mask.size[0] * one.mask.size[1])).toFixed(1)}% area`);
   return said.join(", ");
 }
 
@@ -215,7 +219,9 @@ function showNet() {
 
 function chosen(layer) {
   state.layer = layer;
-  showLayer(byId("blob"), layer, state.net, state.answer?.picture, async () => { await detect(); return state.answer.picture; });
+  const again = async () => { await detect(); return state.answer.picture; };
+  const note = state.about.nets.length > 1 ? "A cascade runs this net several times: these are the numbers of its last pass." : "";
+  showLayer(byId("blob"), layer, state.net, state.answer?.picture, again, note);
 }
 
 // What the user does
