@@ -98,7 +98,7 @@ class Model:
         try:
             with open_picture(data) as opened:
                 image = as_image(ImageOps.exif_transpose(opened))
-        except DataError as error:
+        except (DataError, Image.DecompressionBombError) as error:
             raise Refusal(413, f"the picture is too large: {error}") from None
         except Image.UnidentifiedImageError:
             raise Refusal(
