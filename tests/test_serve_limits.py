@@ -178,6 +178,12 @@ def test_errors_tell_no_paths_of_the_server(server, monkeypatch, tmp_path):
 
     answer = fails(BoxpressoError(f"layer 'a/b/c' cannot read {tmp_path}/secret/mean.npy: it is 3/4 full"))
     refused(answer, 500, "^layer 'a/b/c' cannot read mean.npy: it is 3/4 full$")
+    monkeypatch.setattr(server.model, "paths", ["in/deploy.prototxt"])
+    refused(
+        fails(BoxpressoError("in/deploy.prototxt: layer 'in/b' is full")),
+        500,
+        "^deploy.prototxt: layer 'in/b' is full$",
+    )
     refused(fails(ValueError(str(tmp_path))), 500, "^an internal error, ValueError; the server's terminal says more$")
     refused(fails(MemoryError()), 503, "not enough memory")
 

@@ -78,7 +78,8 @@ def run(args: Namespace) -> int:
     try:
         detector = open_detector(args)
         name = Path(args.model.split(",")[0]).name or Path(args.model).resolve().name
-        server = Server(detector, name, options, listener, complain)
+        files = [path for given in (args.model, args.weights or "") for path in given.split(",")]
+        server = Server(detector, name, options, listener, complain, files)
         server.model.warm()
     except BaseException:
         listener.close()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import math
+import os
+import re
+from pathlib import PurePath
 from typing import Any
 
 from PIL import Image
@@ -33,11 +37,35 @@ def rows(found: Detections) -> list[dict[str, Any]]:
     result = []
     for i, row in enumerate(as_json(found)):
         answer = {"label": found.label(i), "class_index": row["label"]}
-        answer.update({name: row[name] for name in SAME if name in row})
+        answer.update({name: finite(row[name]) for name in SAME if name in row})
         if "quadrilateral" in row:
-            answer["polygon"] = row["quadrilateral"]
+            answer["polygon"] = finite(row["quadrilateral"])
         result.append(answer)
     return result
+
+
+def finite(value: Any) -> Any:
+    """A value of JSON, which has no NaN and no infinity: None in their place."""
+    if isinstance(value, list):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+PATHS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\s'\":;,()]+[\\/])+")  # the folders of an absolute path
+
+
+def public(text: str, *paths: object) -> str:
+    """A text for clients: of absolute paths, and of these, the last name alone.
+
+    Examples
+    --------
+    >>> public("cannot read /home/me/mean.npy for layer 'a/b' of in/deploy.prototxt", "in/deploy.prototxt")
+    "cannot read mean.npy for layer 'a/b' of deploy.prototxt"
+    """
+    for path in paths:
+        if isinstance(path, (str, os.PathLike)) and os.fspath(path):
+            text = text.replace(os.fspath(path), PurePath(path).name)
+    return PATHS.sub("", text)
 
 
 def image_of(pixels: Numpy) -> dict[str, Any]:

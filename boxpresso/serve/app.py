@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Mapping
 from importlib.resources import files
@@ -18,6 +17,7 @@ from starlette.exceptions import HTTPException
 from .. import __version__
 from ..proto.errors import BoxpressoError
 from . import schemas
+from .answers import public
 from .blobs import PER_PAGE, View
 from .examples import Examples
 from .guard import Application, Guard
@@ -37,7 +37,6 @@ STATIC = {
     for file in files(__package__).joinpath("static").iterdir()
     if Path(file.name).suffix in TYPES
 }
-PATHS = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\s'\":;,()]+[\\/])+")  # folders of an absolute path
 
 LABELS = Query(None, description="only these classes, names or numbers, with commas between them")
 
@@ -184,7 +183,7 @@ class Api:
             return refused(Refusal(400, "the client has left"))
         except BoxpressoError as error:
             self.report(error)
-            return refused(Refusal(500, self.public(str(error))))
+            return refused(Refusal(500, public(str(error), *self.model.paths)))
         except asyncio.CancelledError:
             if not self.worker.closed:
                 raise
@@ -229,10 +228,6 @@ class Api:
             if not result.done():
                 self.worker.give_up(job)
                 result.add_done_callback(lambda future: future.cancelled() or future.exception())
-
-    def public(self, text: str) -> str:
-        """An error's text without folders of this machine."""
-        return PATHS.sub("", text)
 
 
 async def left(request: Request) -> None:

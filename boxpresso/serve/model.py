@@ -25,6 +25,7 @@ from ..image import as_image
 from ..net import Net
 from ..proto.errors import BoxpressoError, nearest
 from . import answers, graphs
+from .answers import public
 from .blobs import View, look
 from .options import Refusal
 from .recording import Record, Recorder
@@ -79,10 +80,13 @@ class Model:
         The Detector. Its nets belong to this from now on.
     name
         What the model is called, a file's name.
+    paths
+        Of files that clients need not know, beside that of a mean.
     """
 
-    def __init__(self, detector: Detector, name: str) -> None:
+    def __init__(self, detector: Detector, name: str, paths: Sequence[str] = ()) -> None:
         self.detector, self.name = detector, name
+        self.paths: list[object] = [*paths, detector.settings.mean]
         decoder = detector.decoder
         self.suppression = Suppression(decoder)
         self.nets: Sequence[Net] = list(decoder.nets)
@@ -225,8 +229,8 @@ class Model:
             "decoder": decoder.NAME,
             "title": decoder.TITLE,
             "kind": decoder.KIND,
-            "description": detector.describe(),
-            "explanation": explain(detector),
+            "description": public(detector.describe(), *self.paths),
+            "explanation": [public(line, *self.paths) for line in explain(detector)],
             "classes": [{"class_index": n, "label": name} for n, name in sorted(detector.names.items())],
             "palette": list(PALETTE),
             "score": {

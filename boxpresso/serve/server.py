@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 
@@ -62,6 +62,8 @@ class Server:
         Of `bind`; None binds any free port of `options.host`.
     report
         Given each error that is not a client's.
+    paths
+        Of the model's files, which clients are not told.
 
     Attributes
     ----------
@@ -76,9 +78,10 @@ class Server:
         options: Options,
         listener: socket.socket | None = None,
         report: Callable[[object], None] = print,
+        paths: Sequence[str] = (),
     ) -> None:
         self.listener = bind(options.host, 0) if listener is None else listener
-        self.model = Model(detector, name)
+        self.model = Model(detector, name, paths)
         self.worker = Worker(self.model.recover)
         app, self.api = create_app(self.model, self.worker, options, report)
         self.server = uvicorn.Server(
