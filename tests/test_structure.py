@@ -25,6 +25,7 @@ FLOORS = {
     "caffe": 7,
     "dnn": 7,
     "recipes": 7,
+    "serve": 7,
     "cli": 8,
 }
 FACES = {

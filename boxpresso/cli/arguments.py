@@ -53,6 +53,20 @@ def preparation(parser: argparse.ArgumentParser) -> None:
     add("--size", metavar="WxH", type=width_height, help="resize pictures to this, not to what MODEL says")
 
 
+def detector(parser: argparse.ArgumentParser) -> None:
+    """Which decoder reads the outputs of MODEL, how pictures are prepared, and which detections are given."""
+    add = parser.add_argument
+    add("--as", metavar="NAME", dest="decoder", help="the decoder that reads the outputs (default: recognised)")
+    preparation(parser)
+    text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
+    add("--threshold", metavar="T", type=share, help=text)
+    text = "the overlap from which on a better detection suppresses another (default: the decoder's)"
+    add("--overlap", metavar="T", type=share, help=text)
+    text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
+    add("--anchors", metavar="W,H,..", type=numbers, help=text)
+    add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
+
+
 def phase(parser: argparse.ArgumentParser) -> None:
     """Which layers of the prototxt are taken."""
     add = parser.add_argument

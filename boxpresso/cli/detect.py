@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..proto.errors import BoxpressoError, ModelError
+from ..proto.errors import BoxpressoError
 from ..tables import table
 from . import arguments
+from .model import WEIGHTS, open_detector
 from .output import Progress, complain
 
 if TYPE_CHECKING:
@@ -63,7 +64,6 @@ examples:
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")  # endings that make --out a file
 MANY = 10  # pictures, from which on the failed ones are counted at the end
-WEIGHTS = (".caffemodel", ".h5", ".hdf5")  # endings of the second argument
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -74,15 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     arguments.python_layers(parser)
     arguments.memory(parser)
     add("images", metavar="IMAGE", nargs="+", help="pictures, folders, patterns, videos, or numbers of cameras")
-    add("--as", metavar="NAME", dest="decoder", help="the decoder that reads the outputs (default: recognised)")
-    arguments.preparation(parser)
-    text = "leave out what scores less, 0 to 1 (default: the decoder's, mostly 0.5)"
-    add("--threshold", metavar="T", type=arguments.share, help=text)
-    text = "the overlap from which on a better detection suppresses another (default: the decoder's)"
-    add("--overlap", metavar="T", type=arguments.share, help=text)
-    text = "widths and heights in turn, of a YOLO that ends in raw maps, the finest map first: W,H,W,H,.."
-    add("--anchors", metavar="W,H,..", type=arguments.numbers, help=text)
-    add("--labels", metavar="FILE", help="names of the classes: one per line, background first, or a labelmap.prototxt")
+    arguments.detector(parser)
     add(
         "--out",
         metavar="PATH",
@@ -120,7 +112,7 @@ def run(args: Namespace) -> int:
     if any(source.kind != "picture" for source in sources) and backend() is None:
         raise BoxpressoError(MISSING)
     try:
-        detector = open_detector(args)
+        detector = open_detector(args, "IMAGE..")
     except UnrecognisedError as error:
         complain(error)
         return 2
@@ -204,28 +196,6 @@ def move_image(args: Namespace) -> None:
     if args.weights and os.path.isdir(args.model) and not args.weights.lower().endswith(WEIGHTS):
         args.images.insert(0, args.weights)
         args.weights = None
-
-
-def open_detector(args: Namespace) -> Detector:
-    """The Detector that the arguments describe.
-
-    Raises ModelError for files that cannot be used, UnrecognisedError where no decoder reads the outputs.
-    """
-    from ..decoders.files import open_nets
-    from ..detection import Detector
-
-    if not args.weights and not os.path.isdir(args.model):
-        raise ModelError(
-            f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS IMAGE.., or the folder of a cascade and IMAGE.."
-        )
-    models: Any = args.model.split(",") if "," in args.model and not os.path.exists(args.model) else args.model
-    weights: Any = args.weights
-    if weights and "," in weights and not os.path.exists(weights):
-        weights = weights.split(",")
-    nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
-    words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
-    given = {name: getattr(args, name) for name in words}
-    return Detector(nets, decoder=args.decoder, labels=args.labels, **given)
 
 
 def examine(

@@ -13,7 +13,9 @@ from typing import Protocol, TextIO
 
 from .. import __version__
 from ..proto.errors import NOTE, BoxpressoError
-from . import convert, detect, device_query, export, info, layers, mean, models, new, plot, test, time, train, upgrade
+from . import (
+    convert, detect, device_query, export, info, layers, mean, models, new, plot, serve, test, time, train, upgrade,
+)  # fmt: skip
 from .output import complain, warn
 
 ABOUT = """\
@@ -58,7 +60,7 @@ class Verb(Protocol):
 
 
 VERBS: Sequence[Verb] = (  # in the order of --help
-    detect, models, info, time, new, train, test, plot, convert, export, mean, device_query, layers, upgrade,
+    detect, serve, models, info, time, new, train, test, plot, convert, export, mean, device_query, layers, upgrade,
 )  # fmt: skip
 
 

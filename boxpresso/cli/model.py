@@ -1,11 +1,19 @@
-"""A net and its weights, as the verbs that run one load them."""
+"""A net and its weights, and a detector, as the verbs that run one load them."""
 
 from __future__ import annotations
 
+import os
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from ..proto.errors import ModelError
+from . import arguments
+
 if TYPE_CHECKING:
+    from ..detection import Detector
     from ..net import Net
+
+WEIGHTS = (".caffemodel", ".h5", ".hdf5")  # endings of the second argument
 
 
 def load(model: str, weights: str, **options: Any) -> Net:
@@ -16,3 +24,26 @@ def load(model: str, weights: str, **options: Any) -> Net:
     from ..decoders import files
 
     return files.load(model, weights, **options)
+
+
+def open_detector(args: Namespace, after: str = "") -> Detector:
+    """The Detector that the arguments of `arguments.detector` describe; `after`: the verb's words after MODEL WEIGHTS.
+
+    Raises ModelError for files that cannot be used, UnrecognisedError where no decoder reads the outputs.
+    """
+    from ..decoders.files import open_nets
+    from ..detection import Detector
+
+    if not args.weights and not os.path.isdir(args.model):
+        more = (f" {after}", f" and {after}") if after else ("", "")
+        raise ModelError(
+            f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS{more[0]}, or the folder of a cascade{more[1]}"
+        )
+    models: Any = args.model.split(",") if "," in args.model and not os.path.exists(args.model) else args.model
+    weights: Any = args.weights
+    if weights and "," in weights and not os.path.exists(weights):
+        weights = weights.split(",")
+    nets = open_nets(models, weights, device=args.device, **arguments.of_net(args))
+    words = ("mean", "scale", "swap_rb", "size", "threshold", "overlap", "anchors")
+    given = {name: getattr(args, name) for name in words}
+    return Detector(nets, decoder=args.decoder, labels=args.labels, **given)

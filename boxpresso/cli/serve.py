@@ -1,0 +1,129 @@
+"""The verb serve: a page on this machine to look at a model's boxes, and HTTP with JSON beside it."""
+
+from __future__ import annotations
+
+import importlib.util
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from ..proto.errors import BoxpressoError
+from . import arguments
+from .model import open_detector
+from .output import complain, warn
+
+NAME = "serve"
+SHORT = "look at the boxes of a model on a page of this machine"
+TEXT = """\
+Open a page on this machine where pictures are dropped, chosen or pasted, and
+the boxes of MODEL are drawn over them, with sliders for score and overlap, the
+net's layers, and what each of them gives. Programs send pictures to
+/api/detect, and get JSON (docs/serve.md). It needs pip install
+'boxpresso[serve]'.
+
+MODEL, WEIGHTS and the options of the detector are those of boxpresso detect.
+
+There is no password: without --host only this machine reaches the page, and
+pages of other sites do not. Nothing of a picture is written to a disk. Ctrl-C
+ends it.
+"""
+EPILOG = """\
+examples:
+  boxpresso serve deploy.prototxt ssd300.caffemodel --open
+  boxpresso serve models/mtcnn --examples photos --port 0
+  curl -F file=@street.jpg 'http://127.0.0.1:8000/api/detect?score=0.3'
+"""
+NEEDED = ("fastapi", "uvicorn", "python_multipart")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Adds the arguments of the verb."""
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="the net, a .prototxt; of a cascade the folder, or A.prototxt,B.prototxt,..")
+    add("weights", metavar="WEIGHTS", nargs="?", help="its weights, a .caffemodel or .h5; none for a folder")
+    arguments.python_layers(parser)
+    arguments.memory(parser)
+    arguments.detector(parser)
+    arguments.device(parser)
+    add("--host", metavar="H", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    add("--port", metavar="P", type=port, default=8000, help="the port, 0 for any that is free (default: 8000)")
+    add("--open", action="store_true", help="open the page in a browser")
+    add("--examples", metavar="FOLDER", help="offer the pictures of this folder on the page")
+    text = "refuse uploads of more bytes than this (default: 32M)"
+    add("--max-upload", metavar="N", type=arguments.byte_count, default=32 << 20, help=text)
+    text = "end a request that takes longer (default: 60)"
+    add("--timeout", metavar="SECONDS", type=seconds, default=60.0, help=text)
+    text = "requests that may wait while one runs; more are refused (default: 8)"
+    add("--queue", metavar="N", type=count, default=8, help=text)
+    text = "a further name by which the server may be called; may be repeated"
+    add("--allow-host", metavar="NAME", action="append", default=[], help=text)
+    text = "pages from there, such as https://example.org, may use the server; may be repeated"
+    add("--allow-origin", metavar="ORIGIN", type=origin, action="append", default=[], help=text)
+
+
+def run(args: Namespace) -> int:
+    """Serves until it is interrupted, or ended by SIGTERM, which is 0."""
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise BoxpressoError(f"serve needs {', '.join(missing)}: pip install 'boxpresso[serve]'")
+    from ..serve.examples import Examples
+    from ..serve.options import Options, is_loopback
+    from ..serve.server import Server, bind, serve
+
+    options = Options(
+        args.host, args.max_upload, args.timeout, args.queue, tuple(args.allow_host), tuple(args.allow_origin),
+        args.examples,
+    )  # fmt: skip
+    Examples(options.examples, options.max_upload)  # what is wrong is said before the model is read
+    listener = bind(args.host, args.port)
+    try:
+        detector = open_detector(args)
+        name = Path(args.model.split(",")[0]).name or Path(args.model).resolve().name
+        files = [path for given in (args.model, args.weights or "") for path in given.split(",")]
+        server = Server(detector, name, options, listener, complain, files)
+        server.model.warm()
+    except BaseException:
+        listener.close()
+        raise
+    if not is_loopback(args.host):
+        warn(f"{args.host} is reached from other machines, and there is no password: whoever reaches it may use it")
+
+    def started() -> None:
+        print(detector.describe())
+        print(f"{name} is served at {server.url} (Ctrl-C ends it)", flush=True)
+
+    serve(server, started, args.open)
+    return 0
+
+
+def port(text: str) -> int:
+    """A port, 0 for any."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise ArgumentTypeError(f"{text!r} is not a port, a whole number from 0 to 65535")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0."""
+    value = arguments.number(text)
+    if value <= 0:
+        raise ArgumentTypeError(f"{text!r} is not above 0")
+    return value
+
+
+def origin(text: str) -> str:
+    """An origin: scheme, host and port, without a path.
+
+    >>> origin("http://localhost:3000/")
+    'http://localhost:3000'
+    """
+    scheme, _, rest = text.rstrip("/").partition("://")
+    if scheme not in ("http", "https") or not rest or "/" in rest:
+        raise ArgumentTypeError(f"{text!r} is not an origin, such as https://example.org")
+    return f"{scheme}://{rest}"

@@ -1,0 +1,289 @@
+"""The web application: the page, and the HTTP interface beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from .. import __version__
+from ..proto.errors import BoxpressoError
+from . import schemas
+from .answers import public
+from .blobs import PER_PAGE, View
+from .examples import Examples
+from .guard import Application, Guard
+from .model import Model, Wanted
+from .options import Options, Refusal
+from .upload import Left, check_type, picture_of, read_body
+from .worker import Worker
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+STATIC = {
+    file.name: (file.read_bytes(), TYPES[Path(file.name).suffix])
+    for file in files(__package__).joinpath("static").iterdir()
+    if Path(file.name).suffix in TYPES
+}
+
+LABELS = Query(None, description="only these classes, names or numbers, with commas between them")
+
+
+class Api:
+    """The answers.
+
+    Parameters
+    ----------
+    model
+        What is served.
+    worker
+        The thread that runs it.
+    options
+        The limits.
+    report
+        Given each error that is not the client's, whole; the client gets it without paths.
+    """
+
+    def __init__(self, model: Model, worker: Worker, options: Options, report: Callable[[object], None]) -> None:
+        self.model, self.worker, self.options, self.report = model, worker, options, report
+        self.examples = Examples(options.examples, options.max_upload)
+        self.busy = 0  # requests that wait or run
+
+    # The page
+
+    async def page(self) -> Response:
+        """The page itself."""
+        return static("index.html")
+
+    async def static(self, name: str) -> Response:
+        """A file of the page."""
+        return static(name)
+
+    # The interface
+
+    async def health(self) -> Response:
+        """Whether the server answers, and how many requests it works on."""
+        return JSONResponse({"status": "ok", "model": self.model.name, "busy": self.busy, "version": __version__})
+
+    async def about(self) -> Response:
+        """The model: its decoder, classes, preparation and layers; and the limits of this server."""
+        limits = {"upload_bytes": self.options.max_upload, "seconds": self.options.timeout}
+        return JSONResponse({**self.model.description, "limits": limits, "examples": self.examples.names})
+
+    async def detect(
+        self,
+        request: Request,
+        score: float | None = Query(None, ge=0, le=1, description="the lowest score; by default the model's"),
+        nms: float | None = Query(
+            None, ge=0, le=1, description="the overlap from which on a better box suppresses another"
+        ),
+        labels: list[str] | None = LABELS,
+        picture: str | None = Query(None, description="one that was sent before, in place of a body"),
+        example: int | None = Query(None, description="one of the server's examples, in place of a body"),
+    ) -> Response:
+        """The detections of a picture."""
+        wanted = Wanted(
+            score, nms, tuple(name.strip() for part in labels or () for name in part.split(",") if name.strip())
+        )
+
+        def work_on(body: bytes | None) -> Callable[[], Any]:
+            if picture is not None:
+                return lambda: self.model.detect(picture, wanted)
+            if example is not None:
+                path = self.examples.path(example)
+                return lambda: self.model.detect(path, wanted)
+            data = picture_of(body or b"", request.headers)
+            return lambda: self.model.detect(data, wanted)
+
+        return await self.run(request, work_on, picture is None and example is None)
+
+    async def blobs(
+        self,
+        request: Request,
+        net: int = Query(0, description="of a cascade the number of the net"),
+        picture: str | None = Query(None, description="one that was sent before; by default the last"),
+    ) -> Response:
+        """The names and shapes of a net's blobs, as they are after the detection of a picture."""
+        return await self.run(request, lambda _: lambda: self.model.blobs(net, picture))
+
+    async def blob(
+        self,
+        request: Request,
+        name: str,
+        net: int = Query(0, description="of a cascade the number of the net"),
+        picture: str | None = Query(None, description="one that was sent before; by default the last"),
+        page: int = Query(0, ge=0, description="which channels, a page of them"),
+        per_page: int = Query(PER_PAGE, description="channels of a page"),
+        colours: str = Query("viridis", pattern="^(viridis|grey)$"),
+        scale: str = Query("channel", pattern="^(channel|blob)$", description="whose lowest and highest number"),
+    ) -> Response:
+        """A blob's channels as small pictures, with its shape and the lowest, mean and highest number."""
+        view = View(page, per_page, colours, scale)
+        return await self.run(request, lambda _: lambda: self.model.blob(name, net, picture, view))
+
+    async def preview(self, request: Request, token: str) -> Response:
+        """A picture that was sent, as JPEG."""
+        return await self.run(
+            request,
+            lambda _: lambda: self.model.preview(token),
+            answer=lambda data: Response(data, media_type="image/jpeg"),
+        )
+
+    async def example(self, number: int) -> Response:
+        """The file of an example."""
+        try:
+            path = self.examples.path(number)
+            return Response(await asyncio.to_thread(path.read_bytes), media_type=self.examples.media_type(number))
+        except Refusal as refusal:
+            return refused(refusal)
+        except OSError:
+            return refused(Refusal(404, "this example is no longer there"))
+
+    # How they are worked on
+
+    async def run(
+        self,
+        request: Request,
+        work_on: Callable[[bytes | None], Callable[[], Any]],
+        body: bool = False,
+        answer: Callable[[Any], Response] = JSONResponse,
+    ) -> Response:
+        """The answer of work in the worker's thread, or the error in its place.
+
+        Parameters
+        ----------
+        work_on
+            Gives the work for the request's body; may raise Refusal.
+        body
+            Whether the body is read.
+        answer
+            Makes the response of what the work gives.
+        """
+        if self.busy > self.options.waiting:
+            busy = Refusal(503, f"the server is busy: {self.busy} requests are before this one; try again later")
+            return refused(busy, {"retry-after": "1"})
+        self.busy += 1
+        try:
+            return answer(await self.result(request, work_on, body))
+        except Refusal as refusal:
+            return refused(refusal)
+        except Left:
+            return refused(Refusal(400, "the client has left"))
+        except BoxpressoError as error:
+            self.report(error)
+            return refused(Refusal(500, public(str(error), *self.model.paths)))
+        except asyncio.CancelledError:
+            if not self.worker.closed:
+                raise
+            return refused(Refusal(503, "the server is shutting down"))
+        except MemoryError:
+            self.report("there is no memory left for a request")
+            return refused(Refusal(503, "there is not enough memory for this request"))
+        except Exception as error:
+            self.report(f"{type(error).__name__}: {error}; this is a fault of Boxpresso, please report it")
+            return refused(Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more"))
+        finally:
+            self.busy -= 1
+
+    async def result(self, request: Request, work_on: Callable[[bytes | None], Callable[[], Any]], body: bool) -> Any:
+        """What the work gives. Raises Refusal with 504 where body and work together take too long."""
+        end = time.monotonic() + self.options.timeout
+        late = Refusal(504, f"the request took longer than {self.options.timeout:g} seconds (--timeout), and was ended")
+        data = None
+        if body:
+            check_type(request.headers)
+            reading = read_body(request.receive, request.headers, self.options.max_upload)
+            try:
+                data = await asyncio.wait_for(reading, self.options.timeout)
+            except asyncio.TimeoutError:
+                raise late from None
+        job = self.worker.submit(work_on(data))
+        result = asyncio.wrap_future(job.future)
+        leaving = asyncio.ensure_future(left(request))
+        try:
+            await asyncio.wait(
+                {result, leaving}, timeout=max(0.0, end - time.monotonic()), return_when=asyncio.FIRST_COMPLETED
+            )
+            if result.done():
+                return result.result()
+            if leaving.done():
+                raise Left
+            raise late
+        except TimeoutError:  # the worker's own, of a job that was interrupted
+            raise late from None
+        finally:
+            leaving.cancel()
+            if not result.done():
+                self.worker.give_up(job)
+                result.add_done_callback(lambda future: future.cancelled() or future.exception())
+
+
+async def left(request: Request) -> None:
+    """Returns when the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def static(name: str) -> Response:
+    """A file of the page."""
+    if name not in STATIC:
+        return refused(Refusal(404, "there is no such file"))
+    data, kind = STATIC[name]
+    return Response(data, media_type=kind)
+
+
+def refused(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer in place of one that cannot be given."""
+    return JSONResponse({"error": str(refusal)}, refusal.status, dict(headers or {}))
+
+
+async def http_error(request: Request, error: Any) -> Response:
+    """404, 405 and others of the framework."""
+    return refused(Refusal(error.status_code, str(error.detail)), getattr(error, "headers", None))
+
+
+async def invalid(request: Request, error: Any) -> Response:
+    """Parameters of the wrong kind."""
+    said = "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors())
+    return refused(Refusal(422, said))
+
+
+def create_app(
+    model: Model, worker: Worker, options: Options, report: Callable[[object], None]
+) -> tuple[Application, Api]:
+    """The application behind its guard, and its answers; see `Api`."""
+    api = Api(model, worker, options, report)
+    app = FastAPI(
+        title="Boxpresso", version=__version__, summary=f"Detections of {model.name}",
+        docs_url=None, redoc_url=None,  # FastAPI's pages of them would load scripts from elsewhere
+        exception_handlers={HTTPException: http_error, RequestValidationError: invalid},
+    )  # fmt: skip
+
+    def get(path: str, endpoint: Any, **more: Any) -> None:
+        app.add_api_route(path, endpoint, methods=["GET"], response_class=JSONResponse, **more)
+
+    get("/", api.page, include_in_schema=False)
+    get("/static/{name}", api.static, include_in_schema=False)
+    get("/health", api.health, responses=schemas.HEALTH)
+    get("/api/model", api.about, responses=schemas.MODEL)
+    get("/api/blobs", api.blobs, responses=schemas.BLOBS)
+    get("/api/blobs/{name:path}", api.blob, responses=schemas.BLOB)
+    get("/api/pictures/{token}", api.preview, include_in_schema=False)
+    get("/api/examples/{number}", api.example, include_in_schema=False)
+    app.add_api_route(
+        "/api/detect", api.detect, methods=["POST"], response_class=JSONResponse, responses=schemas.DETECT,
+        openapi_extra={"requestBody": schemas.BODY},
+    )  # fmt: skip
+    return Guard(app, options), api

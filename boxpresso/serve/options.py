@@ -1,0 +1,75 @@
+"""What a server allows and refuses, and the error that says so."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+
+from ..proto.errors import BoxpressoError
+
+
+@dataclass(frozen=True)
+class Options:
+    """The limits of a server.
+
+    Attributes
+    ----------
+    host
+        The address that it listens on.
+    max_upload
+        Bytes of the body of a request.
+    timeout
+        Seconds that a request may take, from its first byte to the answer.
+    waiting
+        How many requests may wait while one runs.
+    allow_hosts
+        Further names that a request may call the server by, beside this machine's own.
+    allow_origins
+        Origins of pages elsewhere that may use it, such as "https://example.org".
+    examples
+        A folder whose pictures the page offers, or None.
+    """
+
+    host: str = "127.0.0.1"
+    max_upload: int = 32 << 20
+    timeout: float = 60.0
+    waiting: int = 8
+    allow_hosts: tuple[str, ...] = ()
+    allow_origins: tuple[str, ...] = field(default=())
+    examples: str | None = None
+
+
+class Refusal(BoxpressoError):
+    """A request that gets no answer but this error, with a status of HTTP.
+
+    Examples
+    --------
+    >>> Refusal(413, "it is too large").status
+    413
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches an address.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "192.168.1.2")]
+    [True, True, True, False, False]
+    """
+    if host.lower() == "localhost":
+        return True
+    address = address_of(host)
+    return address is not None and address.is_loopback
+
+
+def address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host of a URL is, None for a name."""
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None

@@ -1,0 +1,146 @@
+"""The process: an address to listen on, uvicorn in a thread, and an end at once when a signal asks for it."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType, TracebackType
+
+import uvicorn
+
+from ..detection import Detector
+from ..device import build_all
+from ..proto.errors import BoxpressoError
+from .app import create_app
+from .model import Model
+from .options import Options, address_of
+from .worker import Worker
+
+GRACE = 3.0  # seconds for the answers under way, once the work on them has been given up
+CONNECTIONS = 256  # at a time
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that is bound to an address, but does not listen yet. Raises BoxpressoError."""
+    address = address_of(host)
+    family = socket.AF_INET6 if address is not None and address.version == 6 else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        if port:
+            listener.listen(128)
+        return listener
+    except (OSError, OverflowError) as error:
+        listener.close()
+        number = getattr(error, "errno", None)
+        why = {
+            errno.EADDRINUSE: f"port {port} is in use; choose another with --port, or --port 0 for any that is free",
+            errno.EACCES: f"port {port} is for the administrator; choose one from 1024 on with --port",
+            errno.EADDRNOTAVAIL: f"{host} is no address of this machine",
+        }.get(number or 0, str(error))
+        raise BoxpressoError(f"cannot listen on {host}:{port}: {why}") from error
+
+
+class Server:
+    """A model that is served. As a `with` block it is served inside.
+
+    Parameters
+    ----------
+    detector
+        The Detector; its nets belong to the server from now on.
+    name
+        What the model is called.
+    options
+        The limits.
+    listener
+        Of `bind`; None binds any free port of `options.host`.
+    report
+        Given each error that is not a client's.
+    paths
+        Of the model's files, which clients are not told.
+
+    Attributes
+    ----------
+    url
+        The address of the page.
+    """
+
+    def __init__(
+        self,
+        detector: Detector,
+        name: str,
+        options: Options,
+        listener: socket.socket | None = None,
+        report: Callable[[object], None] = print,
+        paths: Sequence[str] = (),
+    ) -> None:
+        self.listener = bind(options.host, 0) if listener is None else listener
+        self.model = Model(detector, name, paths)
+        self.worker = Worker(self.model.recover)
+        app, self.api = create_app(self.model, self.worker, options, report)
+        self.server = uvicorn.Server(
+            uvicorn.Config(
+                app, log_level="warning", access_log=False, server_header=False, proxy_headers=False, lifespan="off",
+                ws="none", limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
+            )
+        )  # fmt: skip
+        self.thread = threading.Thread(target=self.server.run, args=([self.listener],), daemon=True)
+        host, port = self.listener.getsockname()[:2]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        self.url = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/"
+
+    def start(self) -> None:
+        """Answers from now on. Raises BoxpressoError where it cannot."""
+        self.thread.start()
+        threading.Thread(target=self.compile, daemon=True).start()
+        while not self.server.started:
+            self.thread.join(0.01)
+            if not self.thread.is_alive():
+                raise BoxpressoError(f"the server at {self.url} does not start")
+
+    def compile(self) -> None:
+        """Compiles the kernels of layers that the nets' plans do without: the blobs in between may be asked for."""
+        with suppress(BoxpressoError):  # said where they are needed
+            for net in self.model.nets:
+                build_all(net.device, [file for layer in net.layers for file in layer.kernel_files()], net.dtype)
+
+    def stop(self) -> None:
+        """Ends at once: the work under way is given up, and its requests get an error."""
+        self.server.should_exit = True
+        self.worker.close()
+        self.thread.join(GRACE)
+        self.listener.close()
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def serve(server: Server, started: Callable[[], None], browser: bool = False) -> None:
+    """Serves until SIGINT, which is raised as KeyboardInterrupt, or SIGTERM, after which it returns."""
+    asked = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        asked.set()
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        with server:
+            started()
+            if browser:
+                threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+            while server.thread.is_alive() and not asked.wait(0.5):
+                pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
