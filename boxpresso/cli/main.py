@@ -14,7 +14,21 @@ from typing import Protocol, TextIO
 from .. import __version__
 from ..proto.errors import NOTE, BoxpressoError
 from . import (
-    convert, detect, device_query, export, info, layers, mean, models, new, plot, serve, test, time, train, upgrade,
+    convert,
+    detect,
+    device_query,
+    export,
+    info,
+    layers,
+    mean,
+    models,
+    new,
+    plot,
+    serve,
+    test,
+    time,
+    train,
+    upgrade,
 )  # fmt: skip
 from .output import complain, warn
 

@@ -26,7 +26,7 @@ FOLDER is recognised by what it holds:
 
   voc   JPEGImages, and Annotations with an .xml for each picture
   coco  annotations/*.json (or *.json), and the pictures
-  yolo  images, and labels with a .txt for each picture; classes.txt or data.yaml
+  yolo  images, and labels with a .txt for each; classes.txt or data.yaml
 
 Its own split into train (trainval) and test (val) is taken where it has one;
 else a tenth of the pictures, drawn by --seed, is kept for testing.
