@@ -12,6 +12,13 @@ DEVICE Columns load(const From* row, int count) {
   return *(const Columns*)values;
 }
 
+// `count` numbers from `row` on, at most COLUMNS, from a vector. Store or Real.
+template <class To>
+DEVICE void store(To* row, const Columns& value, int count) {
+  if (sizeof(To) == sizeof(Real) && count >= COLUMNS) *(Columns*)row = value;
+  else for (int i = 0; i < min(count, COLUMNS); ++i) row[i] = item(value, i);
+}
+
 // target[c * wide + r] = source[r * far + c] for each row r and column c of source, by squares of vectors, of which the last
 // ones overlap those before; false, and nothing done, where no square fits. `past`: where the target's alignment allows it,
 // results are written past the caches.

@@ -12,6 +12,7 @@ typedef Real Columns;
 DEVICE Real item(Columns value, int) { return value; }
 DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
+DEVICE void soon(const void*) {}
 
 #else
 
@@ -47,6 +48,9 @@ DEVICE void transpose(Columns* rows) {
     if (!(i & step)) cross<step>(rows[i], rows[i + step], std::make_integer_sequence<int, COLUMNS>());
   if constexpr (step > 1) transpose<step / 2>(rows);
 }
+
+// Brings the cache line of an address near, which need not be one of this process's.
+DEVICE void soon(const void* line) { __builtin_prefetch(line); }
 
 // Writes a vector to memory without reading its line into the caches first; `to` is aligned to a whole vector.
 DEVICE void write_past(Real* to, const Columns& value) {

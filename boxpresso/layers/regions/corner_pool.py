@@ -62,7 +62,6 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
         *planes, height, width = self.axes(bottom[0], 4, "bottom 0")
         vertical, reverse = self.mode
         self.planes = prod(planes)
-        self.lines = self.planes * (width if vertical else height)
         self.geometry = self.kernels.struct("Lines", height=height, width=width, vertical=vertical, reverse=reverse)
         top[0].reshape(*bottom[0].shape)
 
@@ -72,7 +71,8 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             sums = self.sums_of(bottom[0].diff)
-            self.kernels.corner_pool_backward(self.lines, bottom[0].data, top[0].diff, sums, self.geometry)
+            room = self.scratch("room", (self.planes, bottom[0].shape[3]))
+            self.kernels.corner_pool_backward(self.planes, bottom[0].data, top[0].diff, sums, room, self.geometry)
             if sums is not bottom[0].diff:
                 self.narrow(sums, bottom[0].diff)
 
