@@ -8,11 +8,19 @@
 #if defined(__CUDACC__)
 
 #define COLUMNS 1
+#define REGISTERS 16  // for the numbers of a thread that are worth keeping there
 typedef Real Columns;
 DEVICE Real item(Columns value, int) { return value; }
 DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
 DEVICE void soon(const void*) {}
+DEVICE Columns fused(Columns a, Columns b, Columns sum) { return sum + a * b; }
+typedef bool Span;
+DEVICE Span span_of(int at, int step, int size) { return at >= 0 && at < size; }
+DEVICE Span both(Span a, Span b) { return a && b; }
+DEVICE bool within(Span span, int) { return span; }
+DEVICE Columns load_span(const Real* from, Span span) { return span ? *from : Real(0); }
+DEVICE Columns fused_span(Columns a, Columns b, Columns sum, Span span) { return span ? sum + a * b : sum; }
 
 #else
 
@@ -21,13 +29,16 @@ DEVICE void soon(const void*) {}
 #include <immintrin.h>
 #endif
 
-// The widest registers. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
+// The widest registers, and how many vectors there are. Compilers disagree about __BIGGEST_ALIGNMENT__ (clang's is 16 whatever the machine), so it is not asked.
 #if defined(__AVX512F__)
 #define VECTOR_BYTES 64
+#define REGISTERS 32
 #elif defined(__AVX__)
 #define VECTOR_BYTES 32
+#define REGISTERS 16
 #else
 #define VECTOR_BYTES 16
+#define REGISTERS 16
 #endif
 
 #define COLUMNS int(VECTOR_BYTES / sizeof(Real))
@@ -77,6 +88,44 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
   return sum + a * b;
 #endif
 }
+
+// Lanes of a vector from one to another, as those whose numbers at, at + step, ... of a row of `size` there are. load_span: these of
+// a vector, the others 0, and no other memory is read; fused_span: sum + a * b there, sum elsewhere.
+DEVICE int lane_from(int distance, int step) { return distance <= 0 ? 0 : min((distance + step - 1) / step, COLUMNS); }
+#if defined(__AVX512F__)
+typedef unsigned Span;
+DEVICE Span span_of(int at, int step, int size) {
+  return ((1u << lane_from(size - at, step)) - 1) & ~((1u << lane_from(-at, step)) - 1);
+}
+DEVICE Span both(Span a, Span b) { return a & b; }
+DEVICE bool within(Span span, int lane) { return span >> lane & 1; }
+DEVICE Columns load_span(const Real* from, Span span) {
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_loadu_ps((__mmask16)span, from);
+  else return (Columns)_mm512_maskz_loadu_pd((__mmask8)span, from);
+}
+DEVICE Columns fused_span(const Columns& a, const Columns& b, const Columns& sum, Span span) {
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_mask3_fmadd_ps((__m512)a, (__m512)b, (__m512)sum, (__mmask16)span);
+  else return (Columns)_mm512_mask3_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum, (__mmask8)span);
+}
+#else
+struct Span {
+  int begin, end;
+};
+DEVICE Span span_of(int at, int step, int size) { return {lane_from(-at, step), lane_from(size - at, step)}; }
+DEVICE Span both(const Span& a, const Span& b) { return {max(a.begin, b.begin), min(a.end, b.end)}; }
+DEVICE bool within(const Span& span, int lane) { return lane >= span.begin && lane < span.end; }
+DEVICE Columns load_span(const Real* from, const Span& span) {
+  if (span.begin == 0 && span.end == COLUMNS) return *(const Columns*)from;
+  Columns values = {};
+  for (int i = span.begin; i < span.end; ++i) values[i] = from[i];
+  return values;
+}
+DEVICE Columns fused_span(const Columns& a, const Columns& b, Columns sum, const Span& span) {
+  if (span.begin == 0 && span.end == COLUMNS) return fused(a, b, sum);
+  for (int i = span.begin; i < span.end; ++i) sum[i] += a[i] * b[i];
+  return sum;
+}
+#endif
 
 // The first `count` numbers of a vector, from 1 to COLUMNS of them: no other memory is read or written.
 DEVICE Columns load_part(const Real* from, int count) {

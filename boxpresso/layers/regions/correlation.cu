@@ -2,7 +2,7 @@
 //
 // top[n, p, q, y, x] = sum over c, i, j of a[n, c, v, w] b[n, c, v + dy, w + dx] with v = y stride - pad + i dilation, likewise w,
 // dy = (p - reach) patch_step, dx = (q - reach) patch_step; 0 outside either map.
-#include "kernel.h"
+#include "columns.h"
 
 struct CorrelationGeometry {
   int channels, height, width, out_height, out_width, kernel, reach, stride, pad, dilation, patch_step;
@@ -17,40 +17,58 @@ constexpr int TOGETHER = 128;  // columns
 #define SPAN_LOOP(x, begin, end) for (int x = max(begin, 0); x < (end); ++x)
 #endif
 
-// From the first to the last of `count` columns x whose source x step + shift lies in 0 .. width - 1, moved by `by` too.
-DEVICE void range_of(int step, int shift, int by, int width, int count, int* begin, int* end) {
-  const int low = max(0, -by) - shift, high = min(width, width - by) - 1 - shift;  // of x step
-  *begin = max(0, low > 0 ? (low + step - 1) / step : 0);
-  *end = high < 0 ? 0 : min(count, high / step + 1);
+constexpr int BESIDE = REGISTERS == 32 ? 9 : 3;  // displacements across that a thread sums together: they read the same pixels of a
+constexpr int VECTORS = COLUMNS == 1 ? 1 : REGISTERS == 32 ? 2 : 4;  // of columns, too
+
+// Pixels at, at + stride, ... of a row, those of a span.
+DEVICE Columns pixels_of(const Store* row, int at, int stride, const Span& span) {
+  if (sizeof(Store) == sizeof(Real) && stride == 1) return load_span((const Real*)row + at, span);
+  Real values[COLUMNS] = {};
+  for (int i = 0; i < COLUMNS; ++i)
+    if (within(span, i)) values[i] = Real(row[at + i * stride]);
+  return *(const Columns*)values;
 }
 
-// A block for each row of the top.
+// A block for each row of the top and displacement down.
 KERNEL correlation_forward(int n, const Store* a, const Store* b, Store* top, CorrelationGeometry g) {
   BLOCK_LOOP(block, n) {
-    SHARED Real sum[TOGETHER];
-    const int y = block % g.out_height, patch = 2 * g.reach + 1, displaced = block / g.out_height % (patch * patch);
-    const int image = block / g.out_height / (patch * patch), area = g.height * g.width;
-    const int dy = (displaced / patch - g.reach) * g.patch_step, dx = (displaced % patch - g.reach) * g.patch_step;
+    const int y = block % g.out_height, patch = 2 * g.reach + 1, p = block / g.out_height % patch;
+    const int image = block / g.out_height / patch, area = g.height * g.width, dy = (p - g.reach) * g.patch_step;
     const Store *one = a + (long long)image * g.channels * area, *other = b + (long long)image * g.channels * area;
-    for (int first = 0; first < g.out_width; first += TOGETHER) {
-      const int count = min(TOGETHER, g.out_width - first);
-      THREAD_LOOP(x, count) sum[x] = 0;
-      for (int tap = 0; tap < g.kernel * g.kernel; ++tap) {
-        const int v = y * g.stride - g.pad + tap / g.kernel * g.dilation;
-        if (v < 0 || v >= g.height || v + dy < 0 || v + dy >= g.height) continue;
-        const int shift = first * g.stride - g.pad + tap % g.kernel * g.dilation;
-        int begin, end;
-        range_of(g.stride, shift, dx, g.width, count, &begin, &end);
-        for (int c = 0; c < g.channels; ++c) {
-          const Store *p = one + (long long)c * area + v * g.width, *q = other + (long long)c * area + (v + dy) * g.width + dx;
-          if (g.stride == 1) {
-            SPAN_LOOP(x, begin, end) sum[x] += Real(p[x + shift]) * Real(q[x + shift]);
-          } else {
-            SPAN_LOOP(x, begin, end) sum[x] += Real(p[x * g.stride + shift]) * Real(q[x * g.stride + shift]);
+    THREAD_LOOP(part, (g.out_width + VECTORS * COLUMNS - 1) / (VECTORS * COLUMNS)) {
+      for (int q = 0; q < patch; q += BESIDE) {
+        Columns sum[BESIDE][VECTORS] = {};
+        for (int tap = 0; tap < g.kernel * g.kernel; ++tap) {
+          const int v = y * g.stride - g.pad + tap / g.kernel * g.dilation;
+          if (v < 0 || v >= g.height || v + dy < 0 || v + dy >= g.height) continue;
+          const int shift = tap % g.kernel * g.dilation - g.pad, dx = (q - g.reach) * g.patch_step;
+          int at[VECTORS];
+          Span near[VECTORS], far[BESIDE][VECTORS];
+          for (int i = 0; i < VECTORS; ++i) {
+            at[i] = (part * VECTORS + i) * COLUMNS * g.stride + shift;
+            near[i] = span_of(at[i], g.stride, g.width);
+            for (int k = 0; k < BESIDE; ++k)
+              far[k][i] = both(near[i], span_of(at[i] + dx + k * g.patch_step, g.stride, g.width));
+          }
+          for (int c = 0; c < g.channels; ++c) {
+            const Store *from = one + (long long)c * area + v * g.width, *to = other + (long long)c * area + (v + dy) * g.width;
+            for (int i = 0; i < VECTORS; ++i) {
+              const Columns pixels = pixels_of(from, at[i], g.stride, near[i]);
+              for (int k = 0; k < BESIDE; ++k) {
+                const Columns beside = pixels_of(to, at[i] + dx + k * g.patch_step, g.stride, far[k][i]);
+                sum[k][i] = fused_span(pixels, beside, sum[k][i], far[k][i]);
+              }
+            }
+          }
+        }
+        for (int k = 0; k < BESIDE && q + k < patch; ++k) {
+          Store* row = top + (((long long)image * patch * patch + p * patch + q + k) * g.out_height + y) * g.out_width;
+          for (int i = 0; i < VECTORS; ++i) {
+            const int first = (part * VECTORS + i) * COLUMNS;
+            store(row + first, sum[k][i], g.out_width - first);
           }
         }
       }
-      THREAD_LOOP(x, count) top[(long long)block * g.out_width + first + x] = sum[x];
     }
   }
 }
