@@ -18,6 +18,7 @@ import pytest
 from decoder_nets import net_of, numbers
 from PIL import Image
 from served import (
+    LOCAL,
     NAMES,
     ROOT,
     answered,
@@ -66,7 +67,7 @@ def test_a_picture_as_the_body_and_as_a_file_of_a_form(server):
     assert content["milliseconds"] > 0
     assert content["detections"][0]["class_index"] == 1
     files = {"note": (None, "not this"), "file": ("a.png", data, "image/png")}
-    assert answered(httpx.post(f"{server.url}api/detect", files=files)) == wanted
+    assert answered(httpx.post(f"{server.url}api/detect", files=files, **LOCAL)) == wanted
     large = png(cells(scale=40))  # more than a megabyte of pixels
     assert answered(post(server, large, "application/octet-stream"))[0][2:] == tuple(40 * v for v in wanted[0][2:])
 
@@ -338,9 +339,9 @@ def test_signals_end_the_command_at_once(tmp_path, number, status, host):
         )
         said = process.stdout.readline()
         url = re.fullmatch(r"tiny.prototxt is served at (http://127.0.0.1:\d+/) \(Ctrl-C ends it\)\n", said)[1]
-        answer = httpx.post(f"{url}api/detect", files={"file": png(picture())}, timeout=60)
+        answer = httpx.post(f"{url}api/detect", files={"file": png(picture())}, **LOCAL)
         assert len(answer.json()["detections"]) == 1
-        with httpx.Client() as client:  # a connection that stays open
+        with httpx.Client(**LOCAL) as client:  # a connection that stays open
             assert client.get(f"{url}health").status_code == 200
             process.send_signal(number)
             out, err = process.communicate(timeout=10)

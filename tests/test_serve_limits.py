@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import pytest
 from PIL import Image
-from served import answered, cells, get, httpx, png, post, refused, started
+from served import LOCAL, answered, cells, get, httpx, png, post, refused, started
 
 from boxpresso import ops
 from boxpresso.device.host import STOP
@@ -77,7 +77,7 @@ def test_uploads_that_are_too_large():
     assert 40_000 < len(data) < 60_000
     with started(max_upload=40_000) as server:
         refused(post(server, data), 413, "larger than 40000 bytes")
-        refused(httpx.post(f"{server.url}api/detect", files={"file": data}), 413, "larger than 40000 bytes")
+        refused(httpx.post(f"{server.url}api/detect", files={"file": data}, **LOCAL), 413, "larger than 40000 bytes")
         read = []
 
         def body():  # without a Content-Length
@@ -102,7 +102,7 @@ def test_nothing_of_an_upload_is_written_to_a_disk(server, monkeypatch):
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", forbidden)
     data = png(np.random.default_rng(0).integers(0, 255, (900, 900, 3), np.uint8))
     assert len(data) > 2 << 20
-    assert httpx.post(f"{server.url}api/detect", files={"file": data}).status_code == 200
+    assert httpx.post(f"{server.url}api/detect", files={"file": data}, **LOCAL).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,9 @@ def test_the_own_hosts(server):
 def test_pages_of_other_sites_are_refused(server, headers):
     refused(post(server, png(cells()), headers=headers), 403, "may not use this server")
     refused(get(server, "api/blobs", headers=headers), 403, "may not use this server")
-    answer = httpx.options(f"{server.url}api/detect", headers={**headers, "access-control-request-method": "POST"})
+    answer = httpx.options(
+        f"{server.url}api/detect", headers={**headers, "access-control-request-method": "POST"}, **LOCAL
+    )
     assert "access-control-allow-origin" not in answer.headers
 
 
@@ -151,7 +153,7 @@ def test_the_own_page_and_allowed_origins(server):
         headers = {"origin": "https://box.example", "sec-fetch-site": "cross-site"}
         answer = post(other, data, headers=headers)
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://box.example")
-        asked = httpx.options(f"{other.url}api/detect", headers=headers)
+        asked = httpx.options(f"{other.url}api/detect", headers=headers, **LOCAL)
         assert (asked.status_code, asked.headers["access-control-allow-headers"]) == (204, "content-type")
         refused(post(other, data, headers={"origin": "https://box.example.evil"}), 403, "may not")
 
@@ -304,9 +306,7 @@ def test_a_client_that_leaves_makes_way(monkeypatch):
     with started() as server:
         blocked = Blocked(monkeypatch, server)
         with pytest.raises(httpx.TimeoutException):
-            httpx.post(
-                f"{server.url}api/detect", content=png(cells()), headers={"content-type": "image/png"}, timeout=0.3
-            )
+            httpx.post(f"{server.url}api/detect", files={"file": png(cells())}, **{**LOCAL, "timeout": 1})
         assert blocked.entered.is_set()
         end = time.monotonic() + 10
         while get(server, "health").json()["busy"] and time.monotonic() < end:
