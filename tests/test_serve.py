@@ -344,7 +344,7 @@ def test_signals_end_the_command_at_once(tmp_path, number, status, host):
         with httpx.Client(**LOCAL) as client:  # a connection that stays open
             assert client.get(f"{url}health").status_code == 200
             process.send_signal(number)
-            out, err = process.communicate(timeout=10)
+            out, err = process.communicate(timeout=30)
     finally:
         process.kill()
         process.wait()

@@ -22,6 +22,7 @@ from served import LOCAL, answered, cells, get, httpx, png, post, refused, start
 from boxpresso import ops
 from boxpresso.device.host import STOP
 from boxpresso.proto.errors import BoxpressoError
+from boxpresso.serve.options import Options
 from boxpresso.serve.worker import Worker
 
 
@@ -238,23 +239,27 @@ def test_a_request_that_takes_too_long_is_ended_and_the_next_is_right(monkeypatc
     )
     options = dict(output_size=7, spatial_scale=1.0)
     ops.roi_align_rotated(features[:, :4], regions[:1], sampling_ratio=2, **options)  # compiled
-    with started(timeout=0.5) as server:
+    with started() as server:
         wanted = answered(post(server, data))
         with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
+            patch.setattr(server.api, "options", Options(timeout=0.5))
             blocked = Blocked(patch, server)
             for late in [pool.submit(post, server, data) for _ in range(2)]:
                 refused(late.result(), 504, "longer than 0.5 seconds")
             assert blocked.entered.is_set()
         assert answered(post(server, data)) == wanted
         with monkeypatch.context() as patch:
-            kernel = lambda pixels, settings: ops.roi_align_rotated(features, regions, sampling_ratio=128, **options)  # noqa: E731
-            patch.setattr(server.model.detector.decoder, "detect", kernel)
+            patch.setattr(server.api, "options", Options(timeout=0.5))
+            decoder, running = server.model.detector.decoder, threading.Event()
+
+            def detect(pixels, settings):
+                running.set()
+                return ops.roi_align_rotated(features, regions, sampling_ratio=128, **options)
+
+            patch.setattr(decoder, "detect", detect)
             refused(post(server, data), 504, "longer than 0.5 seconds")
-        start = time.monotonic()
-        while (answer := post(server, data)).status_code == 504 and time.monotonic() < start + 15:
-            pass
-        assert answered(answer) == wanted
-        assert answered(post(server, data, nms=0.2)) == answered(post(server, data, nms=0.2))
+            assert running.is_set()
+        assert answered(post(server, data)) == wanted  # within its 60 seconds, not after minutes
 
 
 def test_the_worker_outlives_interrupts_at_any_time():
@@ -303,17 +308,20 @@ def test_an_upload_that_does_not_come_is_ended():
 
 
 def test_a_client_that_leaves_makes_way(monkeypatch):
+    data = png(cells())
     with started() as server:
         blocked = Blocked(monkeypatch, server)
-        with pytest.raises(httpx.TimeoutException):
-            httpx.post(f"{server.url}api/detect", files={"file": png(cells())}, **{**LOCAL, "timeout": 1})
-        assert blocked.entered.is_set()
-        end = time.monotonic() + 10
+        with socket.create_connection(server.listener.getsockname()) as connection:
+            head = f"POST /api/detect HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: {len(data)}\r\n\r\n"
+            connection.sendall(head.encode() + data)
+            assert blocked.entered.wait(20)
+            assert get(server, "health").json()["busy"] == 1
+        end = time.monotonic() + 20
         while get(server, "health").json()["busy"] and time.monotonic() < end:
             time.sleep(0.01)
         assert get(server, "health").json()["busy"] == 0
         blocked.release.set()
-        assert post(server, png(cells())).status_code == 200
+        assert post(server, data).status_code == 200
 
 
 def test_the_end_does_not_wait_for_a_request(monkeypatch):
@@ -325,7 +333,7 @@ def test_the_end_does_not_wait_for_a_request(monkeypatch):
         assert blocked.entered.wait(20)
         start = time.monotonic()
         server.stop()
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 10
         refused(late.result(), 503, "shutting down")
     assert not server.thread.is_alive()
 
