@@ -19,6 +19,11 @@ from boxpresso.serve.options import Options
 MISSING = "is not installed: pip install 'boxpresso[dev]'"
 httpx = pytest.importorskip("httpx", reason=f"httpx {MISSING}")
 pytest.importorskip("python_multipart", reason=f"python-multipart {MISSING}")
+LOCAL: dict[str, Any] = {
+    "verify": False,
+    "trust_env": False,
+    "timeout": 60,
+}  # no certificates are read, no proxy is asked
 serving = pytest.importorskip("boxpresso.serve.server", reason=f"fastapi or uvicorn {MISSING}")
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,11 +59,11 @@ def started(detector: Detector | Net | None = None, **options) -> Any:
 
 def post(server: Any, data: bytes | None = None, kind: str = "image/png", /, headers=None, **query) -> Any:
     headers = {**({"content-type": kind} if data is not None else {}), **(headers or {})}
-    return httpx.post(f"{server.url}api/detect", content=data, headers=headers, params=query, timeout=60)
+    return httpx.post(f"{server.url}api/detect", content=data, headers=headers, params=query, **LOCAL)
 
 
 def get(server: Any, path: str, headers=None, **query) -> Any:
-    return httpx.get(f"{server.url}{path}", params=query, headers=headers, timeout=60)
+    return httpx.get(f"{server.url}{path}", params=query, headers=headers, **LOCAL)
 
 
 def refused(answer: Any, status: int, words: str) -> None:

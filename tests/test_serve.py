@@ -18,6 +18,7 @@ import pytest
 from decoder_nets import net_of, numbers
 from PIL import Image
 from served import (
+    LOCAL,
     NAMES,
     ROOT,
     answered,
@@ -66,7 +67,7 @@ def test_a_picture_as_the_body_and_as_a_file_of_a_form(server):
     assert content["milliseconds"] > 0
     assert content["detections"][0]["class_index"] == 1
     files = {"note": (None, "not this"), "file": ("a.png", data, "image/png")}
-    assert answered(httpx.post(f"{server.url}api/detect", files=files)) == wanted
+    assert answered(httpx.post(f"{server.url}api/detect", files=files, **LOCAL)) == wanted
     large = png(cells(scale=40))  # more than a megabyte of pixels
     assert answered(post(server, large, "application/octet-stream"))[0][2:] == tuple(40 * v for v in wanted[0][2:])
 
@@ -97,6 +98,40 @@ def test_another_overlap_of_the_nets_own_layer_needs_no_pass(server, overlap):
     assert (timing["passes"], timing["remembered"], timing["forward"]) == (0, 1, 0)
     assert answered(post(server, png(cells()), nms=overlap)) == wanted
     assert answered(post(server, png(cells()))) == answered(first)  # nothing of it stays
+
+
+YOLO = """
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 64 dim: 64 } } }
+layer { name: "map" type: "Convolution" bottom: "data" top: "map" convolution_param { num_output: 21 kernel_size: 8 stride: 8 } }
+layer { name: "out" bottom: "map" top: "out" LAYER }
+"""
+LAYERS = {
+    "v3": """type: "Yolov3DetectionOutput" yolov3_detection_output_param { num_classes: 2 num_box: 3 mask_group_num: 1
+        nms_threshold: OVERLAP biases: [20, 20, 30, 30, 40, 20] mask: [0, 1, 2] anchors_scale: 8 }""",
+    "v2": """type: "YoloDetectionOutput" yolo_detection_output_param { num_classes: 2 num_box: 3 nms_threshold: OVERLAP
+        biases: [2, 2, 3, 3, 4, 2] }""",
+}
+
+
+@pytest.mark.parametrize("version", LAYERS)
+def test_another_overlap_of_yolos_layers(version):
+    def detector(overlap: float) -> Detector:
+        net = Net(parse_net(YOLO.replace("LAYER", LAYERS[version].replace("OVERLAP", str(overlap)))), device="cpu")
+        net.params["map"][0].data[...] = numbers(21, 3, 8, 8, spread=0.001)
+        net.params["map"][1].data[...] = numbers(21, seed=1, spread=0.5)
+        return Detector(net, threshold=0.1)
+
+    pixels = np.random.default_rng(3).integers(0, 255, (64, 64, 3), np.uint8)
+    with started(detector(0.45)) as server:
+        first = post(server, png(pixels))
+        assert answered(first) == rows(detector(0.45)(pixels))
+        counts = set()
+        for overlap in (0.1, 0.45, 0.8):
+            again = post(server, None, picture=first.json()["picture"], nms=overlap)
+            assert answered(again) == rows(detector(overlap)(pixels))
+            assert again.json()["timing"]["passes"] == 0
+            counts.add(len(answered(again)))
+        assert len(counts) == 3
 
 
 def test_another_overlap_of_a_decoder_needs_no_pass():
@@ -304,12 +339,12 @@ def test_signals_end_the_command_at_once(tmp_path, number, status, host):
         )
         said = process.stdout.readline()
         url = re.fullmatch(r"tiny.prototxt is served at (http://127.0.0.1:\d+/) \(Ctrl-C ends it\)\n", said)[1]
-        answer = httpx.post(f"{url}api/detect", files={"file": png(picture())}, timeout=60)
+        answer = httpx.post(f"{url}api/detect", files={"file": png(picture())}, **LOCAL)
         assert len(answer.json()["detections"]) == 1
-        with httpx.Client() as client:  # a connection that stays open
+        with httpx.Client(**LOCAL) as client:  # a connection that stays open
             assert client.get(f"{url}health").status_code == 200
             process.send_signal(number)
-            out, err = process.communicate(timeout=10)
+            out, err = process.communicate(timeout=30)
     finally:
         process.kill()
         process.wait()

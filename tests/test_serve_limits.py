@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import io
+import random
 import socket
+import sys
 import tempfile
 import threading
 import time
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
-from served import answered, cells, get, httpx, png, post, refused, started
+from served import LOCAL, answered, cells, get, httpx, png, post, refused, started
 
 from boxpresso import ops
+from boxpresso.device.host import STOP
 from boxpresso.proto.errors import BoxpressoError
+from boxpresso.serve.options import Options
+from boxpresso.serve.worker import Worker
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +57,8 @@ def test_what_is_no_picture(server):
     refused(post(server, (part % (b"file", whole))[:-8], kind), 400, "ends too early")
     refused(post(server, b"nonsense", kind), 400, "multipart body")
     refused(post(server, whole, "multipart/form-data"), 400, "no boundary")
-    refused(post(server, b"--x\r\nA: " + 20000 * b"a" + b"\r\n", kind), 400, "multipart body|headers")
+    long = post(server, b"--x\r\nA: " + 20000 * b"a" + b"\r\n", kind)
+    assert long.status_code in (400, 413)  # python-multipart's own limit, or ours
     refused(post(server, 40 * (part % (b"a", b"")).replace(b"--x--\r\n", b""), kind), 413, "more than 16 parts")
 
 
@@ -70,7 +78,7 @@ def test_uploads_that_are_too_large():
     assert 40_000 < len(data) < 60_000
     with started(max_upload=40_000) as server:
         refused(post(server, data), 413, "larger than 40000 bytes")
-        refused(httpx.post(f"{server.url}api/detect", files={"file": data}), 413, "larger than 40000 bytes")
+        refused(httpx.post(f"{server.url}api/detect", files={"file": data}, **LOCAL), 413, "larger than 40000 bytes")
         read = []
 
         def body():  # without a Content-Length
@@ -95,7 +103,7 @@ def test_nothing_of_an_upload_is_written_to_a_disk(server, monkeypatch):
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", forbidden)
     data = png(np.random.default_rng(0).integers(0, 255, (900, 900, 3), np.uint8))
     assert len(data) > 2 << 20
-    assert httpx.post(f"{server.url}api/detect", files={"file": data}).status_code == 200
+    assert httpx.post(f"{server.url}api/detect", files={"file": data}, **LOCAL).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,9 @@ def test_the_own_hosts(server):
 def test_pages_of_other_sites_are_refused(server, headers):
     refused(post(server, png(cells()), headers=headers), 403, "may not use this server")
     refused(get(server, "api/blobs", headers=headers), 403, "may not use this server")
-    answer = httpx.options(f"{server.url}api/detect", headers={**headers, "access-control-request-method": "POST"})
+    answer = httpx.options(
+        f"{server.url}api/detect", headers={**headers, "access-control-request-method": "POST"}, **LOCAL
+    )
     assert "access-control-allow-origin" not in answer.headers
 
 
@@ -144,7 +154,7 @@ def test_the_own_page_and_allowed_origins(server):
         headers = {"origin": "https://box.example", "sec-fetch-site": "cross-site"}
         answer = post(other, data, headers=headers)
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://box.example")
-        asked = httpx.options(f"{other.url}api/detect", headers=headers)
+        asked = httpx.options(f"{other.url}api/detect", headers=headers, **LOCAL)
         assert (asked.status_code, asked.headers["access-control-allow-headers"]) == (204, "content-type")
         refused(post(other, data, headers={"origin": "https://box.example.evil"}), 403, "may not")
 
@@ -229,23 +239,61 @@ def test_a_request_that_takes_too_long_is_ended_and_the_next_is_right(monkeypatc
     )
     options = dict(output_size=7, spatial_scale=1.0)
     ops.roi_align_rotated(features[:, :4], regions[:1], sampling_ratio=2, **options)  # compiled
-    with started(timeout=0.5) as server:
+    with started() as server:
         wanted = answered(post(server, data))
         with monkeypatch.context() as patch, ThreadPoolExecutor(2) as pool:
+            patch.setattr(server.api, "options", Options(timeout=0.5))
             blocked = Blocked(patch, server)
             for late in [pool.submit(post, server, data) for _ in range(2)]:
                 refused(late.result(), 504, "longer than 0.5 seconds")
             assert blocked.entered.is_set()
         assert answered(post(server, data)) == wanted
         with monkeypatch.context() as patch:
-            kernel = lambda pixels, settings: ops.roi_align_rotated(features, regions, sampling_ratio=128, **options)  # noqa: E731
-            patch.setattr(server.model.detector.decoder, "detect", kernel)
+            patch.setattr(server.api, "options", Options(timeout=0.5))
+            decoder, running = server.model.detector.decoder, threading.Event()
+
+            def detect(pixels, settings):
+                running.set()
+                return ops.roi_align_rotated(features, regions, sampling_ratio=128, **options)
+
+            patch.setattr(decoder, "detect", detect)
             refused(post(server, data), 504, "longer than 0.5 seconds")
-        start = time.monotonic()
-        while (answer := post(server, data)).status_code == 504 and time.monotonic() < start + 15:
-            pass
-        assert answered(answer) == wanted
-        assert answered(post(server, data, nms=0.2)) == answered(post(server, data, nms=0.2))
+            assert running.is_set()
+        assert answered(post(server, data)) == wanted  # within its 60 seconds, not after minutes
+
+
+def test_the_worker_outlives_interrupts_at_any_time():
+    """Those that come before a job, in it, and when it has just ended."""
+
+    def work(count):
+        total = 0
+        for i in range(count):
+            total += i
+        return total
+
+    worker, draw, results = Worker(), random.Random(0), Counter()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(2e-5)
+    try:
+        for _ in range(400):
+            count = draw.randrange(30_000)
+            job = worker.submit(partial(work, count))
+            end = time.perf_counter() + 2e-3 * draw.random()
+            while time.perf_counter() < end:
+                time.sleep(0)
+            worker.give_up(job)
+            try:
+                assert job.future.result(10) == count * (count - 1) // 2
+                results["done"] += 1
+            except (TimeoutError, CancelledError) as error:
+                results[type(error).__name__] += 1
+    finally:
+        sys.setswitchinterval(before)
+    assert results["done"] > 0
+    assert results["TimeoutError"] > 0
+    assert worker.submit(lambda: 5).future.result(10) == 5
+    assert not STOP.any()
+    worker.close()
 
 
 def test_an_upload_that_does_not_come_is_ended():
@@ -260,19 +308,20 @@ def test_an_upload_that_does_not_come_is_ended():
 
 
 def test_a_client_that_leaves_makes_way(monkeypatch):
+    data = png(cells())
     with started() as server:
         blocked = Blocked(monkeypatch, server)
-        with pytest.raises(httpx.TimeoutException):
-            httpx.post(
-                f"{server.url}api/detect", content=png(cells()), headers={"content-type": "image/png"}, timeout=0.3
-            )
-        assert blocked.entered.is_set()
-        end = time.monotonic() + 10
+        with socket.create_connection(server.listener.getsockname()) as connection:
+            head = f"POST /api/detect HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: {len(data)}\r\n\r\n"
+            connection.sendall(head.encode() + data)
+            assert blocked.entered.wait(20)
+            assert get(server, "health").json()["busy"] == 1
+        end = time.monotonic() + 20
         while get(server, "health").json()["busy"] and time.monotonic() < end:
             time.sleep(0.01)
         assert get(server, "health").json()["busy"] == 0
         blocked.release.set()
-        assert post(server, png(cells())).status_code == 200
+        assert post(server, data).status_code == 200
 
 
 def test_the_end_does_not_wait_for_a_request(monkeypatch):
@@ -284,7 +333,7 @@ def test_the_end_does_not_wait_for_a_request(monkeypatch):
         assert blocked.entered.wait(20)
         start = time.monotonic()
         server.stop()
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 10
         refused(late.result(), 503, "shutting down")
     assert not server.thread.is_alive()
 

@@ -19,6 +19,7 @@ from boxpresso.proto import parse_net
 
 api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'boxpresso[dev]'")
 expect = api.expect
+expect.set_options(timeout=20_000)  # milliseconds
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -193,6 +195,8 @@ class Api:
             return refused(Refusal(503, "there is not enough memory for this request"))
         except Exception as error:
             self.report(f"{type(error).__name__}: {error}; this is a fault of Boxpresso, please report it")
+            if os.environ.get("BOXPRESSO_DEBUG") == "1":
+                traceback.print_exception(error)
             return refused(Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more"))
         finally:
             self.busy -= 1

@@ -14,7 +14,6 @@ from types import FrameType, TracebackType
 import uvicorn
 
 from ..detection import Detector
-from ..device import build_all
 from ..proto.errors import BoxpressoError
 from .app import create_app
 from .model import Model
@@ -105,10 +104,17 @@ class Server:
                 raise BoxpressoError(f"the server at {self.url} does not start")
 
     def compile(self) -> None:
-        """Compiles the kernels of layers that the nets' plans do without: the blobs in between may be asked for."""
+        """Compiles the kernels of layers that the nets' plans do without: the blobs in between may be asked for.
+
+        One by one, in no pool of threads, for whose end that of the process would wait.
+        """
         with suppress(BoxpressoError):  # said where they are needed
             for net in self.model.nets:
-                build_all(net.device, [file for layer in net.layers for file in layer.kernel_files()], net.dtype)
+                for file in dict.fromkeys(file for layer in net.layers for file in layer.kernel_files()):
+                    if self.worker.closed:
+                        return
+                    if net.device.kind == "cpu" or not file.host_only:
+                        net.device.build(file, net.dtype)
 
     def stop(self) -> None:
         """Ends at once: the work under way is given up, and its requests get an error."""

@@ -38,7 +38,7 @@ async function show(state) {
 const heading = ({ layer }) => element("h3", {}, `${layer.name} `, element("span", { class: "hint" }, layer.type));
 
 function say(state, text) {
-  state.container.replaceChildren(heading(state), element("p", { class: "hint" }, text));
+  state.container.replaceChildren(heading(state), element("p", { class: "hint", role: "status" }, text));
 }
 
 function fill(state, answer) {

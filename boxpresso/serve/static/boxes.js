@@ -10,7 +10,11 @@ export const setPalette = (colours) => { palette = colours; };
 export const colour = (number) => palette[(((number - 1) % palette.length) + palette.length) % palette.length];
 
 const channels = (code) => [1, 3, 5].map((at) => parseInt(code.slice(at, at + 2), 16));
-const isBright = (code) => { const [r, g, b] = channels(code); return 0.299 * r + 0.587 * g + 0.114 * b > 128; };
+const linear = (value) => (value <= 10.3 ? value / 3295 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+const isBright = (code) => { // whether black is easier to read on it than white
+  const [r, g, b] = channels(code).map(linear);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179;
+};
 
 /** Draws the detections of an answer; `pick` is told of the one under the pointer, or null. */
 export function drawBoxes(svg, answer, detections, pick) {

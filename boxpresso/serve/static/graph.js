@@ -2,7 +2,7 @@
 
 import { drawn, element } from "./page.js";
 
-const ROW = 30, LANE = 9, START = 14, LANES = 20; // pixels; lines beside each other
+const ROW = 30, START = 14, LANES = 20; // pixels; lines beside each other
 const FAMILIES = [
   [/input|data|parameter|priorbox|anchor/i, "#8b8178"],
   [/convolution|innerproduct|lstm|rnn|embed/i, "#0072b2"],
@@ -17,8 +17,9 @@ const family = (type) => FAMILIES.find(([pattern]) => pattern.test(type))?.[1] ?
 export function drawGraph(container, net, choose, filter = "") {
   const word = filter.trim().toLowerCase();
   const shown = net.layers.filter((layer) => !word || `${layer.name} ${layer.type}`.toLowerCase().includes(word));
-  const { lanes, svg } = word ? { lanes: 0, svg: null } : wires(net.layers);
-  const left = word ? 10 : START + 10 + LANE * lanes;
+  const lane = container.clientWidth < 480 ? 5 : 9;
+  const { lanes, svg } = word ? { lanes: 0, svg: null } : wires(net.layers, lane);
+  const left = word ? 10 : START + 10 + lane * lanes;
   const rows = shown.map((layer) => row(layer, left, choose, container, Boolean(word)));
   if (rows.length) rows[0].tabIndex = 0;
   const nothing = element("p", { class: "hint" }, "No layer has this in its name or type.");
@@ -54,7 +55,7 @@ function row(layer, left, choose, container, chip) {
 }
 
 /** The lines: to the next row straight down, to later rows in a lane of the maker's own. */
-function wires(layers) {
+function wires(layers, space) {
   const makers = new Map(), readers = layers.map(() => []);
   layers.forEach((layer, i) => {
     for (const name of Object.keys(layer.bottoms)) if (makers.has(name)) readers[makers.get(name)].push(i);
@@ -73,12 +74,12 @@ function wires(layers) {
     const last = Math.max(...later);
     ends[lane] = Math.max(last, ends[lane] ?? 0);
     most = Math.max(most, lane + 1);
-    const x = START + LANE * (lane + 1);
+    const x = START + space * (lane + 1);
     const turn = Math.min(6, x - START);
     paths.push(`M${START} ${y(i)}H${x - turn}q${turn} 0 ${turn} ${turn}V${y(last) - turn}q0 ${turn} ${-turn} ${turn}H${START}`);
     for (const j of later) if (j !== last) paths.push(`M${x} ${y(j) - turn}q0 ${turn} ${-turn} ${turn}H${START}`);
   });
-  const size = { width: START + LANE * (most + 1), height: layers.length * ROW };
+  const size = { width: START + space * (most + 1), height: layers.length * ROW };
   const svg = drawn("svg", { ...size, "aria-hidden": "true" }, drawn("path", { class: "wire", d: paths.join("") }));
   layers.forEach((layer, i) => svg.append(drawn("circle", { cx: START, cy: y(i), r: 4.5, fill: family(layer.type) })));
   return { lanes: most, svg };

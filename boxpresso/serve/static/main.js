@@ -20,10 +20,11 @@ async function start() {
   setPalette(about.palette);
   const { score, nms } = { score: byId("score"), nms: byId("nms") };
   score.min = Math.min(about.score.floor, 0.05);
+  score.step = step(about.score.default);
   score.value = about.score.default;
   score.disabled = about.kind === "picture";
   nms.disabled = about.nms.default === null;
-  if (about.nms.default !== null) nms.value = about.nms.default;
+  if (about.nms.default !== null) Object.assign(nms, { step: step(about.nms.default), value: about.nms.default });
   byId("nms-how").textContent = `Overlap: ${about.nms.how}.`;
   sliders();
   about.nets.forEach((net, i) => byId("net-select").append(element("option", { value: i }, net.name || `net ${i}`)));
@@ -33,9 +34,13 @@ async function start() {
   byId("examples").hidden = !about.examples.length;
 }
 
+/** The step of a slider that can stand at a value. */
+const step = (value) => (Math.abs(100 * value - Math.round(100 * value)) < 1e-6 ? 0.01 : 0.0001);
+
 function sliders() {
-  byId("score-value").textContent = Number(byId("score").value).toFixed(2);
-  byId("nms-value").textContent = byId("nms").disabled ? "none" : Number(byId("nms").value).toFixed(2);
+  const said = ({ value, step }) => Number(value).toFixed(step === "0.01" ? 2 : 4);
+  byId("score-value").textContent = said(byId("score"));
+  byId("nms-value").textContent = byId("nms").disabled ? "none" : said(byId("nms"));
 }
 
 function example(name, number) {
