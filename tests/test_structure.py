@@ -24,6 +24,7 @@ FLOORS = {
     "": 6,  # the face: the files of the package's own folder
     "caffe": 7,
     "dnn": 7,
+    "reports": 7,
     "cli": 8,
 }
 FACES = {
