@@ -276,7 +276,7 @@ def gallery(
         lines = "".join(f"<small>{escape(caption(evaluation, fault))}</small>" for fault in some[:4])
         more = f"<small>and {len(some) - 4} more</small>" if len(some) > 4 else ""
         parts.append(
-            f'<figure><img loading="lazy" alt="{escape(scene.path.name)}" width="{picture.width}" height="{picture.height}" '
+            f'<figure><img alt="{escape(scene.path.name)}" width="{picture.width}" height="{picture.height}" '
             f'src="data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}">'
             f"<figcaption>{escape(scene.path.name)}{lines}{more}</figcaption></figure>"
         )
