@@ -115,8 +115,8 @@ def print_types(times: Times, args: Namespace, net: Net) -> None:
     print("\nTime by layer type, the most expensive first:\n")
     print("\n".join(table(head, cells, align)))
     if net.phase == "TEST":
-        print("\nTimed: the layers one by one. A net at TEST runs by a plan in which several layers\n"
-              "are one step; `boxpresso time --plan` times that.")  # fmt: skip
+        print("\nTimed: the layers one by one. A net at TEST runs by a plan, in which several")
+        print("layers are one step; `boxpresso time --plan` times that.")
 
 
 def print_plan(times: PlanTimes, args: Namespace) -> None:
@@ -134,8 +134,8 @@ def print_plan(times: PlanTimes, args: Namespace) -> None:
     print(f"Average Forward pass: {sum(times.passes) * each:.4g} ms.")
     print(f"Total Time: {1000 * sum(times.passes):.4g} ms.")
     print("*** Benchmark ends ***")
-    print("\nTimed: forward passes by the net's plan; then each step by itself, with a start and a wait\n"
-          "of its own, so that the steps' sum may be more than a forward.")  # fmt: skip
+    print("\nTimed: forward passes by the net's plan; then each step by itself, with a start")
+    print("and a wait of its own, so that the steps' sum may be more than a forward.")
 
 
 def milliseconds(value: float) -> str:

@@ -311,7 +311,6 @@ class Runner:
             programs = [self.program(part) for part in self.parts]
         return [program for program in programs if program is not None]
 
-
     def sketch(self) -> list[Program]:
         """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
         parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())

@@ -164,7 +164,9 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     [('convolution', ['y', 'z'], (1, 4, 6, 6)), ('to planes', ['y'], (1, 4, 6, 6))]
     """
     runner = net._runner
-    programs = runner.sketch() if runner is not None and net.device.kind == "cpu" else runner.describe() if runner else []
+    programs = (
+        runner.sketch() if runner is not None and net.device.kind == "cpu" else runner.describe() if runner else []
+    )
     if not programs:
         return None
     rows = [row for program in programs for row in plan_rows(net, program)]

@@ -12,9 +12,10 @@ import numpy as np
 
 from ..device.chain import Chain
 from ..layers.core.lowering import Constant
-from ..proto import read_net
+from ..proto import NetParameter, read_net
 from ..proto.errors import ModelError
 from . import Net
+from .anchors import read_anchors
 from .gpu_program import GpuProgram
 from .program import Program
 from .summary import PlanRow, plan_rows
@@ -89,7 +90,12 @@ class PlanTimes:
 
 
 def timing_net(
-    model: Source, weights: Source | None = None, *, backward: bool = True, device: str | None = None, **options: Any
+    model: Source | NetParameter,
+    weights: Source | None = None,
+    *,
+    backward: bool = True,
+    device: str | None = None,
+    **options: Any,
 ) -> Net:
     """A net to be timed, its inputs filled with random numbers from 0 to 1, and im_info with the size of the picture.
 
@@ -106,7 +112,9 @@ def timing_net(
     Net
         Ready for `time_net`.
     """
-    param = read_net(model)
+    param = NetParameter()
+    param.CopyFrom(model if isinstance(model, NetParameter) else read_net(model))
+    options["anchors"] = read_anchors(options.get("anchors"), model)
     net = Net(param, weights, device=device, **options)
     if backward and not any(net._gradients.layer_needs):
         param.force_backward = True

@@ -16,6 +16,7 @@ from ..net import Net
 from ..net.summary import Shape
 
 SMALL = 18  # a graph of so few boxes is shown as it is
+MANY = 28  # things of a graph from which on blocks of one number, such as those of a stage, are folded together
 MOST = 44  # things beside and below each other before they are folded once more
 LEAST = 3  # boxes of a block
 MODULE = 12  # boxes of a block that is found by where a single blob passes, where that is enough
@@ -189,7 +190,7 @@ def fold(boxes: Sequence[Box], wires: Sequence[Wire]) -> list[Item]:
     if len(boxes) <= SMALL:
         return list(boxes)
     items = runs(boxes, lambda box: key_of(box.name)[0], lambda run: by_part(run, len(boxes)))
-    if len(items) > MOST:
+    if len(items) > MANY:
         items = runs(boxes, lambda box: key_of(box.name)[0], lambda run: [block_of(by_part(run, len(boxes)))])
     items = fold_by_flow(items, wires)
     for item in items:

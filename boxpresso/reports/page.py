@@ -7,6 +7,7 @@ file name or a label goes through `escape`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape as html_escape
@@ -16,6 +17,7 @@ from ..proto.errors import BoxpressoError
 from ..proto.files import beside
 
 TIMES = "\u00d7"  # the sign between the numbers of a shape
+ODD = re.compile("[^\t\n\x20-\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no character of an XML document
 HERE = Path(__file__).parent
 # Nothing may be loaded, whatever a text on the page says.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
@@ -29,9 +31,7 @@ def escape(text: object) -> str:
     >>> escape("bell\\x07")
     'bell?'
     """
-    return html_escape(
-        "".join(c if (c >= " " and c not in "\x7f\ufffe\uffff") or c in "\n\t" else "?" for c in str(text))
-    )
+    return html_escape(ODD.sub("?", str(text)))
 
 
 def count(value: float) -> str:
