@@ -12,6 +12,7 @@ from ..net import Net
 from ..net.summary import PlanSummary, Row, Summary, summarise
 from ..net.timing import PlanTimes, Times
 from ..net.weights import CopyReport
+from ..proto import LayerParameter
 from ..proto.text import to_text
 from .blocks import family, graph_of, is_split, originals
 from .graph import Cost, draw
@@ -359,8 +360,11 @@ def card(net: Net, i: int, entry: Entry, copies: Mapping[str, str]) -> str:
     if layer.blobs and not entry.weights:
         items.append(("weights", ", ".join(shape_text(blob.shape) for blob in layer.blobs)))
     about = weights_table(list(entry.weights)) if entry.weights else ""
+    param = LayerParameter()
+    param.CopyFrom(layer.param)
+    param.bottom[:] = [copies.get(name, name) for name in param.bottom]
     return (
         f'<details class="card" data-card="{i}">'
         f"<summary>{swatch(row.type)}<b>{escape(row.name)}</b> {escape(row.type)}</summary>"
-        f'<div id="layer-{i}">{facts(items)}{about}<pre>{escape(to_text(layer.param).strip())}</pre></div></details>'
+        f'<div id="layer-{i}">{facts(items)}{about}<pre>{escape(to_text(param).strip())}</pre></div></details>'
     )
