@@ -168,7 +168,7 @@ class Inside:
 
     def room_of(self, thing: Any) -> float:
         """The width that a thing takes with the shapes below it, which begin at its middle."""
-        return 0 if isinstance(thing, Port) else 2 * (6 + 0.9 * LETTER * len(self.shapes(thing)))
+        return 0 if isinstance(thing, Port) else 2 * (6 + LETTER * len(self.shapes(thing)))
 
     def share(self, item: Item) -> float:
         """The part of the whole cost that an item has."""
