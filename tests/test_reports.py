@@ -40,6 +40,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 @pytest.fixture(autouse=True)
 def on_the_cpu(monkeypatch, tmp_path):
     monkeypatch.setenv("BOXPRESSO_DEVICE", "cpu")
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
