@@ -55,7 +55,9 @@ def test_a_plan_is_timed_step_by_step(device):
     assert sum(map(times.share, range(len(once)))) == pytest.approx(1)
     for name, value in before.items():
         np.testing.assert_array_equal(net.blobs[name].data, value)
-    assert [(row.what, row.layers) for row in times.steps] == [(row.what, row.layers) for row in summarise_plan(net).steps]
+    assert [(row.what, row.layers) for row in times.steps] == [
+        (row.what, row.layers) for row in summarise_plan(net).steps
+    ]
 
 
 def test_large_values_of_a_batch_are_timed_image_by_image():

@@ -72,11 +72,12 @@ def write_test_report(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from boxpresso.evaluation import evaluate
     >>> result = evaluate([[(1, 0.9, 10, 10, 50, 50)]], [[(1, 12, 10, 50, 52)]], {1: "cat"})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_test_report(f"{folder}/test.html", result, about=[("model", "net.prototxt")])
-    ...     "cat" in open(f"{folder}/test.html", encoding="utf-8").read()
+    ...     "cat" in Path(f"{folder}/test.html").read_text(encoding="utf-8")
     True
     """
     score, f1 = best_score(evaluation.curves)

@@ -78,6 +78,7 @@ def write_net_report(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from boxpresso import Net
     >>> from boxpresso.proto import parse_net
     >>> net = Net(parse_net('''
@@ -85,8 +86,8 @@ def write_net_report(
     ...     layer { name: "y" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }'''), device="cpu")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_net_report(f"{folder}/net.html", net, model="net.prototxt")
-    ...     open(f"{folder}/net.html", encoding="utf-8").readline()
-    '<!DOCTYPE html>\\n'
+    ...     Path(f"{folder}/net.html").read_text(encoding="utf-8")[:15]
+    '<!DOCTYPE html>'
     """
     summary = summarise(net)
     places = [i for i, layer in enumerate(net.layers) if not is_split(layer.type, layer.name)]
