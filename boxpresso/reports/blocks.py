@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from ..layers.core import REGISTRY
 from ..net import Net
@@ -255,31 +256,20 @@ def fold_by_flow(items: list[Item], wires: Sequence[Wire]) -> list[Item]:
     """Folds items where there are too many: between places that a single blob passes, then by number."""
     if len(items) <= MOST:
         return items
-    home = {id(box): i for i, item in enumerate(items) for box in boxes_of(item)}
-    last: dict[tuple[int, str], int] = {}  # of each blob: the last item that reads it, of those in reach
-    for wire in wires:
-        a, b = home.get(id(wire.source)), home.get(id(wire.target))
-        if a is not None and b is not None and a < b <= a + REACH:
-            last[a, wire.blob] = max(last.get((a, wire.blob), 0), b)
-    change = [0] * (len(items) + 1)
-    for (a, _), b in last.items():
-        change[a + 1] += 1
-        change[b + 1 if b + 1 <= len(items) else len(items)] -= 1
-    passing, live = [], 0  # how many blobs pass before each item
-    for i in range(len(items)):
-        live += change[i]
-        passing.append(live)
+    passing, fed = passing_blobs(items, wires)
     pieces: list[list[Item]] = []
     for i, item in enumerate(items):
-        if not pieces or passing[i] <= 1:
+        same = bool(pieces) and loose([*pieces[-1], item]) and place_of(pieces[-1][-1]) == place_of(item)
+        if not pieces or (passing[i] <= 1 and not same):
             pieces.append([])
         pieces[-1].append(item)
     joined: list[list[Item]] = []
-    many = -(-len(items) // MOST) + 1
-    for piece in pieces:  # single boxes after one another are one block
-        small = len(piece) < LEAST
-        if small and joined and (len(joined[-1]) + len(piece) <= max(4, many)) and loose(joined[-1]):
-            joined[-1] += piece
+    most = max(4, -(-len(items) // MOST) + 1)
+    for piece in pieces:  # single boxes after one another are one block, but for those that give data
+        before = joined[-1] if joined else []
+        short = len(piece) < LEAST and len(before) + len(piece) <= most and loose(before)
+        if before and short and all(id(item) in fed for item in before):
+            before += piece
         else:
             joined.append(list(piece))
     flat = [item for piece in joined for item in (folded(piece) if LEAST <= len(piece) <= MODULE else piece)]
@@ -289,6 +279,29 @@ def fold_by_flow(items: list[Item], wires: Sequence[Wire]) -> list[Item]:
         step = -(-len(flat) // (MOST * 3 // 4))
         flat = [item for i in range(0, len(flat), step) for item in folded(flat[i : i + step])]
     return flat
+
+
+def passing_blobs(items: Sequence[Item], wires: Sequence[Wire]) -> tuple[list[int], set[int]]:
+    """How many blobs pass before each item, without those that pass by, and the ids of items that read something."""
+    home = {id(box): i for i, item in enumerate(items) for box in boxes_of(item)}
+    last: dict[tuple[int, str], int] = {}  # of each blob: the last item that reads it, of those in reach
+    fed = set()
+    for wire in wires:
+        a, b = home.get(id(wire.source)), home.get(id(wire.target))
+        if b is not None:
+            fed.add(id(items[b]))
+        if a is not None and b is not None and a < b <= a + REACH:
+            last[a, wire.blob] = max(last.get((a, wire.blob), 0), b)
+    change = [0] * (len(items) + 1)
+    for (a, _), b in last.items():
+        change[a + 1] += 1
+        change[b + 1] -= 1
+    return list(accumulate(change[:-1])), fed
+
+
+def place_of(item: Item) -> tuple[str, ...]:
+    """The coarse place of an item's first box, by its name."""
+    return key_of(boxes_of(item)[0].name)[0]
 
 
 def loose(piece: Sequence[Item]) -> bool:
