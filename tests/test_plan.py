@@ -180,7 +180,7 @@ def test_operands_of_a_concatenation_are_stored_in_it():
     net = Net(parse_net(FIRE), device="cpu")
     rows = summarise_plan(net).steps
     assert [row.what for row in rows] == ["convolution"] * 3 + ["pooling", "convolution", "pooling", "kernels"]
-    homes = net._runner.parts[0].now.placement.homes
+    homes = net._runner.describe()[0].placement.homes
     one, three = (homes[(name, 1), LAST] for name in ("b1", "b3"))
     assert one.base == three.base
     assert one.pitch == three.pitch == 22

@@ -26,6 +26,7 @@ FLOORS = {
     "dnn": 7,
     "recipes": 7,
     "serve": 7,
+    "reports": 7,
     "cli": 8,
 }
 FACES = {

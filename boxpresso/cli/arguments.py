@@ -43,6 +43,12 @@ def of_data(args: argparse.Namespace) -> dict[str, Any]:
     return {"data": chosen, "anchors": args.anchors}
 
 
+def html(parser: argparse.ArgumentParser) -> None:
+    """A report beside what is printed."""
+    text = "also write a report there: one HTML file with the net as a graph and a table of its layers"
+    parser.add_argument("--html", metavar="FILE", help=text)
+
+
 def preparation(parser: argparse.ArgumentParser) -> None:
     """How pictures become the input of the net."""
     add = parser.add_argument

@@ -23,7 +23,8 @@ TEXT = """\
 Show what a net is made of: its layers, the shapes of their tops, how many
 numbers they learn and how many multiply-adds a forward pass takes. With WEIGHTS
 also which layers the file fits. Neither its data nor a compiler is needed: tops
-of data layers have the shapes that their fields give.
+of data layers have the shapes that their fields give. --html also draws the net
+as a graph, with histograms of its weights.
 """
 EPILOG: str | None = None
 
@@ -37,13 +38,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--plan", action="store_true", help="show the steps of a forward at TEST in place of the layers"
     )
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
+    arguments.html(parser)
 
 
 def run(args: Namespace) -> int:
     """Prints the layers of a net, their shapes, parameters and costs."""
     from ..net import Net
     from ..net.summary import summarise, summarise_plan
+    from ..reports import check_place, write_net_report
 
+    if args.html:
+        check_place(args.html)
     net = Net(
         args.model,
         phase=args.phase,
@@ -55,24 +60,34 @@ def run(args: Namespace) -> int:
         **arguments.of_net(args),
     )
     report = net.copy_from(args.weights) if args.weights else None
+    plan = summarise_plan(net) if args.plan else None
+    if args.html:
+        write_net_report(args.html, net, model=args.model, weights=args.weights, copied=report, plan=plan)
     if args.plan:
-        return print_plan(summarise_plan(net), net, args)
-    summary = summarise(net)
+        print_plan(plan, net, args)
+    else:
+        print_summary(summarise(net), report, net, args)
+    if args.html and not args.json:
+        print(f"\nreport in {args.html}")
+    return 0
+
+
+def print_summary(summary: Summary, report: CopyReport | None, net: Net, args: Namespace) -> None:
+    """The layers, as JSON or as a table."""
     if args.json:
         print_json(summary, report)
     else:
         print_table(summary, report, net, args.model)
-    return 0
 
 
-def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> int:
+def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> None:
     """The steps of a plan."""
     if plan is None:
         print(f"{net.name or args.model}: runs layer by layer, it has no plan: those are of phase TEST on the CPU")
-        return 0
+        return
     if args.json:
         print(json.dumps(asdict(plan), indent=2))
-        return 0
+        return
     cells = [
         (row.what, " + ".join(row.layers), " x ".join(map(str, row.shape)) or "one number", row.at)
         for row in plan.steps
@@ -81,7 +96,6 @@ def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> int:
     print("\n".join(table(("how", "layers", "top", "lies in"), cells, "<<<<")))
     print(f"\nleft out: {', '.join(plan.dropped) or 'none'}")
     print(f"memory that values share: {size(plan.bytes)}")
-    return 0
 
 
 def print_json(summary: Summary, report: CopyReport | None) -> None:

@@ -118,6 +118,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser()
     try:
         args = parser.parse_args(argv)
+        args.words = list(sys.argv[1:] if argv is None else argv)  # for reports, which say what made them
     except SystemExit as stop:  # --help, --version, wrong usage
         return int(stop.code or 0)
     if args.verb is None:

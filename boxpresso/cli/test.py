@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..data.folders import Scene
     from ..evaluation import Evaluation
     from ..net import Net
+    from ..reports import Pictures
 
 
 NAME = "test"
@@ -36,7 +38,7 @@ Without: runs the TEST net over some batches of its own data and prints what it
 gives, as `caffe test` does; for a net that ends in DetectionEvaluate the table.
 
 The precision-recall curves are drawn to WEIGHTS.curves.png, or with the name of
-the output before .curves.
+the output before .curves. --html also shows the worst faults as pictures.
 """
 EPILOG = """\
 examples:
@@ -74,12 +76,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--curves", metavar="FILE", help="draw the precision-recall curves there")
     add("--no-curves", action="store_true", help="draw no curves")
     add("--json", action="store_true", help="print JSON in place of the table")
+    text = (
+        "also write a report there: one HTML file with curves, the table, and the worst faults drawn on their pictures"
+    )
+    add("--html", metavar="FILE", help=text)
+    text = "how many pictures of missed objects, and of wrong detections, --html shows (default: 24)"
+    add("--html-pictures", metavar="N", type=arguments.positive, default=24, help=text)
     arguments.phase(parser)
     arguments.device(parser)
 
 
 def run(args: Namespace) -> int:
     """Tests a net on a folder of VOC or COCO, or on its own data. 1 when the curves cannot be written."""
+    from ..reports import check_place
+
     for name in ("model", "weights"):
         given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
         if len(given) != 1:
@@ -89,6 +99,8 @@ def run(args: Namespace) -> int:
         setattr(args, name, given[0])
     if args.voc and args.coco:
         raise BoxpressoError("--voc and --coco exclude each other")
+    if args.html:
+        check_place(args.html)
     return on_folder(args) if args.voc or args.coco else on_own_data(args)
 
 
@@ -109,11 +121,9 @@ def on_own_data(args: Namespace) -> int:
         raise ModelError(f"net {net.name!r} has no outputs to report")
     judges = {tops[0]: layer for layer, (_, tops) in zip(net.layers, net.names) if layer.type == "DetectionEvaluate"}
     count = len(judges.keys() & set(net.outputs))
-    if (args.json or args.curves) and count != 1:
-        message = (
-            f"--json and --curves write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs"
-        )
-        raise ModelError(message)
+    if (args.json or args.curves or args.html) and count != 1:
+        options = "--json, --curves and --html"
+        raise ModelError(f"{options} write what one DetectionEvaluate says; net {net.name!r} has {count} such outputs")
     if net.inputs:
         inputs = ", ".join(f"{name} {tuple(net.blobs[name].shape)}" for name in net.inputs)
         raise ModelError(
@@ -161,6 +171,7 @@ def on_folder(args: Namespace) -> int:
     from ..evaluation import evaluate, find
     from ..explanation import assumed
     from ..labels import read_labels
+    from ..reports import Pictures
 
     net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
     if recognise(net) is None:
@@ -188,7 +199,8 @@ def on_folder(args: Namespace) -> int:
         list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
     )  # fmt: skip
-    return report(args, evaluation, {"pictures": len(used), "skipped": skipped})
+    shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
+    return report(args, evaluation, {"pictures": len(used), "skipped": skipped}, shown, detector.describe())
 
 
 def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], dict[int, str], dict[int, int]]:
@@ -211,8 +223,14 @@ def read_scenes(args: Namespace, names: dict[int, str]) -> tuple[list[Scene], di
     return scenes, names, labels
 
 
-def report(args: Namespace, evaluation: Evaluation, about: dict[str, Any]) -> int:
-    """Prints an evaluation and draws its curves, beside the weights where --curves names no place."""
+def report(
+    args: Namespace,
+    evaluation: Evaluation,
+    about: dict[str, Any],
+    pictures: Pictures | None = None,
+    settings: str = "",
+) -> int:
+    """Prints an evaluation and draws its curves, beside the weights where --curves names no place; writes --html."""
     status = 0
     drawn: dict[str, str] = {}
     if not args.no_curves and evaluation.mean == evaluation.mean:  # it is NaN without an object
@@ -222,6 +240,8 @@ def report(args: Namespace, evaluation: Evaluation, about: dict[str, Any]) -> in
         except BoxpressoError as error:
             complain(error)
             status = 1
+    if args.html:
+        write_report(args, evaluation, about, pictures, settings)
     if args.json:
         whole = {"model": args.model, "weights": args.weights, **about, **evaluation.as_json(), **drawn}
         print(json.dumps(whole, indent=2))
@@ -232,4 +252,26 @@ def report(args: Namespace, evaluation: Evaluation, about: dict[str, Any]) -> in
         print(f"\n{about['pictures']} pictures{f'; {len(skipped)} skipped' if skipped else ''}")
     if drawn:
         print(f"curves in {drawn['curves']}")
+    if args.html:
+        print(f"report in {args.html}")
     return status
+
+
+def write_report(
+    args: Namespace, evaluation: Evaluation, about: dict[str, Any], pictures: Pictures | None, settings: str
+) -> None:
+    """Writes the file of --html."""
+    from pathlib import Path
+
+    from ..reports import write_test_report
+
+    folder = args.voc or (args.coco and " ".join(args.coco)) or f"the net's own, {args.iterations} batches"
+    items = [
+        ("title", f"Test of {Path(args.weights).name}"), ("command", shlex.join(["boxpresso", *args.words])),
+        ("model", args.model), ("weights", args.weights), ("data", f"{folder} {args.set}".strip()),
+        ("labels", args.labels or ""),
+        ("detector", settings), ("AP by", f"{args.method}, overlap {evaluation.overlap:g}"),
+        ("lowest score", f"{args.threshold:g}" if pictures is not None else ""), ("output", about.get("output", "")),
+    ]  # fmt: skip
+    known = [(name, value) for name, value in items if value]
+    write_test_report(args.html, evaluation, about=known, pictures=pictures, skipped=about.get("skipped", ()))

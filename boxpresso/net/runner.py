@@ -108,11 +108,7 @@ class Runner:
         with self.quietly():
             for plan in plans:
                 prepare(plan, self.source)
-        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
-        ends = [*firsts[1:], len(self.source.layers)]
-        self.parts = [
-            Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)
-        ]
+        self.parts = self.parts_of(plans)
         for blob in self.parameters:
             if blob._watch is None:
                 blob._watch = self.expose
@@ -120,6 +116,12 @@ class Runner:
         covered = {name for part in self.parts for name in part.covered}
         self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
         self.armed = False
+
+    def parts_of(self, plans: Sequence[Plan]) -> list[Part]:
+        """The parts of the net that some plans are of."""
+        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
+        ends = [*firsts[1:], len(self.source.layers)]
+        return [Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)]
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
@@ -308,6 +310,16 @@ class Runner:
                 self.make_plan()
             programs = [self.program(part) for part in self.parts]
         return [program for program in programs if program is not None]
+
+    def sketch(self) -> list[Program]:
+        """As `describe`, but of programs that cannot run: nothing is compiled, packed or run for it."""
+        parts = self.parts if self.planned else self.parts_of(self.plans or self.optimised())
+        empty = [any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]) for part in parts]
+        return [
+            Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            for part, nothing in zip(parts, empty)
+            if not nothing
+        ]
 
 
 def same_bits(a: AnyArray, b: Numbers) -> bool:

@@ -163,7 +163,10 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     >>> [(row.what, row.layers, row.shape) for row in summarise_plan(net).steps]
     [('convolution', ['y', 'z'], (1, 4, 6, 6)), ('to planes', ['y'], (1, 4, 6, 6))]
     """
-    programs = net._runner.describe() if net._runner is not None else []
+    runner = net._runner
+    programs = (
+        runner.sketch() if runner is not None and net.device.kind == "cpu" else runner.describe() if runner else []
+    )
     if not programs:
         return None
     rows = [row for program in programs for row in plan_rows(net, program)]
