@@ -134,7 +134,10 @@ def test_the_prototxts_are_read_strictly_and_say_what_they_are(backbone, drawn, 
     assert "# lower it where memory is short" in Path("my data/train.prototxt").read_text()
     param = read_solver("my data/solver.prototxt")
     assert (param.eval_type, param.test_iter[0], param.max_iter % param.test_interval) == ("detection", 1, 0)
-    assert 'cd "$(dirname "$0")/.."' in Path("my data/train.sh").read_text()
+    script = Path("my data/train.sh").read_text()
+    assert 'cd "$(dirname "$0")/.."' in script
+    assert "--solver 'my data/solver.prototxt'" in script
+    assert "--solver 'my data/solver.prototxt'" in Path("my data/README.md").read_text()
     nets = (
         [Net(f"my data/{kind}.prototxt", phase=kind.upper()) for kind in ("train", "test")]
         if backbone == "small"
@@ -377,6 +380,8 @@ def test_folders_that_are_none(voc, capsys, tmp_path):
     Path("empty/notes.txt").write_text("")
     assert "empty is none of the known formats. It holds notes.txt; what is looked for" in error("--data", "empty")
     assert "own in it could be meant" in error("--data", tmp_path)
+    Path("empty/a.xml").write_text("")
+    assert "move them to a folder Annotations in it" in error("--data", "empty")
     (voc / "labels").mkdir()
     assert "own could be voc or yolo: say which with --format" in error("--data", "own")
     assert new(capsys, *SMALL, "--data", "own", "--format", "voc")[0] == 0

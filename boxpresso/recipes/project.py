@@ -157,7 +157,7 @@ def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     check_out(wish)
     weights = read_weights(wish.weights) if wish.weights else None
     format = wish.format or folders.recognise(wish.data)
-    pictures = folders.read(wish.data, format)
+    pictures = folders.read(wish.data, format, (wish.train, wish.test))
     split = folders.choose(pictures, wish.share, wish.seed, wish.train, wish.test)
     classes = folders.settle(pictures, split, wish.classes, wish.source, wish.leave_out)
     made = Made(wish, format, split.origin, classes, size)
