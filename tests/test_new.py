@@ -76,9 +76,8 @@ def records(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("format", folders.FORMATS)
 def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
-    status, out, err = new(
-        capsys, *SMALL, "--data", drawn[format], "--out", "mine", "--iterations", 24, "--test-share", "0.25"
-    )
+    words = ("--data", drawn[format], "--out", "mine", "--iterations", 20, "--test-share", "0.25", "--batch", 4)
+    status, out, err = new(capsys, *SMALL, *words)
     assert (status, err) == (0, "")
     assert f"{format}, drawn by seed 1: 4 of 16 pictures to test on" in out
     assert "boxpresso train --solver mine/solver.prototxt" in out
@@ -89,7 +88,7 @@ def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
     solver = Solver("mine/solver.prototxt", log=lambda line: None)
     losses: list[float] = []
     solver.add_callback(on_gradients=lambda: losses.append(solver.net.loss()))
-    solver.step(24)
+    solver.step(20)
     assert np.isfinite(losses).all()
     assert np.mean(losses[-6:]) < 0.8 * np.mean(losses[:3])
     assert solver.test_nets[0].blobs["data"].shape[0] * solver.param.test_iter[0] == 4
@@ -446,4 +445,6 @@ def test_the_small_net_learns(tmp_path, capsys):
     assert new(capsys, *words)[0] == 0
     solver = Solver("m/solver.prototxt", log=lambda line: None)
     solver.solve()
-    assert solver.test()[0]["detection_eval"] > 0.6
+    score = solver.test()[0]["detection_eval"]
+    print(score)
+    assert score > 0.6

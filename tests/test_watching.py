@@ -9,13 +9,14 @@ import re
 import shutil
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
 from boxpresso import Solver
 from boxpresso.__main__ import main
 from boxpresso.proto import BoxpressoError, BoxpressoWarning
-from boxpresso.train import curves
+from boxpresso.train import curves, web
 from boxpresso.train.progress import Watch
 from boxpresso.train.web import page, policy, state
 
@@ -199,12 +200,15 @@ def test_the_page(watch):
         httpx.get(address, trust_env=False)
 
 
-def test_a_page_whose_port_is_taken_warns(watch):
+def test_a_page_that_cannot_be_served_warns(watch, monkeypatch):
     pytest.importorskip("fastapi")
     with page(watch, 0) as address:
         port = int(re.findall(r":(\d+)/", address)[0])
         with pytest.warns(BoxpressoWarning, match=f"port {port} cannot be used"), page(watch, port) as second:
             assert second is None
+    monkeypatch.setattr(web, "FILE", Path("nowhere.html"))
+    with pytest.warns(BoxpressoWarning, match=r"cannot read nowhere\.html"), page(watch, 0) as second:
+        assert second is None
 
 
 def test_the_page_in_a_browser(watch):

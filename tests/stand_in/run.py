@@ -31,7 +31,7 @@ HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "
 HOST = (
     "benchmarks", "cache", "caffe_scripts", "compilers", "conversion", "corpus_parse", "export_*", "faults", "fuzz", "hostile_files",
     "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
-    "command_faults", "known_models", "sources", "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
+    "command_faults", "known_models", "sources", "filler", "gate", "golden_selection", "new", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "watching", "weights",
 )  # fmt: skip
 DRIVER = "libcuda.so.1"
 LIBRARIES = {
