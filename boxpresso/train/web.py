@@ -160,7 +160,7 @@ def state(watch: Watch) -> dict[str, Any]:
     seconds = watch.seconds_left()
     return {
         "name": solver.net.name, "device": solver.net.device.name, "iteration": solver.iter, "total": watch.total,
-        "left": "" if seconds is None else left(seconds), "end": end, "panels": panels, "lines": lines,
+        "left": "" if seconds is None or end else left(seconds), "end": end, "panels": panels, "lines": lines,
         "time": time.strftime("%H:%M:%S"),
     }  # fmt: skip
 
