@@ -322,6 +322,20 @@ def test_coco_with_two_files_and_crowds(drawn, capsys, tmp_path):
     assert sum(int(boxes[:, 6].sum()) for boxes in records(Path("m/train_lmdb")).values()) == 1
 
 
+def test_a_class_that_only_the_test_has_is_left_out():
+    given = pictures({"train": ["cat", "dog"], "test": ["cat", "cow"]})
+    for picture in (p for split in given.splits.values() for p in split):
+        picture.scene.corners, picture.scene.difficult = np.array([[1.0, 1, 5, 5]]), [False]
+    split = folders.choose(given, None, 1)
+    assert folders.settle(given, split, []) == ["cat", "dog"]
+    assert split.dropped == ["cow"]
+    assert [picture.scene.labels for picture in (*split.train, *split.test)] == [[1], [2], [1], []]
+    given = pictures({"train": [], "test": ["cow"]})
+    split = folders.Split(given.splits["train"], given.splits["test"], "")
+    with pytest.raises(DataError, match="no picture to learn from has an object: choose"):
+        folders.settle(given, split, [])
+
+
 def test_classes(voc, capsys):
     Path("labels.txt").write_text("circle\nboxx\n")
     status, _, err = new(capsys, *SMALL, "--data", "own", "--classes", "labels.txt")

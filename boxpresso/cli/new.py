@@ -145,6 +145,8 @@ def describe(made: Made) -> list[str]:
         f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,
     }
     lines += [text for text, count in notes.items() if count]
+    if made.dropped:
+        lines.append(f"objects of {listed(made.dropped)}, which only the test has, are left out")
     absent = [name for label, name in enumerate(made.classes, 1) if not test[label]]
     if absent:
         lines.append(f"no object to test on is of {listed(absent)}: its average precision counts 0 in the mAP")

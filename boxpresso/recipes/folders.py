@@ -52,11 +52,12 @@ class Pictures:
 
 @dataclass
 class Split:
-    """What to learn from and what to test on, and where they are from, in words."""
+    """What to learn from and what to test on, where they are from, in words, and classes of which no object can be learned."""
 
     train: list[Picture]
     test: list[Picture]
     origin: str
+    dropped: list[str] = field(default_factory=list)
 
 
 def recognise(root: Path) -> str:
@@ -334,7 +335,7 @@ def settle(
     split
         Of `choose`; its objects are changed.
     wanted
-        The classes; empty takes those that occur, by name.
+        The classes; empty takes those that can be learned, by name: objects of others, which only the test has, are left out.
     source
         The file that `wanted` is from, for errors.
     leave_out
@@ -352,12 +353,16 @@ def settle(
     learned = Counter(name for picture in split.train if not picture.scene.wrong for name in picture.classes)
     if not there:
         raise DataError(f"none of the {len(used)} pictures has an object{wrong_example((*split.train, *split.test))}")
-    classes = list(wanted) or sorted(there)
+    if not learned:
+        raise DataError("no picture to learn from has an object: choose another split with --train, or --test-share")
+    classes = list(wanted) or sorted(learned)
     if len(set(classes)) < len(classes):
         doubled = next(name for name, count in Counter(classes).items() if count > 1)
         raise DataError(f"{source or 'the list of classes'} has {doubled!r} twice")
     others = sorted(there.keys() - set(classes))
-    if others and not leave_out:
+    if not wanted:
+        split.dropped = others
+    elif others and not leave_out:
         counted = ", ".join(f"{name!r} ({there[name]})" for name in others[:6]) + (" .." if len(others) > 6 else "")
         raise DataError(
             f"{source} does not have {len(others)} of the classes of the pictures: {counted}{nearest(others[0], classes)}; add "
@@ -366,8 +371,7 @@ def settle(
     if absent := [name for name in classes if not learned[name]]:
         raise DataError(
             f"no picture to learn from has an object of {', '.join(map(repr, absent[:6]))}{nearest(absent[0], others)}; the "
-            f"classes there: {', '.join(sorted(learned)[:12]) or 'none'}. Remove the others from {source or 'the list'}"
-            + ("" if wanted else ", or choose another split")
+            f"classes there: {', '.join(sorted(learned)[:12])}. Remove the others from {source}"
         )
     numbers = {name: label for label, name in enumerate(classes, 1)}
     for picture in used:
