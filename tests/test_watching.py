@@ -9,13 +9,14 @@ import re
 import shutil
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
 from boxpresso import Solver
 from boxpresso.__main__ import main
 from boxpresso.proto import BoxpressoError, BoxpressoWarning
-from boxpresso.train import curves
+from boxpresso.train import curves, web
 from boxpresso.train.progress import Watch
 from boxpresso.train.web import page, policy, state
 
@@ -149,6 +150,14 @@ def test_the_command_follows_to_the_end(tmp_path, capsys, monkeypatch):
     assert [seconds for seconds, _ in naps] == [0.5] * 3
     assert len({inode for _, inode in naps}) > 1  # each picture is a new file, renamed when it is whole
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log", "log.png"]
+
+    def interrupt(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", interrupt)
+    log.write_text("Iteration 0, loss = 4\n")
+    assert main(["plot", str(log), "--follow", "--out", str(out)]) == 0
+    assert f"{out} was drawn 1 time" in capsys.readouterr().out
     assert main(["plot", str(log), "--follow", "--every", "0"]) == 2
     with pytest.raises(BoxpressoError, match="cannot write the picture"):
         curves.plot(str(log), str(tmp_path / "no" / "log.png"))
@@ -199,12 +208,15 @@ def test_the_page(watch):
         httpx.get(address, trust_env=False)
 
 
-def test_a_page_whose_port_is_taken_warns(watch):
+def test_a_page_that_cannot_be_served_warns(watch, monkeypatch):
     pytest.importorskip("fastapi")
     with page(watch, 0) as address:
         port = int(re.findall(r":(\d+)/", address)[0])
         with pytest.warns(BoxpressoWarning, match=f"port {port} cannot be used"), page(watch, port) as second:
             assert second is None
+    monkeypatch.setattr(web, "FILE", Path("nowhere.html"))
+    with pytest.warns(BoxpressoWarning, match=r"cannot read nowhere\.html"), page(watch, 0) as second:
+        assert second is None
 
 
 def test_the_page_in_a_browser(watch):
@@ -247,3 +259,18 @@ def test_the_window_is_for_a_display(monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setenv("MPLBACKEND", "agg")
     assert curves.window("log") is None
+    from matplotlib import pyplot
+
+    monkeypatch.setattr(
+        pyplot, "get_backend", lambda: "QtAgg"
+    )  # whose canvas is Agg's here, which has an event loop too
+    figure, alive = curves.window("log")
+    curves.draw(curves.read_curves(["Iteration 0, loss = 4", "Iteration 0, lr = 1"]), "log", figure)
+    assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "learning rate"]
+    figure.set_size_inches(5, 4)
+    curves.draw(curves.read_curves(["Iteration 0, loss = 4", "Iteration 9, lr = 1"]), "log", figure)
+    assert tuple(figure.get_size_inches()) == (5, 4)
+    assert alive(0.15)
+    pyplot.close(figure)
+    assert not alive(0.15)
+    pyplot.ioff()

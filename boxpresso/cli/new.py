@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
@@ -26,7 +27,7 @@ FOLDER is recognised by what it holds:
 
   voc   JPEGImages, and Annotations with an .xml for each picture
   coco  annotations/*.json (or *.json), and the pictures
-  yolo  images, and labels with a .txt for each; classes.txt or data.yaml
+  yolo  images, and labels with a .txt for each picture; classes.txt, data.yaml
 
 Its own split into train (trainval) and test (val) is taken where it has one;
 else a tenth of the pictures, drawn by --seed, is kept for testing.
@@ -144,6 +145,8 @@ def describe(made: Made) -> list[str]:
         f"{made.shared} pictures are in both splits: the mAP will be too good": made.shared,
     }
     lines += [text for text, count in notes.items() if count]
+    if made.dropped:
+        lines.append(f"objects of {listed(made.dropped)}, which only the test has, are left out")
     absent = [name for label, name in enumerate(made.classes, 1) if not test[label]]
     if absent:
         lines.append(f"no object to test on is of {listed(absent)}: its average precision counts 0 in the mAP")
@@ -174,9 +177,10 @@ def describe(made: Made) -> list[str]:
     lines += [f"the folder of before, with its snapshots, is now {made.kept}"] * bool(made.kept)
     lines = [piece for line in lines for piece in wrapped(line)]
     folder = wish.out.as_posix()
+    solver, log = (shlex.quote(f"{folder}/{name}") for name in ("solver.prototxt", "train.log"))
     return [
         *lines,
         "",
         f"{folder} is ready (see its README.md). Next:",
-        f"  boxpresso train --solver {folder}/solver.prototxt --log {folder}/train.log",
+        f"  boxpresso train --solver {solver} --log {log}",
     ]

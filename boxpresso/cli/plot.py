@@ -18,8 +18,8 @@ SHORT = "draw the curves of a training log"
 TEXT = """\
 Draw loss, learning rate and test results of a training log to a PNG picture.
 
-With --follow the curves are drawn anew whenever the log has grown, until it says
-that training is over, or Ctrl-C: in a window where there is a display and no
+With --follow the curves are drawn anew whenever the log has grown, until it
+says that training is over, or Ctrl-C: in a window where there is a display and no
 --out, else to the picture.
 """
 EPILOG = """\

@@ -23,8 +23,8 @@ SHORT = "train a net from a solver prototxt"
 TEXT = """\
 Train a net, with Caffe's solver files, log lines and snapshots. The log goes to
 standard error: losses, learning rate, test results such as the mAP, images a
-second and the time left; --log keeps it in a file too, --web shows its curves in
-a browser, and `boxpresso plot LOG --follow` draws them as they grow.
+second and the time left; --log keeps it in a file too, --web shows its curves
+in a browser, and `boxpresso plot LOG --follow` draws them as they grow.
 
 Ctrl-C ends training after the iteration with a snapshot; a hang-up signal takes
 one and goes on; a termination signal, an error and a loss of nan end training

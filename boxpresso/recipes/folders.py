@@ -52,11 +52,12 @@ class Pictures:
 
 @dataclass
 class Split:
-    """What to learn from and what to test on, and where they are from, in words."""
+    """What to learn from and what to test on, where they are from, in words, and classes of which no object can be learned."""
 
     train: list[Picture]
     test: list[Picture]
     origin: str
+    dropped: list[str] = field(default_factory=list)
 
 
 def recognise(root: Path) -> str:
@@ -80,6 +81,10 @@ def recognise(root: Path) -> str:
         raise DataError(f"{root} could be {' or '.join(found)}: say which with --format; it holds {seen}")
     inner = [path.name for path in sorted(root.iterdir()) if path.is_dir() and any(s(path) for s in (is_voc, is_yolo))]
     hint = f"; {' and '.join(inner)} in it could be meant" if inner else ""
+    if any(root.glob("*.xml")):
+        hint = (
+            "; its .xml files look like VOC's: move them to a folder Annotations in it, and the pictures to JPEGImages"
+        )
     raise DataError(f"{root} is none of the known formats{hint}. It holds {seen}; what is looked for:\n{LAYOUT}")
 
 
@@ -98,12 +103,15 @@ def is_yolo(root: Path) -> bool:
     return next(with_text, None) is not None
 
 
-def read(root: Path, format: str) -> Pictures:
-    """The pictures of a folder of a format: voc, coco or yolo. Raises DataError for one that cannot be read."""
-    readers: dict[str, Callable[[Path], Pictures]] = {"voc": voc, "coco": coco, "yolo": yolo}
+def read(root: Path, format: str, more: Sequence[str] = ()) -> Pictures:
+    """The pictures of a folder of a format: voc, coco or yolo; more: names of splits that are looked for beside the usual ones.
+
+    Raises DataError for a folder that cannot be read.
+    """
+    readers: dict[str, Callable[[Path, Sequence[str]], Pictures]] = {"voc": voc, "coco": coco, "yolo": yolo}
     if format not in readers:
         raise DataError(f"the format of a folder is one of {', '.join(FORMATS)}, not {format!r}")
-    pictures = readers[format](root)
+    pictures = readers[format](root, [*dict.fromkeys((*TRAIN, *TEST, *filter(None, more)))])
     if not any(pictures.splits.values()):
         raise DataError(f"{root} holds no annotated picture; what is looked for:\n{LAYOUT}")
     return pictures
@@ -125,12 +133,12 @@ def named(scenes: Iterable[Scene], names: dict[int, str]) -> list[Picture]:
 # VOC
 
 
-def voc(root: Path) -> Pictures:
+def voc(root: Path, known: Sequence[str]) -> Pictures:
     """A VOC folder; its splits are those of ImageSets/Main that have a usual name."""
     listed = sorted(voc_classes(root / "Annotations"))
     names = dict(enumerate(listed, 1))
     sets = root / "ImageSets" / "Main"
-    splits = [name for name in (*TRAIN, *TEST) if (sets / f"{name}.txt").is_file()]
+    splits = [name for name in known if (sets / f"{name}.txt").is_file()]
     return Pictures("voc", {s: named(read_voc(root, s, listed), names) for s in splits or [""]})
 
 
@@ -158,7 +166,7 @@ def coco_files(root: Path) -> list[Path]:
     return []
 
 
-def coco(root: Path) -> Pictures:
+def coco(root: Path, known: Sequence[str]) -> Pictures:
     """A COCO folder; each .json is a split, called as the file or, by Roboflow, as its folder."""
     paths = coco_files(root)
     if not paths:
@@ -168,7 +176,7 @@ def coco(root: Path) -> Pictures:
     for path in paths:
         name = path.parent.name if path.name.startswith("_annotations") else path.stem.replace("instances_", "")
         scenes, names = read_coco(path, name, pictures_beside(path, name, root))
-        splits[name if len(paths) > 1 or usual(name) else ""] = named(scenes, names)
+        splits[name if len(paths) > 1 or usual(name) or name in known else ""] = named(scenes, names)
         listed += [each for each in names.values() if each not in listed]
     return Pictures("coco", splits, listed)
 
@@ -179,15 +187,16 @@ def pictures_beside(path: Path, split: str, root: Path) -> Path:
     match = re.search(r'"file_name"\s*:\s*("(?:[^"\\]|\\.)*")', text)
     first = json.loads(match[1]) if match else ""
     tried = [root / split, root / "images" / split, root / "images", root, path.parent]
+    tried += sorted(folder for folder in root.iterdir() if folder.is_dir())
     return next((folder for folder in tried if first and (folder / first).is_file()), root)
 
 
 # YOLO
 
 
-def yolo(root: Path) -> Pictures:
+def yolo(root: Path, known: Sequence[str]) -> Pictures:
     """A YOLO folder: images/ and labels/, with or without folders of splits below or above them, or all in one folder."""
-    splits = [n for n in (*TRAIN, *TEST) if (root / "images" / n).is_dir() or (root / n / "images").is_dir()]
+    splits = [name for name in known if (root / "images" / name).is_dir() or (root / name / "images").is_dir()]
     read_splits = {split: read_yolo(root, split) for split in splits or [""]}
     listed = next((list(names.values()) for _, names in read_splits.values() if names), []) or yaml_names(root)
     return Pictures("yolo", {s: yolo_named(scenes, listed) for s, (scenes, _) in read_splits.items()}, listed)
@@ -326,7 +335,7 @@ def settle(
     split
         Of `choose`; its objects are changed.
     wanted
-        The classes; empty takes those that occur, by name.
+        The classes; empty takes those that can be learned, by name: objects of others, which only the test has, are left out.
     source
         The file that `wanted` is from, for errors.
     leave_out
@@ -344,12 +353,16 @@ def settle(
     learned = Counter(name for picture in split.train if not picture.scene.wrong for name in picture.classes)
     if not there:
         raise DataError(f"none of the {len(used)} pictures has an object{wrong_example((*split.train, *split.test))}")
-    classes = list(wanted) or sorted(there)
+    if not learned:
+        raise DataError("no picture to learn from has an object: choose another split with --train, or --test-share")
+    classes = list(wanted) or sorted(learned)
     if len(set(classes)) < len(classes):
         doubled = next(name for name, count in Counter(classes).items() if count > 1)
         raise DataError(f"{source or 'the list of classes'} has {doubled!r} twice")
     others = sorted(there.keys() - set(classes))
-    if others and not leave_out:
+    if not wanted:
+        split.dropped = others
+    elif others and not leave_out:
         counted = ", ".join(f"{name!r} ({there[name]})" for name in others[:6]) + (" .." if len(others) > 6 else "")
         raise DataError(
             f"{source} does not have {len(others)} of the classes of the pictures: {counted}{nearest(others[0], classes)}; add "
@@ -358,8 +371,7 @@ def settle(
     if absent := [name for name in classes if not learned[name]]:
         raise DataError(
             f"no picture to learn from has an object of {', '.join(map(repr, absent[:6]))}{nearest(absent[0], others)}; the "
-            f"classes there: {', '.join(sorted(learned)[:12]) or 'none'}. Remove the others from {source or 'the list'}"
-            + ("" if wanted else ", or choose another split")
+            f"classes there: {', '.join(sorted(learned)[:12])}. Remove the others from {source}"
         )
     numbers = {name: label for label, name in enumerate(classes, 1)}
     for picture in used:

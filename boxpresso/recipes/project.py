@@ -118,6 +118,7 @@ class Made:
     difficult: int = 0
     skipped: list[str] = field(default_factory=list)
     shared: int = 0  # pictures in both splits
+    dropped: list[str] = field(default_factory=list)  # classes that only the test has
     matched: float = 1.0  # the share of objects that overlap a prior by 0.5
     sides: tuple[float, float, float] = (
         0.0,
@@ -157,10 +158,10 @@ def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     check_out(wish)
     weights = read_weights(wish.weights) if wish.weights else None
     format = wish.format or folders.recognise(wish.data)
-    pictures = folders.read(wish.data, format)
+    pictures = folders.read(wish.data, format, (wish.train, wish.test))
     split = folders.choose(pictures, wish.share, wish.seed, wish.train, wish.test)
     classes = folders.settle(pictures, split, wish.classes, wish.source, wish.leave_out)
-    made = Made(wish, format, split.origin, classes, size)
+    made = Made(wish, format, split.origin, classes, size, dropped=split.dropped)
     train = {str(picture.scene.path) for picture in split.train}
     made.shared = sum(str(picture.scene.path) in train for picture in split.test)
     wish.out.parent.mkdir(parents=True, exist_ok=True)

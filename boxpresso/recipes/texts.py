@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Mapping
 
@@ -81,7 +82,7 @@ def solver_text(folder: str, backbone: str, plan: Schedule, pictures: tuple[int,
     }[plan.method]
     weights = f"weights: {quoted(f'{folder}/start.caffemodel')}  # what fits of the given weights\n" if start else ""
     return f"""\
-# boxpresso train --solver {folder}/solver.prototxt    (from the folder in which `boxpresso new` ran)
+# boxpresso train --solver {shlex.quote(f"{folder}/solver.prototxt")}    (from the folder in which `boxpresso new` ran)
 train_net: {quoted(f"{folder}/train.prototxt")}
 test_net: {quoted(f"{folder}/test.prototxt")}
 {weights}
@@ -113,15 +114,18 @@ def train_script(folder: str, back: str) -> str:
     """train.sh: training with a log, from wherever it is called. back: the way from the folder to where `new` ran."""
     return f"""\
 #!/bin/sh
-# Trains, and keeps the log for `boxpresso plot {folder}/train.log --follow`.
+# Trains, and keeps the log in train.log for `boxpresso plot LOG --follow`.
 # More words, such as --web or --resume auto, are passed on.
 cd "$(dirname "$0")/{back}" || exit 1
-exec boxpresso train --solver '{folder}/solver.prototxt' --log '{folder}/train.log' "$@"
+exec boxpresso train --solver {shlex.quote(f"{folder}/solver.prototxt")} --log {shlex.quote(f"{folder}/train.log")} "$@"
 """
 
 
 def readme(folder: str, what: str, classes: list[str], plan: Schedule, weights: str, options: str, about: str) -> str:
     """README.md: what is in the folder, and the next commands."""
+    names = ("solver.prototxt", "train.log", "test.prototxt", "deploy.prototxt", "labelmap.prototxt")
+    solver, log, test, deploy, labels = (shlex.quote(f"{folder}/{name}") for name in names)
+    weights = shlex.quote(weights)
     return f"""\
 # {what}
 
@@ -131,20 +135,20 @@ Classes, label 1 first: {", ".join(classes)}.
 
 Train, from the folder in which `boxpresso new` ran ({plan.iterations} iterations, mAP every {plan.test_interval}):
 
-    boxpresso train --solver {folder}/solver.prototxt --log {folder}/train.log
+    boxpresso train --solver {solver} --log {log}
 
 Watch it from a second terminal, or in a browser by adding `--web` to the line above:
 
-    boxpresso plot {folder}/train.log --follow
+    boxpresso plot {log} --follow
 
 Continue after an interruption:
 
-    boxpresso train --solver {folder}/solver.prototxt --log {folder}/train.log --resume auto
+    boxpresso train --solver {solver} --log {log} --resume auto
 
 Average precision by class, and detection in a picture:
 
-    boxpresso test {folder}/test.prototxt {weights} --labels {folder}/labelmap.prototxt --iterations {plan.test_iter}
-    boxpresso detect {folder}/deploy.prototxt {weights} PICTURE --labels {folder}/labelmap.prototxt{options}
+    boxpresso test {test} {weights} --labels {labels} --iterations {plan.test_iter}
+    boxpresso detect {deploy} {weights} PICTURE --labels {labels}{options}
 
 | file | what it is |
 |---|---|

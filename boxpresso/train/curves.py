@@ -175,8 +175,9 @@ def new_figure() -> Any:
 def draw(curves: Curves, title: str, figure: Any) -> None:
     """Draws curves to a figure of matplotlib, in place of what it shows: loss, test results, learning rate."""
     panels = 2 + bool(curves.scores)
+    if len(figure.axes) != panels:  # a window keeps the size that it was given
+        figure.set_size_inches(9, 2.6 * panels)
     figure.clear()
-    figure.set_size_inches(9, 2.6 * panels)
     figure.set_layout_engine("constrained")
     axes = figure.subplots(panels, 1, sharex=True)
     axes[0].plot(*columns(curves.loss), label="training", color="#0072b2", linewidth=1.2)

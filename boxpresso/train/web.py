@@ -54,10 +54,12 @@ def page(watch: Watch, port: int) -> Iterator[str | None]:
         The page's address. None, after a warning, where it cannot be served: the training goes on.
     """
     try:
+        app = make_app(watch)
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as error:
+        what = f"port {port} cannot be used" if error.filename is None else f"cannot read {error.filename}"
         warnings.warn(
-            f"the page of --web is not there: port {port} cannot be used ({error.strerror or error}); training goes on, and "
+            f"the page of --web is not there: {what} ({error.strerror or error}); training goes on, and "
             "`boxpresso plot LOG --follow` shows its curves",
             BoxpressoWarning,
             stacklevel=3,
@@ -67,7 +69,7 @@ def page(watch: Watch, port: int) -> Iterator[str | None]:
     import uvicorn
 
     config = uvicorn.Config(
-        make_app(watch), log_config=None, access_log=False, lifespan="off", limit_concurrency=32, timeout_keep_alive=5,
+        app, log_config=None, access_log=False, lifespan="off", limit_concurrency=32, timeout_keep_alive=5,
         server_header=False, ws="none",
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -158,7 +160,7 @@ def state(watch: Watch) -> dict[str, Any]:
     seconds = watch.seconds_left()
     return {
         "name": solver.net.name, "device": solver.net.device.name, "iteration": solver.iter, "total": watch.total,
-        "left": "" if seconds is None else left(seconds), "end": end, "panels": panels, "lines": lines,
+        "left": "" if seconds is None or end else left(seconds), "end": end, "panels": panels, "lines": lines,
         "time": time.strftime("%H:%M:%S"),
     }  # fmt: skip
 
