@@ -28,4 +28,4 @@ class Verbs(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the directive."""
     app.add_directive("verbs", Verbs)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

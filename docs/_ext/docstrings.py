@@ -126,4 +126,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connects with autodoc."""
     app.connect("autodoc-process-docstring", process)
     app.connect("doctree-read", name_fully)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

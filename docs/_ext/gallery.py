@@ -160,4 +160,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("layer-family", LayerFamily)
     app.add_directive("layer-table", LayerTable)
     app.add_directive("decoders", Decoders)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -49,4 +49,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("repository", "", "env")
     app.add_config_value("repository_branch", "main", "env")
     app.add_transform(RepositoryLinks)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

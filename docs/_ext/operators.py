@@ -1,4 +1,7 @@
-"""The directive `operators NAME..`: operators of boxpresso.ops, objects that are called as functions, shown as functions."""
+"""The operators of boxpresso.ops, objects that are called as functions, shown as functions.
+
+`operators` documents those that it names; `backward` is what all of their backward passes share.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,20 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from boxpresso import ops
+from boxpresso.ops.operator import Operator
 
 MODULE = "boxpresso.ops"
 
 
+class Backward(SphinxDirective):
+    """What all backward passes share: the docstring of Operator.backward."""
+
+    def run(self) -> list[nodes.Node]:
+        return self.parse_text_to_nodes("\n".join(as_rst(inspect.getdoc(Operator.backward) or "")))
+
+
 class Operators(SphinxDirective):
-    """Each name with its signature and its docstring; of an operator with a gradient also NAME_backward's signature."""
+    """Each name with its signature and its docstring; of an operator with a gradient NAME_backward too."""
 
     has_content = True
 
@@ -26,14 +37,13 @@ class Operators(SphinxDirective):
             text = "\n".join(as_rst(inspect.getdoc(getattr(ops, name)) or ""))
             lines += [f".. py:function:: {MODULE}.{name}{signature(name)}", ""]
             lines += [textwrap.indent(text, "   "), ""]
-            back = f"{name}_backward"
-            if getattr(getattr(ops, back, None), "__self__", None) is not None:
-                lines += [f"   .. py:function:: {MODULE}.{back}(grad, {signature(name)[1:-1]}, *, wanted=None)", ""]
-                lines += [f"      The gradients of sum(grad * {name}(...)), by the names of its inputs; ", ""]
-                lines += [
-                    "      ``wanted`` names the inputs to give one; see :func:`boxpresso.ops.roi_align_backward`.",
-                    "",
-                ]
+            back = getattr(ops, f"{name}_backward", None)
+            if getattr(back, "__self__", None) is not None:
+                lines += [f"   .. py:function:: {MODULE}.{name}_backward(grad, *args, wanted=None, **kwargs)", ""]
+                about = (
+                    f"The gradients of the inputs of {name} by their names, from that of its result and its arguments"
+                )
+                lines += [f"      {about}: see :ref:`gradients <backward>`.", ""]
         return self.parse_text_to_nodes("\n".join(lines))
 
 
@@ -47,4 +57,5 @@ def signature(name: str) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the directive."""
     app.add_directive("operators", Operators)
-    return {"parallel_read_safe": True}
+    app.add_directive("backward", Backward)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

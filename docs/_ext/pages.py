@@ -21,4 +21,4 @@ def leave_out(app: Sphinx, page: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connects with the reading of pages."""
     app.connect("source-read", leave_out)
-    return {"parallel_read_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
