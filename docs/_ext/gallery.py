@@ -10,6 +10,7 @@ import inspect
 import re
 from pathlib import Path
 
+from diagrams import drawing
 from docstrings import as_rst, plain
 from docutils import nodes
 from links import address
@@ -112,6 +113,7 @@ class LayerFamily(SphinxDirective):
             lines += [f".. _{anchor(cls)}:", "", *heading(cls.type)]
             others = [f"``{name}``" for name in cls.types[1:]]
             lines += [f"Also called {', '.join(others)}.", ""] if others else []
+            lines += html(picture) if (picture := drawing(cls.type)) else []
             lines += as_rst(doc, links=False, titles=titles)
             lines += [".. rubric:: In a prototxt", "", ".. code-block:: protobuf", ""]
             lines += [*(f"   {line}" for line in catalogue.example(cls).splitlines()), ""]

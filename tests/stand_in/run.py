@@ -30,8 +30,8 @@ HEADERS = tuple(f"nvidia-cuda-{part}=={CUDA}.*" for part in ("runtime", "crt", "
 # Tests where no GPU has a part; `python tests` has run them already.
 HOST = (
     "benchmarks", "cache", "caffe_scripts", "compilers", "conversion", "corpus_parse", "export_*", "faults", "fuzz", "hostile_files",
-    "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docstrings", "drawing", "example_digits", "example_shapes",
-    "command_faults", "known_models", "sources", "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "upgrade", "weights",
+    "hostile_training", "plan", "torch_*", "data_transform", "data_workers", "docs", "docstrings", "drawing", "example_digits", "example_shapes",
+    "command_faults", "known_models", "sources", "filler", "gate", "golden_selection", "prepare", "region_safety", "structure", "text", "threaded", "troubleshooting", "upgrade", "weights",
 )  # fmt: skip
 DRIVER = "libcuda.so.1"
 LIBRARIES = {
