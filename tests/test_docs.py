@@ -24,15 +24,10 @@ NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 TIME = 20  # seconds that a notebook may take, on a machine that does other work too
 
 
-def setting(name: str) -> str:
-    """A text that conf.py or one of its extensions gives a name to."""
-    texts = [path.read_text(encoding="utf-8") for path in (DOCS / "conf.py", *(DOCS / "_ext").glob("*.py"))]
-    return next(match[1] for text in texts if (match := re.search(rf"(?m)^{name} = (.*)$", text)))
-
-
 def coming() -> list[str]:
     """Pages that the index may name before they are written."""
-    return re.findall(r'"(\w+)"', setting("COMING"))
+    text = (DOCS / "_ext" / "pages.py").read_text(encoding="utf-8")
+    return re.findall(r'"(\w+)"', re.split(r"(?m)^COMING = |^def ", text)[1])
 
 
 def without_code(text: str) -> str:
@@ -71,9 +66,10 @@ def broken(path: Path, text: str, address: str) -> list[str]:
 
 
 def repository() -> str:
-    """The address of the repository, as conf.py has it."""
+    """The address of the repository, as conf.py has it: pyproject.toml's, or its own."""
     named = re.search(r'(?mi)^repository *= *"(.*?)/?"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return named[1] if named else re.findall(r'"(https://\S+?)"', setting("repository"))[-1]
+    own = re.search(r'(?m)^repository = .*"(https://[^"]+)"', (DOCS / "conf.py").read_text(encoding="utf-8"))
+    return (named or own)[1]
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
@@ -167,6 +163,9 @@ def site(tmp_path_factory) -> Path:
 def test_site_builds(site):
     for page in PAGES:
         assert (site / page.relative_to(DOCS).with_suffix(".html")).is_file()
+    elsewhere = (site / "decisions.html").read_text(encoding="utf-8")
+    assert f'href="{repository()}/blob/main/benchmarks/results/plan.txt"' in elsewhere  # not a download
+    assert not (site / "_downloads").exists()
     pages = "".join(path.read_text(encoding="utf-8") for path in (site / "layers").glob("*.html"))
     for cls in catalogue.layer_types():
         assert f">{cls.type}<a" in pages, f"the gallery has no section for {cls.type}"

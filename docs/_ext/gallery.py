@@ -115,7 +115,7 @@ class LayerFamily(SphinxDirective):
             lines += [f"Also called {', '.join(others)}.", ""] if others else []
             lines += html(picture) if (picture := drawing(cls.type)) else []
             lines += as_rst(doc, links=False, titles=titles)
-            lines += [".. rubric:: In a prototxt", "", ".. code-block:: protobuf", ""]
+            lines += [".. rubric:: In a prototxt", "", ".. code-block:: prototxt", ""]
             lines += [*(f"   {line}" for line in catalogue.example(cls).splitlines()), ""]
             for name in catalogue.parameter_names(cls.type):
                 lines += fields(name)

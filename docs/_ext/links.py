@@ -26,17 +26,18 @@ class RepositoryLinks(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         pages = Path(self.app.srcdir)
         root = pages.parent
-        for node in list(self.document.findall(addnodes.pending_xref)) + list(
-            self.document.findall(addnodes.download_reference)
-        ):
-            if node.get("reftype") != "myst" or node.get("refdomain") == "doc":
+        found = [*self.document.findall(addnodes.pending_xref), *self.document.findall(addnodes.download_reference)]
+        for node in [node for node in found if node.get("reftype") == "myst"]:
+            target, _, anchor = node["reftarget"].partition("#")
+            if node.get("refdomain") == "doc":  # a page; myst takes a Markdown file outside docs/ for one, too
+                target, anchor = f"{target}.md", node.get("reftargetid") or ""
+            path = Path(os.path.normpath((pages / self.env.docname).parent / target))
+            inside = path.is_relative_to(pages) and node.get("refdomain") == "doc"
+            if not target or inside or not path.exists() or not path.is_relative_to(root):
                 continue
-            target = node["reftarget"].split("#")[0]
-            folder = (pages / self.env.docname).parent
-            path = Path(os.path.normpath(folder / target))
-            if not target or not path.exists() or not path.is_relative_to(root):
-                continue
-            link = nodes.reference("", "", refuri=address(path, root, self.config), internal=False)
+            link = nodes.reference(
+                "", "", refuri=address(path, root, self.config) + (f"#{anchor}" if anchor else ""), internal=False
+            )
             link += node.children if node["refexplicit"] else nodes.literal(target, path.relative_to(root).as_posix())
             for child in link.children:  # a link, not a download
                 if isinstance(child, nodes.inline):
