@@ -16,7 +16,10 @@ os.environ.setdefault("BOXPRESSO_PROGRESS", "0")  # no lines about the compilati
 from boxpresso import __version__  # noqa: E402
 
 # Where links to files outside docs/ lead: the address that pyproject.toml names.
-named = re.search(r'(?mi)^repository *= *"(.*?)/?"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+named = re.search(
+    r'(?mi)^"?(?:repository|source(?: code)?)"? *= *"(https:.*?)/?"',
+    (ROOT / "pyproject.toml").read_text(encoding="utf-8"),
+)
 repository = named[1] if named else "https://github.com/boxpresso/boxpresso"
 repository_branch = "main"
 
@@ -58,7 +61,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
 
 # Notebooks run in each build, and an error in one is an error of the build.
 nb_execution_mode = "force"
-nb_execution_timeout = 120
+nb_execution_timeout = 300  # seconds for a cell; the first may compile kernels
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True

@@ -18,10 +18,9 @@ from boxpresso.layers.core import catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(p for p in DOCS.rglob("*") if p.suffix in (".md", ".rst", ".ipynb") and "_ext" not in p.parts)
+PAGES = sorted(p for p in DOCS.rglob("*") if p.suffix in (".md", ".rst", ".ipynb") and "_build" not in p.parts)
 TEXTS = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")])
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
-TIME = 20  # seconds that a notebook may take, on a machine that does other work too
 
 
 def coming() -> list[str]:
@@ -67,7 +66,8 @@ def broken(path: Path, text: str, address: str) -> list[str]:
 
 def repository() -> str:
     """The address of the repository, as conf.py has it: pyproject.toml's, or its own."""
-    named = re.search(r'(?mi)^repository *= *"(.*?)/?"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    pattern = r'(?mi)^"?(?:repository|source(?: code)?)"? *= *"(https:.*?)/?"'
+    named = re.search(pattern, (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     own = re.search(r'(?m)^repository = .*"(https://[^"]+)"', (DOCS / "conf.py").read_text(encoding="utf-8"))
     return (named or own)[1]
 

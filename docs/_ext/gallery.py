@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
+from html import escape
 from pathlib import Path
 
 from diagrams import drawing
@@ -58,7 +60,7 @@ def counts(cls: type[Layer]) -> str:
     return "; ".join(said)
 
 
-def rows(table: list[list[str]], widths: str = "auto") -> list[str]:
+def rows(table: list[list[str]], widths: str) -> list[str]:
     """A table, its first row the head."""
     out = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
     for row in table:
@@ -76,8 +78,15 @@ def heading(text: str) -> list[str]:
     return [text, "-" * len(text), ""]
 
 
+def marked(text: str) -> str:
+    """A plain text as HTML, what is between backticks as code."""
+    code = r'<code class="docutils literal notranslate">\1</code>'
+    return re.sub(r"`([^`]+)`", code, escape(text, quote=False))
+
+
+@cache
 def fields(name: str) -> list[str]:
-    """The fields of a parameter message, folded."""
+    """The fields of a parameter message, folded; as HTML, which takes a tenth of the time of a table of reStructuredText."""
     message = LayerParameter.DESCRIPTOR.fields_by_name[name].message_type
     about, listed = catalogue.message_fields(message.name)
     table = []
@@ -86,14 +95,21 @@ def fields(name: str) -> list[str]:
             enum = message.fields_by_name[f.name].enum_type
             kind = " or ".join(v.name for v in enum.values) if enum else f.type.rpartition(".")[2]
             kind += ", repeated" if f.label == "repeated" else ""
-            table.append([f"``{f.name}``", plain(kind), plain(f.default), plain(f.about, links=False)])
-    forks = ", ".join(f"``{f.name}``" for f in listed if f.fork)
+            table.append((f"`{f.name}`", kind, f.default, f.about))
+    forks = ", ".join(f"`{f.name}`" for f in listed if f.fork)
     if not table and not forks:
         return []
-    out = [*html(f"<details><summary>All fields of {name}</summary>"), plain(about, links=False), ""]
-    out += rows([["field", "type", "default", "meaning"], *table]) if table else []
-    out += [f"Of forks, not all of them supported: {forks}", ""] if forks else []
-    return [*out, *html("</details>")]
+    out = f"<details><summary>All fields of {name}</summary>"
+    out += f"<p>{marked(about)}</p>" if about else ""
+    if table:
+        head = "".join(f"<th>{word}</th>" for word in ("field", "type", "default", "meaning"))
+        body = "".join(f"<tr>{''.join(f'<td>{marked(cell)}</td>' for cell in row)}</tr>" for row in table)
+        lines = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        out += (
+            f'<div class="table-wrapper docutils container"><table class="docutils align-default">{lines}</table></div>'
+        )
+    out += f"<p>Of forks, not all of them supported: {marked(forks)}</p>" if forks else ""
+    return html(f"{out}</details>")
 
 
 class LayerFamily(SphinxDirective):
