@@ -15,6 +15,7 @@ import pytest
 import boxpresso
 from boxpresso import ops
 from boxpresso.layers.core import catalogue
+from boxpresso.proto import parse_net
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -145,36 +146,46 @@ def test_notebooks_are_kept_without_outputs(path):
         assert cell.get("execution_count") is None
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    """The site, built as CONTRIBUTING.md says, in which every warning is an error; no proxy leads to a network."""
-    for name in ("sphinx", "myst_nb", "furo", "sphinx_copybutton", "ipykernel"):
-        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'boxpresso[docs]'")
-    out = tmp_path_factory.mktemp("site")
-    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-    environment = {**os.environ, **nowhere, "PYTHONPATH": str(ROOT), "no_proxy": "", "NO_PROXY": ""}
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "docs", str(out)]
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr[-6000:]
-    return out
+def test_examples_of_layers_are_prototxt():
+    for cls in catalogue.layer_types():
+        assert parse_net(catalogue.example(cls), strict=True).layer[0].type == cls.type
 
 
 @pytest.mark.slow
-def test_site_builds(site):
+def test_site_builds(tmp_path):
+    """As CONTRIBUTING.md says: every warning is an error, and no network is there. One test, so that it is built once."""
+    for name in ("sphinx", "myst_nb", "furo", "sphinx_copybutton", "ipykernel"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'boxpresso[docs]'")
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    environment = {**os.environ, **nowhere, "PYTHONPATH": str(ROOT), "no_proxy": "", "NO_PROXY": ""}
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "docs", str(tmp_path)]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-6000:]
     for page in PAGES:
-        assert (site / page.relative_to(DOCS).with_suffix(".html")).is_file()
-    elsewhere = (site / "decisions.html").read_text(encoding="utf-8")
-    assert f'href="{repository()}/blob/main/benchmarks/results/plan.txt"' in elsewhere  # not a download
-    assert not (site / "_downloads").exists()
+        assert (tmp_path / page.relative_to(DOCS).with_suffix(".html")).is_file()
+    check_gallery(tmp_path)
+    check_links_to_files(tmp_path)
+    check_fetches_nothing(tmp_path)
+    check_notebooks_ran(tmp_path)
+
+
+def check_gallery(site: Path) -> None:
+    """Every layer has a section."""
     pages = "".join(path.read_text(encoding="utf-8") for path in (site / "layers").glob("*.html"))
     for cls in catalogue.layer_types():
         assert f">{cls.type}<a" in pages, f"the gallery has no section for {cls.type}"
 
 
-@pytest.mark.slow
-def test_site_fetches_nothing(site):
+def check_links_to_files(site: Path) -> None:
+    """Links to files outside docs/ lead to the repository's address, and are no downloads."""
+    text = (site / "decisions.html").read_text(encoding="utf-8")
+    assert f'href="{repository()}/blob/main/benchmarks/results/plan.txt"' in text
+    assert not (site / "_downloads").exists()
+
+
+def check_fetches_nothing(site: Path) -> None:
     """What a page loads by itself lies in the site: no fonts, styles, scripts or pictures of other hosts."""
-    loads = re.compile(r"<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=\"(?:https?:)?//[^\"]*|<link\b[^>]*>")
+    loads = re.compile(r"<(?:script|img|iframe|source|video|audio)\b[^>]*>|<link\b[^>]*>")
     for path in site.rglob("*.html"):
         for found in loads.findall(path.read_text(encoding="utf-8")):
             assert not re.search(r"(?:src|href)=\"(?:https?:)?//", found), f"{path.name} loads {found}"
@@ -182,8 +193,8 @@ def test_site_fetches_nothing(site):
         assert not re.search(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text(encoding="utf-8")), path
 
 
-@pytest.mark.slow
-def test_notebooks_ran(site):
+def check_notebooks_ran(site: Path) -> None:
+    """All cells are there, most with what they printed, and none with an error."""
     for path in NOTEBOOKS:
         page = html.unescape((site / "notebooks" / f"{path.stem}.html").read_text(encoding="utf-8"))
         cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
