@@ -1,7 +1,7 @@
 """The operators of boxpresso.ops for torch: the same names and arguments, and autograd goes through them.
 
-from boxpresso.ops import torch as ops
-ops.roi_align(features, rois, 7).sum().backward()
+    from boxpresso.ops import torch as ops
+    ops.roi_align(features, rois, 7).sum().backward()
 
 Regions may be a list of tensors (K, 4), the boxes of each image, as torchvision takes them; of rotated ones (K, 5). Under
 torch.compile and torch.export they are operators of torch, torch.ops.boxpresso.roi_align and so on, see library.py.
