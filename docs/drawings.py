@@ -1,6 +1,6 @@
 """Draws the pictures of write_a_kernel.md into docs/pictures: `python docs/drawings.py` (needs matplotlib).
 
-What they show is computed by Boxpresso, not drawn by hand: samples and weights by the rules of SEMANTICS, gradients by its kernels.
+What they show is computed, not drawn by hand: samples and weights by the rules of the page, gradients by the kernels.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def samples() -> tuple[Numpy, Numpy]:
     result = []
     for start, end, bins in ((y1, y2, BINS[0]), (x1, x2, BINS[1])):
         size = (end - start) / bins
-        result.append(np.array([start + p * size + (i + 0.5) * size / RATIO for p in range(bins) for i in range(RATIO)]))
+        result.append(
+            np.array([start + p * size + (i + 0.5) * size / RATIO for p in range(bins) for i in range(RATIO)])
+        )
     return result[0], result[1]
 
 
@@ -211,7 +213,8 @@ def draw_backward() -> Any:
         region(ax, INK, 1.6)
         for p in range(BINS[0]):
             for q in range(BINS[1]):
-                ax.text(x1 + (q + 0.5) * (x2 - x1) / BINS[1], 7.0 if p else 0.1, f"{grad[0, 0, p, q]:g}", ha="center", va="center",
+                place = x1 + (q + 0.5) * (x2 - x1) / BINS[1], 7.0 if p else 0.1
+                ax.text(*place, f"{grad[0, 0, p, q]:g}", ha="center", va="center",
                         fontsize=9, fontweight="bold", color=RED if grad[0, 0, p, q] > 0 else BLUE)  # fmt: skip
         ax.set_title(title)
     return figure
@@ -226,17 +229,23 @@ def draw_owners() -> Any:
         x, y = 0.7 * k, 0.62 * k
         left.add_patch(Rectangle((x, y), 4.6, 3.1, fc="white", ec=color, lw=1.8, zorder=10 - k))
         if k:
-            left.text(x + 4.52, y + 2.88, f"worker {k}", ha="right", va="center", fontsize=9, color=color, zorder=11 - k)
+            left.text(
+                x + 4.52, y + 2.88, f"worker {k}", ha="right", va="center", fontsize=9, color=color, zorder=11 - k
+            )
     for y in range(3):
         for x in range(7):
             chosen = (y, x) == (1, 2)
             left.add_patch(Rectangle((0.3 + 0.3 * x, 1.2 + 0.3 * y), 0.3, 0.3, fc=ORANGE if chosen else PALE, ec=GRID, lw=0.8,
                                      zorder=12))  # fmt: skip
     for c in range(16):
-        left.add_patch(Rectangle((0.3 + 0.25 * c, 0.55), 0.25, 0.3, fc=ORANGE, alpha=0.75, ec="white", lw=0.8, zorder=12))
+        left.add_patch(
+            Rectangle((0.3 + 0.25 * c, 0.55), 0.25, 0.3, fc=ORANGE, alpha=0.75, ec="white", lw=0.8, zorder=12)
+        )
     for x, end in ((0.9, 0.3), (1.2, 4.3)):
         left.plot([x, end], [1.5, 0.85], color=ORANGE, lw=0.8, zorder=13)
-    left.text(2.3, 0.28, "a pixel's 16 channels side by side: one vector", ha="center", va="center", fontsize=8.5, zorder=12)
+    left.text(
+        2.3, 0.28, "a pixel's 16 channels side by side: one vector", ha="center", va="center", fontsize=8.5, zorder=12
+    )
     left.text(0.3, 2.62, "worker 0 takes all regions of its\nimage in order, adds to its slab", va="center", fontsize=9,
               color=BLUE, zorder=12)  # fmt: skip
     left.set_xlim(-0.2, 6.3)

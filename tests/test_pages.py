@@ -13,20 +13,26 @@ A comment right above a block says what else becomes of it:
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from shared import SHARED
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-BLOCK = re.compile(r"(?:^[ ]*<!-- (?P<say>[^>]*) -->\n)?^(?P<in>[ ]*)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=in)```$", re.M | re.S)
+BLOCK = re.compile(
+    r"(?:^[ ]*<!-- (?P<say>[^>]*) -->\n)?^(?P<in>[ ]*)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=in)```$", re.M | re.S
+)
 KINDS = {"sh", "python", "text", "prototxt", "cpp", ""}
 SAYS = ("file: ", "append: ", "replace: ", "with", "fails", "not run: ")
 FACES = SHARED / "models" / "ultralight_face"
@@ -85,7 +91,13 @@ class Reader:
             (tools / name).chmod(0o755)
         path = os.pathsep.join([str(tools), os.environ["PATH"]])
         quiet = {"BOXPRESSO_PROGRESS": "0", "MPLBACKEND": "Agg", "BOXPRESSO_DEVICE": "cpu", "COLUMNS": "200"}
-        self.environment = {**os.environ, **quiet, "PATH": path, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.environment = {
+            **os.environ,
+            **quiet,
+            "PATH": path,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         self.environment.pop("PYTEST_ADDOPTS", None)
 
     def follow(self, block: Block) -> None:
@@ -128,10 +140,14 @@ class Reader:
             assert not done.returncode, f"it fails with {done.returncode}:\n{self.said}"
 
 
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
 def follow(page: str, folder: Path, without: str = "") -> int:
     """Follows a page; blocks with the word `without` are left out. Returns how many blocks were run."""
     reader, count, lost = Reader(folder), 0, False
-    for block in blocks((DOCS / page).read_text(encoding="utf-8")):
+    for block in blocks(text_of(page)):
         if block.runs:
             lost = bool(without) and without in block.text
             count += not lost
@@ -140,11 +156,12 @@ def follow(page: str, folder: Path, without: str = "") -> int:
         try:
             reader.follow(block)
         except AssertionError as error:
-            raise AssertionError(f"docs/{page}, line {block.line}: {error}") from None
+            raise AssertionError(f"{page}, line {block.line}: {error}") from None
     return count
 
 
 PAGES = {
+    "../README.md": 1,
     "start.md": 7,
     "from_py_faster_rcnn.md": 3,
     "write_a_layer.md": 8,
@@ -155,7 +172,7 @@ PAGES = {
 @pytest.mark.parametrize("page", PAGES)
 def test_page(page, tmp_path):
     without = ""
-    if page in ("start.md", "from_py_faster_rcnn.md"):  # their reader stands in a clone
+    if not page.startswith("write_"):  # its reader stands in a clone
         (tmp_path / "examples").symlink_to(ROOT / "examples")
         if FACES.exists():
             place = tmp_path / "faces" / "caffe" / "model" / "RFB-320"
@@ -171,7 +188,7 @@ def test_page(page, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_are_of_a_known_kind(page):
-    text = (DOCS / page).read_text(encoding="utf-8")
+    text = text_of(page)
     found = blocks(text)
     assert text.count("```") == 2 * len(found)
     for block in found:
@@ -180,18 +197,56 @@ def test_blocks_are_of_a_known_kind(page):
         assert block.kind, f"line {block.line}: a block without a language"
 
 
-@pytest.mark.parametrize("page", PAGES)
+HOME = "https://github.com/boxpresso/boxpresso/blob/main/"
+RAW = "https://raw.githubusercontent.com/boxpresso/boxpresso/main/"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "training.md", "what_it_reads.md"])
 def test_links_lead_somewhere(page):
-    """Links to files, and to headings of this page and of others."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if target.startswith("http"):
-            continue
+    """Links to files, and to headings of this page and of others. The README's are absolute, as PyPI shows it, too."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
         path, _, heading = target.partition("#")
-        file = (DOCS / path).resolve() if path else DOCS / page
+        if page == "../README.md":
+            assert target.startswith((HOME, RAW)), target
+            file = ROOT / path.removeprefix(HOME).removeprefix(RAW)
+        elif target.startswith("http"):
+            continue
+        else:
+            file = (DOCS / path).resolve() if path else DOCS / page
         assert file.exists(), f"{page}: {target}"
         if heading:
             assert heading in headings(file.read_text(encoding="utf-8")), f"{page}: {target}"
+
+
+def test_pictures_can_be_drawn_again(tmp_path):
+    """docs/drawings.py draws what is in docs/pictures; each is small, and shown on a page."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    spec = importlib.util.spec_from_file_location("drawings", DOCS / "drawings.py")
+    drawings = importlib.util.module_from_spec(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # matplotlib's own
+        spec.loader.exec_module(drawings)
+        shown = "".join(text_of(page) for page in PAGES)
+        assert {p.name for p in (DOCS / "pictures").glob("roi_align_*")} == set(drawings.PICTURES)
+        for name in drawings.PICTURES:
+            kept, drawn = DOCS / "pictures" / name, drawings.draw(name, tmp_path)
+            assert f"pictures/{name}" in shown
+            assert kept.stat().st_size < 100_000
+            one, other = (np.asarray(Image.open(path).convert("RGB"), np.float64) for path in (kept, drawn))
+            assert abs(np.array(one.shape) - other.shape).max() <= 12, name  # another matplotlib lays text out anew
+            if one.shape == other.shape:
+                assert np.abs(one - other).mean() < 4, name
+
+
+def test_the_film_is_small_and_moves():
+    film = ROOT / "examples" / "shapes" / "learning.gif"
+    assert film.stat().st_size < 900_000
+    with Image.open(film) as picture:
+        assert picture.n_frames > 15
+        assert picture.info["loop"] == 0
+        first = np.asarray(picture.convert("RGB"), np.float64)
+        picture.seek(picture.n_frames - 1)
+        assert np.abs(np.asarray(picture.convert("RGB")) - first).mean() > 1
 
 
 def headings(text: str) -> set[str]:
@@ -203,7 +258,7 @@ def headings(text: str) -> set[str]:
 def test_the_table_of_preparation_is_that_of_the_known_models():
     """Each model of docs/start.md has the mean, the scale and the order of known_models.json; those left out are few."""
     known = {m["name"]: m for m in json.loads((ROOT / "boxpresso" / "known_models.json").read_text("utf-8"))["models"]}
-    text = (DOCS / "start.md").read_text(encoding="utf-8")
+    text = text_of("start.md")
     table = text.partition("## Which preprocessing")[2].partition("\n## ")[0]
     seen = []
     for row in re.findall(r"^\| (.+) \|$", table, re.M):
@@ -227,7 +282,11 @@ def test_the_table_of_preparation_is_that_of_the_known_models():
 def test_a_page_that_is_wrong_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "DOCS", tmp_path)
     right = "```python\nprint('one')\nprint(2 + 1)\n```\n\n```text\none\n3\n```\n"
-    for change, wrong in ((("+ 1", "+ 2"), "'3'"), (("one\n3", "3\none"), "'one'"), (("print('one')", "1 / 0"), "fails")):
+    for change, wrong in (
+        (("+ 1", "+ 2"), "'3'"),
+        (("one\n3", "3\none"), "'one'"),
+        (("print('one')", "1 / 0"), "fails"),
+    ):
         (tmp_path / "page.md").write_text(right.replace(*change, 1))
         (tmp_path / wrong).mkdir()
         with pytest.raises(AssertionError, match=f"page.md, line .*{wrong}"):
