@@ -18,15 +18,19 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
+import ptxas
 import pytest
 from PIL import Image
 from shared import SHARED
+
+from boxpresso.device import Kernels
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -98,7 +102,8 @@ class Reader:
             "PYTHONPATH": str(ROOT),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        self.environment.pop("PYTEST_ADDOPTS", None)
+        for name in ("PYTEST_ADDOPTS", "BOXPRESSO_DEBUG"):
+            self.environment.pop(name, None)
 
     def follow(self, block: Block) -> None:
         """Does what a block says."""
@@ -236,6 +241,21 @@ def test_pictures_can_be_drawn_again(tmp_path):
             assert abs(np.array(one.shape) - other.shape).max() <= 12, name  # another matplotlib lays text out anew
             if one.shape == other.shape:
                 assert np.abs(one - other).mean() < 4, name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
+@pytest.mark.parametrize("page", ["write_a_layer.md", "write_a_kernel.md"])
+def test_kernels_of_pages_compile_for_gpus(page, tmp_path):
+    """With nvcc, for the oldest GPU and for Hopper, in float and double."""
+    files = [block for block in blocks(text_of(page)) if block.say.startswith("file: ") and block.say.endswith(".cu")]
+    assert files
+    for block in files:
+        path = tmp_path / block.say.removeprefix("file: ")
+        path.write_text(block.text, encoding="utf-8")
+        for real in ("float", "double"):
+            uses = ptxas.compile(path, real, ((75, (75, 90)),), tmp_path / real)
+            assert {use.kernel for use in uses} == set(Kernels(path).table)
 
 
 def test_the_film_is_small_and_moves():
