@@ -168,6 +168,7 @@ def follow(page: str, folder: Path, without: str = "") -> int:
 PAGES = {
     "../README.md": 1,
     "start.md": 7,
+    "training.md": 1,
     "from_py_faster_rcnn.md": 3,
     "write_a_layer.md": 8,
     "write_a_kernel.md": 3,
@@ -206,7 +207,7 @@ HOME = "https://github.com/boxpresso/boxpresso/blob/main/"
 RAW = "https://raw.githubusercontent.com/boxpresso/boxpresso/main/"
 
 
-@pytest.mark.parametrize("page", [*PAGES, "training.md", "what_it_reads.md"])
+@pytest.mark.parametrize("page", [*PAGES, "what_it_reads.md"])
 def test_links_lead_somewhere(page):
     """Links to files, and to headings of this page and of others. The README's are absolute, as PyPI shows it, too."""
     for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
@@ -223,6 +224,7 @@ def test_links_lead_somewhere(page):
             assert heading in headings(file.read_text(encoding="utf-8")), f"{page}: {target}"
 
 
+@pytest.mark.slow
 def test_pictures_can_be_drawn_again(tmp_path):
     """docs/drawings.py draws what is in docs/pictures; each is small, and shown on a page."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -267,6 +269,17 @@ def test_the_film_is_small_and_moves():
         first = np.asarray(picture.convert("RGB"), np.float64)
         picture.seek(picture.n_frames - 1)
         assert np.abs(np.asarray(picture.convert("RGB")) - first).mean() > 1
+
+
+@pytest.mark.slow
+def test_the_film_can_be_made_again(tmp_path):
+    words = ["--iterations", "10", "--scenes", "32", "--held-out", "2", "--out", str(tmp_path)]
+    script, environment = ROOT / "examples" / "shapes" / "film.py", {**os.environ, "BOXPRESSO_DEVICE": "cpu"}
+    done = subprocess.run([sys.executable, str(script), *words], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^iteration (\d+): loss \S+, mAP \d", done.stdout, re.M) == ["0", "10"]
+    with Image.open(tmp_path / "learning.gif") as picture:
+        assert picture.n_frames == 2
 
 
 def headings(text: str) -> set[str]:

@@ -28,7 +28,7 @@ from examples.common import arguments, sheet, tracked  # noqa: E402
 from examples.shapes.scenes import HELD_OUT, LABELS, TRAINING, draw, records, scene  # noqa: E402
 from examples.shapes.train import NAMES, recipe  # noqa: E402
 
-SHOWN, SIZE, GAP, STRIP = (3, 18, 25), 232, 6, 120  # numbers of scenes, their sides; pixels between and below them
+SHOWN, SIZE, GAP, STRIP = (99, 113, 132), 232, 6, 120  # numbers of scenes, their sides; pixels between and below them
 STOPS = [0, 10, 20, 30, 40, 55, 70, 90, 110, 130, *range(160, 220, 30), *range(220, 340, 40), *range(340, 1000, 60)]
 INK, PALE, LINE, CURVE = "#20303c", "#eef2f5", "#c3ccd3", "#009e73"
 
@@ -63,7 +63,7 @@ class Watcher:
         self.deploy.copy_from(self.weights)
         pictures = []
         for image in self.shown:
-            found = [one for one in detect(self.deploy, image, threshold=0.01) if one.score >= 0.4]
+            found = [one for one in detect(self.deploy, image, threshold=0.01) if one.score >= 0.5]
             pictures.append(draw_detections(image, found, NAMES))
         found = [detect(self.deploy, image, threshold=0.01) for image, _ in self.judged]
         truth = [[(label, *(c * image.width for c in box)) for label, *box in boxes] for image, boxes in self.judged]
