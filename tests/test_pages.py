@@ -188,7 +188,7 @@ def test_page(page, tmp_path):
             (tmp_path / "faces" / "imgs").mkdir()
             (tmp_path / "faces" / "imgs" / "1.jpg").symlink_to(SHARED / "images" / "ulf_1.jpg")
         else:
-            without = "faces/"
+            without = "cd faces"
     assert follow(page, tmp_path, without) >= PAGES[page] - (1 if without else 0)
 
 
@@ -302,8 +302,8 @@ def test_the_table_of_preparation_is_that_of_the_known_models():
             model = known[name]
             mean = [float(v) for v in cells[2].split(" ")[0].split(",")]
             above, _, below = cells[3].partition("/")
-            assert set(model["mean"]) == set(mean), f"{name}: {mean}, known: {model['mean']}"
-            assert len(mean) == 1 or model["mean"] == mean, f"{name}: {mean}, known: {model['mean']}"
+            wanted = model["mean"] if len(mean) > 1 else sorted(set(model["mean"]))
+            assert mean == pytest.approx(wanted, abs=5e-4), f"{name}: {mean}, known: {model['mean']}"
             assert float(above) / float(below or 1) == pytest.approx(model["scale"], rel=1e-3), name
             assert cells[4] == {"BGR": "BGR", "RGB": "RGB", "grey": "grey"}[model["order"]], name
             size = model["size"] and f"{model['size'][0]}"
