@@ -327,6 +327,23 @@ def test_compare_and_round():
     assert (python2.compare("lt", np.arange(2), 1) == [True, False]).all()
 
 
+def test_what_evaluation_scripts_of_python_2_do(tmp_path):
+    """py-faster-rcnn's test_net.py: boxes compared with [], and pickles in files that are opened as texts."""
+    script_2 = """
+        import cPickle, sys
+        import numpy as np
+        boxes = np.zeros((2, 5))
+        print boxes == [], boxes != [], [] == [], [1] != [2], (np.arange(2) == [0, 5]).tolist()
+        with open(sys.argv[1], 'w') as f:
+            cPickle.dump({'name': boxes.shape}, f)
+        with open(sys.argv[1], 'r') as f:
+            print cPickle.load(f)
+    """
+    write(tmp_path, run__dot__py=script_2)
+    said = run("run.py", tmp_path / "kept.pkl", cwd=tmp_path)
+    assert said == "False True True True [True, False]\n{'name': (2, 5)}\n"
+
+
 def test_names_that_libraries_dropped(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     before = dict(vars(np))

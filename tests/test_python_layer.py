@@ -9,7 +9,9 @@ import types
 import numpy as np
 import pytest
 
-from boxpresso import LayerError, Net, Solver
+from boxpresso import LayerError, ModelError, Net, Solver
+from boxpresso.cli import main as cli
+from boxpresso.layers.core import REGISTRY
 from boxpresso.layers.core.param_str import read_param_str
 from boxpresso.proto import SolverParameter, parse_net
 
@@ -293,3 +295,43 @@ def test_a_backward_that_is_pass_gives_no_gradient(mine):
     net.forward()
     net.backward()
     assert not Net(parse_net(INPUT + layer()), device="cpu", python_layers=[mine]).layer_dict["L"].no_gradient
+
+
+OWN = """\
+from boxpresso import Layer
+
+
+class Doubled(Layer, type="DoubledByTheUser", bottoms=1, tops=1):
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top):
+        top[0].data[...] = 2 * bottom[0].data
+"""
+OWN_NET = """
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 } } }
+    layer { name: "y" type: "DoubledByTheUser" bottom: "x" top: "y" }"""
+
+
+def test_a_module_that_is_named_brings_types_of_its_own(tmp_path, monkeypatch):
+    """A class of Layer in the user's file, known by its type: in Python by the module's name, and on the command line."""
+    (tmp_path / "own_doubled.py").write_text(OWN)
+    (tmp_path / "net.prototxt").write_text(OWN_NET)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelError, match=r"layer 'y' has the unknown type 'DoubledByTheUser'.*python_layers="):
+        Net(parse_net(OWN_NET), device="cpu")
+    with pytest.raises(ModelError, match=r"type 'DoubledByTheUser', and the module 'own_doubld', .*cannot be imported"):
+        Net(parse_net(OWN_NET), device="cpu", python_layers=["own_doubld"])
+    try:
+        net = Net(parse_net(OWN_NET), device="cpu", python_layers=["own_doubled"])
+        assert net.forward(x=[1, 2])["y"].tolist() == [2, 4]
+        assert cli.main(["info", str(tmp_path / "net.prototxt"), "--python-layers", "own_doubled"]) == 0
+    finally:
+        REGISTRY.pop("doubledbytheuser", None)
+
+
+def test_a_module_is_not_imported_for_known_types(tmp_path, monkeypatch):
+    (tmp_path / "own_unused.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = OWN_NET.replace("DoubledByTheUser", "ReLU")
+    assert Net(parse_net(text), device="cpu", python_layers=["own_unused"]).forward(x=[-1, 2])["y"].tolist() == [0, 2]

@@ -35,13 +35,17 @@ MODULES = {
 }  # fmt: skip
 HELPERS = """
 from boxpresso.caffe.python2 import compare as _compare2, divide as _divide2, divide_in_place as _divide_in_place2
-from boxpresso.caffe.python2 import bound as _bound2, round2 as round
+from boxpresso.caffe.python2 import binary as _binary2, bound as _bound2, round2 as round
 """
 NEW = (
     ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.JoinedStr, ast.MatMult, ast.NamedExpr, ast.Nonlocal,
     ast.YieldFrom,
 )  # fmt: skip
 ORDER: dict[type[ast.cmpop], str] = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+SAME: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}  # with a list that is written there, as `boxes == []`
 
 
 class _State:
@@ -181,16 +185,18 @@ def refactor(text: str, path: str, main: bool = True) -> str:
 
 
 class Operators(ast.NodeTransformer):
-    """Makes `/` and `<` those of Python 2, bounds of slices whole numbers, and `array.tostring()` tobytes."""
+    """Makes `/` and `<` those of Python 2, bounds of slices whole numbers, `array.tostring()` tobytes, and files that are
+    pickled binary ones."""
 
     def __init__(self, true_division: bool) -> None:
         self.true_division = true_division
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) > 1 or type(node.ops[0]) not in ORDER:
+        kinds = {**ORDER, **SAME} if any(isinstance(n, ast.List) for n in (node.left, node.comparators[0])) else ORDER
+        if len(node.ops) > 1 or type(node.ops[0]) not in kinds:
             return node
-        name = ast.Constant(ORDER[type(node.ops[0])])
+        name = ast.Constant(kinds[type(node.ops[0])])
         call = ast.Call(ast.Name("_compare2", ast.Load()), [name, node.left, node.comparators[0]], [])
         return ast.copy_location(call, node)
 
@@ -221,7 +227,24 @@ class Operators(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "tostring" and not node.args + node.keywords:
             node.func.attr = "tobytes"
+        if is_pickle(node):
+            at = 0 if node.func.attr == "load" else 1  # type: ignore[attr-defined]
+            if len(node.args) > at:
+                node.args[at] = ast.Call(ast.Name("_binary2", ast.Load()), [node.args[at]], [])
+            if not at and not node.keywords:  # what Python 2 has pickled
+                node.keywords = [ast.keyword("encoding", ast.Constant("latin1"))]
         return node
+
+
+def is_pickle(node: ast.Call) -> bool:
+    """Whether this is a call of pickle's load or dump; the converter has named cPickle pickle."""
+    at = node.func
+    return (
+        isinstance(at, ast.Attribute)
+        and at.attr in ("load", "dump")
+        and isinstance(at.value, ast.Name)
+        and at.value.id in ("pickle", "cPickle")
+    )
 
 
 def convert(text: str, path: str, main: bool) -> ast.Module:
@@ -367,19 +390,30 @@ def bound(value: Any) -> Any:
     return int(value) if isinstance(value, (float, np.floating)) and value == int(value) else value
 
 
+def binary(file: Any) -> Any:
+    """A file for pickle: of one that was opened as a text, the bytes below, as Python 2 made no difference."""
+    return getattr(file, "buffer", file)
+
+
 def compare(name: str, a: Any, b: Any) -> Any:
     """a < b, or by `name` another order, of Python 2: None is least, then numbers, then all else by the name of its type.
 
+    With "eq" and "ne", arrays whose shapes do not fit are not equal, as numpy had it until 2023.
+
     Examples
     --------
-    >>> compare("lt", None, 3), compare("gt", len, 0), compare("ge", 2, 3)
-    (True, True, False)
+    >>> compare("lt", None, 3), compare("gt", len, 0), compare("ge", 2, 3), compare("eq", np.zeros((2, 5)), [])
+    (True, True, False, False)
     """
     order = getattr(operator, name)
     try:
         return order(a, b)
     except TypeError:
         return order(rank(a), rank(b))
+    except ValueError:
+        if name not in SAME.values():
+            raise
+        return name == "ne"
 
 
 def rank(value: Any) -> tuple[int, str]:

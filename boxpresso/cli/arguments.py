@@ -105,7 +105,10 @@ def of_net(args: argparse.Namespace) -> dict[str, Any]:
 
 def python_layers(parser: argparse.ArgumentParser) -> None:
     """Which modules layers of type Python may come from."""
-    text = "import this module for layers of type Python, which a prototxt alone may not; may be repeated"
+    text = (
+        "import this module for layers of type Python, or of a type of your own, which a prototxt alone may not; may be "
+        "repeated"
+    )
     parser.add_argument("--python-layers", metavar="MODULE", action="append", default=[], help=text)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..device import Blob, build_all, open_device
 from ..layers.core import Layer, layer_class
+from ..layers.core.python import import_own_types
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .anchors import Anchors, read_anchors
@@ -55,7 +56,8 @@ class Net(Parameters, Batched):
     seed
         For fillers and Dropout; None takes another one every time.
     python_layers
-        The modules, or their names, from which layers of type "Python" may take their classes; no other is imported.
+        The modules, or their names, from which layers of type "Python" may take their classes, and whose classes of Layer
+        bring types of your own; no other is imported.
     data
         "shapes" builds the net without its data: an Input stands in the place of each layer that reads data, shaped as the
         layer's fields say (batch size, crop, resize, forks' own) and filled with random values that a forward can use.
@@ -167,6 +169,7 @@ class Net(Parameters, Batched):
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy = threading.RLock()
 
+        import_own_types(self.param.layer, self.python_layers)
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)

@@ -397,17 +397,25 @@ def layer_class(type: str, name: str) -> type[Layer]:
 
     Raises ModelError naming the layer and the nearest known type.
     """
+    known = known_type(type)
+    if known is None:
+        names = sorted({n for cls in REGISTRY.values() for n in cls.types})
+        raise ModelError(
+            f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}; a type of your own is known once its "
+            "module is imported: Net(..., python_layers=[MODULE]), or --python-layers MODULE of the command"
+        )
+    return known
+
+
+def known_type(type: str) -> type[Layer] | None:
+    """The same; None for a type that is unknown."""
     wanted = type.lower(), re.sub("^cudnn", "", type.lower())
     for each in wanted:
         import_home(each)
         if each in REGISTRY:
             return REGISTRY[each]
     discover()
-    known = REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
-    if known is None:
-        names = sorted({n for cls in REGISTRY.values() for n in cls.types})
-        raise ModelError(f"layer {name!r} has the unknown type {type!r}{nearest(type, names)}")
-    return known
+    return REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
 
 
 def make_layer(param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:

@@ -8,15 +8,16 @@ import importlib.util
 import inspect
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ...device import AnyArray, Array, Blob
-from ...proto.errors import LayerError, nearest
+from ...proto.errors import LayerError, ModelError, nearest
 from . import Layer, check_arity, layer_class
+from .layer import known_type
 
 # Classes that old nets name, and the layer types that replace them; their modules are not imported.
 SERVED = {
@@ -230,8 +231,7 @@ class Python(Layer, type="Python", param="python_param"):
         """The user's class, of a module or of the name of one."""
         if not isinstance(module, types.ModuleType):
             try:
-                with caffe_to_import():
-                    module = importlib.import_module(name)
+                module = user_module(name)
             except ImportError as error:
                 raise LayerError(
                     f"{self}: the module {name!r} cannot be imported ({error}); is its folder in sys.path or PYTHONPATH?"
@@ -280,6 +280,30 @@ class Python(Layer, type="Python", param="python_param"):
 
     def allow_force_backward(self, index: int) -> bool:
         return self.inner.allow_force_backward(index) if self.inner else True
+
+
+def user_module(name: str) -> types.ModuleType:
+    """The module of that name, imported; `import caffe` in it works where pycaffe is not installed."""
+    with caffe_to_import():
+        return importlib.import_module(name)
+
+
+def import_own_types(layers: Iterable[Any], modules: Iterable[str | types.ModuleType]) -> None:
+    """Imports the user's modules where a net has a type that is unknown without them, so that their classes register it.
+
+    Raises ModelError for a module that cannot be imported, if the type is unknown without it.
+    """
+    unknown = [layer for layer in layers if not known_type(layer.type)]
+    for module in modules if unknown else ():
+        if isinstance(module, types.ModuleType):
+            continue  # it is imported already
+        try:
+            user_module(module)
+        except ImportError as error:
+            raise ModelError(
+                f"layer {unknown[0].name!r} has the type {unknown[0].type!r}, and the module {module!r}, which may bring it, "
+                f"cannot be imported ({error}); is its folder in sys.path or PYTHONPATH?"
+            ) from error
 
 
 def construct(user: Any, param: Any) -> None:
