@@ -13,7 +13,22 @@ from typing import Protocol, TextIO
 
 from .. import __version__
 from ..proto.errors import NOTE, BoxpressoError
-from . import convert, detect, device_query, export, info, layers, mean, models, plot, test, time, train, upgrade
+from . import (
+    convert,
+    detect,
+    device_query,
+    export,
+    finish,
+    info,
+    layers,
+    mean,
+    models,
+    plot,
+    test,
+    time,
+    train,
+    upgrade,
+)
 from .output import complain, warn
 
 ABOUT = """\
@@ -58,7 +73,7 @@ class Verb(Protocol):
 
 
 VERBS: Sequence[Verb] = (  # in the order of --help
-    detect, models, info, time, train, test, plot, convert, export, mean, device_query, layers, upgrade,
+    detect, models, info, time, train, finish, test, plot, convert, export, mean, device_query, layers, upgrade,
 )  # fmt: skip
 
 

@@ -108,11 +108,10 @@ class Runner:
         with self.quietly():
             for plan in plans:
                 prepare(plan, self.source)
-        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
-        ends = [*firsts[1:], len(self.source.layers)]
-        self.parts = [
-            Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)
-        ]
+        # A part ends with its layer of dynamic shapes: a Split of what that one gives belongs to the next.
+        starts = [0, *(1 + max(step.layer for step in plan.steps if step.layer in self.dynamic) for plan in plans[:-1])]
+        ends = [*starts[1:], len(self.source.layers)]
+        self.parts = [Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, starts, ends)]
         for blob in self.parameters:
             if blob._watch is None:
                 blob._watch = self.expose
