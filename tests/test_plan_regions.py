@@ -16,7 +16,7 @@ def test_regions_that_two_layers_read(device):
         layer { name: "info" type: "Input" top: "info" input_param { shape { dim: 1 dim: 3 } } }
         layer { name: "maps" type: "Input" top: "maps" input_param { shape { dim: 1 dim: 8 dim: 4 dim: 4 } } }
         layer { name: "rois" type: "Proposal" bottom: "scores" bottom: "offsets" bottom: "info" top: "rois"
-            python_param { param_str: "scales: [1], ratios: [1], rpn_min_size: 1" } }
+            python_param { param_str: "scales: [1], ratios: [1], rpn_min_size: 1, rpn_nms_thresh: 0.2" } }
         layer { name: "one" type: "PSROIPooling" bottom: "maps" bottom: "rois" top: "one"
             psroi_pooling_param { output_dim: 2 group_size: 2 spatial_scale: 0.0625 } }
         layer { name: "two" type: "PSROIPooling" bottom: "maps" bottom: "rois" top: "two"
