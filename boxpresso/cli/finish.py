@@ -5,8 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-import numpy as np
-
 from ..proto.errors import ModelError
 from .arguments import numbers
 
@@ -21,7 +19,7 @@ is seen in TRAIN, whose weights a solver wrote.
 EPILOG: str | None = """\
 examples:
   boxpresso finish train.prototxt rfcn_iter_110000.caffemodel rfcn.caffemodel
-  boxpresso finish --stds 0.1,0.1,0.2,0.2 train.prototxt a.caffemodel b.caffemodel
+  boxpresso finish --stds 0.1,0.1,0.2,0.2 train.prototxt a.h5 b.h5
   boxpresso finish --merge-batchnorm b.prototxt a.prototxt a.h5 b.h5
 
 A file that was finished is marked, and refused a second time. Files that other
@@ -73,6 +71,8 @@ def loaded(given: Any) -> Any:
     """The numbers of `values`, read from its file where it is one."""
     if not isinstance(given, str):
         return given
+    import numpy as np
+
     try:
         array = np.load(given, allow_pickle=False)
         return np.asarray(array, np.float64)
