@@ -10,6 +10,7 @@ offsets. A file that a solver wrote is without that.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +19,14 @@ import numpy as np
 
 from .device import Blob, open_device
 from .layers.core import Layer, make_layer
+from .layers.core.python import SERVED
 from .layers.detection.fields import Deviation
 from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
 from .net.prepare import select
 from .net.settle import settle
 from .net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
 from .proto import LayerParameter, NetParameter, read_net
-from .proto.errors import ModelError, nearest
+from .proto.errors import BoxpressoWarning, ModelError, nearest
 
 __all__ = ["Finished", "finish"]
 
@@ -171,15 +173,12 @@ def finish(
     left = restored(heads, net, None if deploy is None else taken(deploy), guided=bool(layers))
     heads = [h for h in heads if h.layer.name not in left]
     unknown = [f"{h.layer.name} {h.why}" for h in heads if h.stds is None]
-    if unknown or not heads:
-        why = [*unknown, *(f"{name} stays as it is: {reason}" for name, reason in left.items())]
-        lead = (
-            "its offsets are learned as they are, or by what they are divided is not told"
-            if unknown
-            else "nothing to finish"
-        )
-        why = why or [nothing(net)]
-        raise ModelError(f"{shown}: {lead}: {'; '.join(why)}. {DETAILS}")
+    heads = [h for h in heads if h.stds is not None]
+    if not heads:
+        why = [*unknown, *(f"{name} stays as it is: {reason}" for name, reason in left.items())] or [nothing(net)]
+        raise ModelError(f"{shown} has nothing to finish: {'; '.join(why)}. {DETAILS}")
+    for reason in unknown:
+        warnings.warn(f"a layer of {shown} stays as it is: {reason}", BoxpressoWarning, stacklevel=2)
     done = [finished(file, head) for head in heads]
     check_sharing(net, done)
     write(out, file, net, done)
@@ -265,8 +264,8 @@ def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any
     if layer is None:
         kind = maker.python_param.layer or maker.type
         return None, None, (
-            f"learns {blob!r} of layer {maker.name!r} ({kind}), which computes deviations from its data, not from the "
-            "prototxt; give those that training printed: --stds FILE --means FILE"
+            f"learns {blob!r} of layer {maker.name!r} ({kind}), whose deviations are not in the prototxt (Fast R-CNN "
+            "computes them from its data); give those that training printed: --stds FILE --means FILE"
         )  # fmt: skip
     if getattr(layer, "grouped", False):
         deviation: Deviation = layer.deviation  # type: ignore[attr-defined]
@@ -285,7 +284,9 @@ def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any
 
 def targets_layer(maker: LayerParameter) -> Layer | None:
     """The layer of ProposalTarget's family that a message describes, with its settings read; None for another one."""
-    if "target" not in kind_of(maker) or len(maker.top) < 5:
+    python = maker.python_param
+    foreign = maker.type == "Python" and (python.module, python.layer) not in SERVED
+    if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
         return None
     device = open_device("cpu")
     layer = make_layer(maker, device=device, phase="TRAIN")
@@ -450,12 +451,13 @@ def write(out: Source, file: Weights, net: NetParameter, done: Sequence[Finished
             "that as a .caffemodel"
         )
     by_name = {f.layer: f for f in done}
+    ends = {layer.name: (layer.bottom, layer.top) for layer in net.layer}
     across = {layer.name for layer in net.layer if layer.inner_product_param.transpose}
     rows: list[Row] = []
     for layer in file.layers:
         blobs = [blob for blob in layer.blobs if blob is not None]
         if layer.name in by_name:
             blobs = multiplied(layer, by_name[layer.name], layer.name in across)
-        rows.append((layer.name, layer.type or "", (), (), blobs))
+        rows.append((layer.name, layer.type or "", *ends.get(layer.name, ((), ())), blobs))
     rows += [(MARK + name, "Finished", (), (), []) for name in by_name]
     save_weights(out, rows, file.name)

@@ -16,7 +16,7 @@ from boxpresso.layers.detection.rcnn import Rotated, Upright
 from boxpresso.net.prepare import select
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import parse_net, read_net
-from boxpresso.proto.errors import ModelError
+from boxpresso.proto.errors import BoxpressoWarning, ModelError
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -161,7 +161,7 @@ def test_numbers_of_each_class(tmp_path, capsys):
     trained(text, tmp_path / "a.caffemodel")
     words = ["finish", *(str(tmp_path / name) for name in ("train.prototxt", "a.caffemodel", "b.caffemodel"))]
     assert main(words) == 1
-    assert "computes deviations from its data" in capsys.readouterr().err
+    assert "computes them from its data" in capsys.readouterr().err
     stds, means = np.append(np.zeros(4), RNG.uniform(0.1, 0.4, 8)), np.append(np.zeros(4), RNG.normal(size=8))
     np.save(tmp_path / "stds.npy", stds.reshape(3, 4))
     np.save(tmp_path / "means.npy", means)
@@ -222,6 +222,21 @@ def test_bbox_reg_param_tells_too(tmp_path):
     net += loss("bbox_pred")
     (done,) = finish(parse_net(net), trained(net, tmp_path / "a.caffemodel"), tmp_path / "b.caffemodel")
     np.testing.assert_allclose(done.stds, [0.033, 0.033, 0.067, 0.067] * 2, rtol=1e-6)
+
+
+def test_other_losses_are_left(tmp_path):
+    """Landmarks that come with the data, or stages whose offsets are not divided, do not stop the rest."""
+    plain = targets("'num_classes': 2", tag="_2")
+    other = plain.replace('type: "ProposalTarget"', 'type: "Python"').replace(
+        "python_param {", 'python_param { module: "mine" layer: "MyTargetLayer"'
+    )
+    for second, why in ((plain, "precomputed False"), (other, "MyTargetLayer.*not in the prototxt")):
+        net = INPUTS + targets(f"'num_classes': 2, {TOLD}") + second + POOLED + dense("bbox_pred", 8) + dense("more", 8)
+        net += loss("bbox_pred") + loss("more", "_2")
+        before = trained(net.replace(second, ""), tmp_path / "a.caffemodel")
+        with pytest.warns(BoxpressoWarning, match=f"more learns .*{why}"):
+            (done,) = finish(parse_net(net), before, tmp_path / "b.caffemodel")
+        assert done.layer == "bbox_pred"
 
 
 @pytest.mark.parametrize(
