@@ -18,12 +18,14 @@ import numpy as np
 
 from .data.coco import Coco, dataset_of, evaluate_coco
 from .data.errors import DataError, extra
-from .data.evaluation import Curve, average_precision, curves
+from .data.evaluation import Curve, Shapes, average_precision, curves
 from .data.folders import Scene
 from .detection import Detections, Detector
 from .drawing import PALETTE
 from .image import read_image
+from .layers.detection.rcnn import Rotated
 from .net import Net
+from .ops import polygon_iou
 from .proto.errors import BoxpressoError
 from .tables import table
 
@@ -42,6 +44,8 @@ class Evaluation:
         As given to `evaluate`.
     coco
         COCO's own numbers, where they were asked for.
+    rotated, area
+        As given to `evaluate`.
     """
 
     curves: dict[int, Curve]
@@ -49,6 +53,8 @@ class Evaluation:
     overlap: float = 0.5
     method: str = "MaxIntegral"
     coco: Coco | None = None
+    rotated: bool = False
+    area: tuple[float, float] | None = None
 
     @property
     def aps(self) -> dict[int, float]:
@@ -111,6 +117,10 @@ class Evaluation:
             "method": self.method,
             "classes": classes,
         }
+        if self.rotated:
+            whole["rotated"] = True
+        if self.area is not None:
+            whole["area"] = [value if math.isfinite(value) else None for value in self.area]
         if self.coco:
             whole["coco"] = {name: finite(value) for name, value in self.coco.stats.items()}
         return whole
@@ -188,12 +198,14 @@ def evaluate(
     method: str = "MaxIntegral",
     last_inside: bool = False,
     coco: bool | dict[str, list[Any]] = False,
+    rotated: bool = False,
+    area: tuple[float, float] | None = None,
 ) -> Evaluation:
     """Compares the detections of each picture with its true objects, by VOC's rules.
 
     A second detection of one object is wrong; a difficult object counts neither when detected nor when missed. Detect with a
     low threshold (0.01): a higher one cuts off the end of the curve. Of rotated boxes the upright ones around them are
-    compared.
+    compared, unless `rotated` says otherwise.
 
     Parameters
     ----------
@@ -212,6 +224,13 @@ def evaluate(
     coco
         Also compute COCO's own numbers, by pycocotools, where difficult objects are crowds; or the tables from which to
         compute them, of `data.coco.read_dataset`.
+    rotated
+        Whether rotated boxes, or any quadrilaterals, are compared by what they cover themselves. Rows then have, in the place
+        of the four corners' numbers, centre x, centre y, height, width and angle in degrees, anti-clockwise (as
+        RotatedDetection has them), or x and y of four corners. Upright boxes among Detections and Scenes count as they are.
+    area
+        (low, high): only objects of so many square pixels count, from low on and below high; others are as difficult ones, and
+        wrong detections of other areas count neither, as in COCO's small, medium and large.
 
     Returns
     -------
@@ -221,11 +240,12 @@ def evaluate(
     Raises
     ------
     DataError
-        For rows of another shape, for numbers that are not finite, and for lists of unequal length.
+        For rows of another shape, for numbers that are not finite, for lists of unequal length, and for `rotated` together
+        with `coco` or `last_inside`.
 
     Source
     ------
-    VOC's development kit, SSD's Caffe, and pycocotools.
+    VOC's development kit, SSD's Caffe, and pycocotools; rotated as DOTA's evaluation (Xia et al. 2018).
 
     Examples
     --------
@@ -239,6 +259,12 @@ def evaluate(
     cat         2      2      1  0.5000  0.5000
     -------------------------------------------
     mean        2      2      1          0.5000
+
+    A box of 40 x 10 pixels that lies across is wrong, though the upright boxes around the two are nearly the same:
+
+    >>> found = [[(1, 0.9, 50, 50, 10, 40, 135)]]
+    >>> [evaluate(found, [[(1, 50, 50, 10, 40, angle)]], rotated=True).mean for angle in (-45, 45)]
+    [1.0, 0.0]
     """
     if len(detections) != len(truth):
         message = (
@@ -246,10 +272,17 @@ def evaluate(
         )
         raise DataError(message)
     average_precision(np.zeros(0), np.zeros(0), method)  # a wrong name is an error before the work
-    none = np.zeros((0, 7))
-    rows = np.concatenate([none, *(numbered(i, detection_rows(r), "detections") for i, r in enumerate(detections))])
-    true = np.concatenate([none, *(numbered(i, truth_rows(r), "truth") for i, r in enumerate(truth))])
-    result = Evaluation(curves(rows, true, overlap, last_inside), labels or {}, overlap, method)
+    if rotated and (last_inside or coco is not False):
+        raise DataError("rotated boxes are compared by what they cover; last_inside and coco are for upright boxes")
+    of_detections, of_truth = (corner_rows, true_corner_rows) if rotated else (detection_rows, truth_rows)
+    numbers = 10 if rotated else 6
+    none = np.zeros((0, 1 + numbers))
+    rows = np.concatenate(
+        [none, *(numbered(i, of_detections(r), "detections", numbers) for i, r in enumerate(detections))]
+    )
+    true = np.concatenate([none, *(numbered(i, of_truth(r), "truth", numbers) for i, r in enumerate(truth))])
+    found = curves(rows, true, overlap, last_inside, shapes=QUADRILATERALS if rotated else None, area=area)
+    result = Evaluation(found, labels or {}, overlap, method, rotated=rotated, area=area)
     if coco is False:
         return result
     return replace(result, coco=evaluate_coco(rows, dataset_of(true, len(truth)) if coco is True else coco))
@@ -327,17 +360,80 @@ def truth_rows(rows: Any) -> list[Any]:
     return [(*row, 0) if len(row) == 5 else row for row in rows]
 
 
-def numbered(picture: int, rows: list[Any], what: str) -> np.ndarray[Any, Any]:
-    """Rows (N, 7) that begin with the number of their picture, from rows of 6."""
-    sizes = {len(row) for row in rows} - {6}
+def corner_rows(rows: Iterable[Any]) -> list[Any]:
+    """Detections as rows (label, score, x and y of four corners)."""
+    if isinstance(rows, Detections):
+        quads = quadrilaterals(rows.boxes) if rows.quadrilaterals is None else rows.quadrilaterals
+        numbers = quads.reshape(len(rows), 8).astype(np.float64)
+        return list(map(tuple, np.column_stack([rows.labels, rows.scores.astype(np.float64), numbers]).tolist()))
+    return [
+        (getattr(row, "number", row.label), row.score, *corners_of(where(row)))
+        if hasattr(row, "box")
+        else (*row[:2], *corners_of(row[2:]))
+        for row in rows
+    ]
+
+
+def true_corner_rows(rows: Any) -> list[Any]:
+    """A Scene, or rows with or without `difficult`, as rows (label, x and y of four corners, difficult)."""
+    if hasattr(rows, "corners"):
+        return [(label, *corners_of(box), hard) for label, box, hard in zip(rows.labels, rows.corners, rows.difficult)]
+    return [
+        (row[0], *corners_of(row[1:-1]), row[-1]) if len(row) in (7, 10) else (row[0], *corners_of(row[1:]), 0)
+        for row in rows
+    ]
+
+
+def where(row: Any) -> Sequence[float]:
+    """The numbers that say where a Detection is, most exactly."""
+    quadrilateral = getattr(row, "quadrilateral", None)
+    if quadrilateral is not None:
+        return [value for point in quadrilateral for value in point]
+    turned: Sequence[float] = getattr(row, "rotated", None) or row.box
+    return turned
+
+
+def corners_of(numbers: Sequence[float]) -> list[float]:
+    """x and y of four corners, of an upright box (4 numbers), a rotated one (5) or these themselves (8)."""
+    values = np.array(numbers, np.float64)[None]
+    if values.shape[1] == 4:
+        values = quadrilaterals(values)
+    elif values.shape[1] == 5:
+        values = Rotated.corners(values)
+    flat: list[float] = values.reshape(-1).tolist()
+    return flat
+
+
+def quadrilaterals(boxes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The corners (N, 4, 2) of boxes (N, 4)."""
+    return boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)
+
+
+def quadrilateral_areas(corners: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The areas of quadrilaterals (N, 8)."""
+    x, y = corners[:, ::2], corners[:, 1::2]
+    return np.asarray(np.abs((x * np.roll(y, -1, 1) - y * np.roll(x, -1, 1)).sum(1)) / 2)
+
+
+QUADRILATERALS = Shapes(8, polygon_iou, quadrilateral_areas)
+
+
+def numbered(picture: int, rows: list[Any], what: str, numbers: int) -> np.ndarray[Any, Any]:
+    """Rows (N, 1 + numbers) that begin with the number of their picture, from rows of so many."""
+    sizes = {len(row) for row in rows} - {numbers}
     if sizes:
-        raise DataError(f"the {what} of picture {picture} must be rows of {WORDS[what]}, one has {sizes.pop()} numbers")
-    table = np.full((len(rows), 7), picture, float)
-    table[:, 1:] = np.array(rows, float).reshape(-1, 6)
+        wanted = (WORDS if numbers == 6 else ROTATED_WORDS)[what]
+        raise DataError(f"the {what} of picture {picture} must be rows of {wanted}, one has {sizes.pop()} numbers")
+    table = np.full((len(rows), 1 + numbers), picture, float)
+    table[:, 1:] = np.array(rows, float).reshape(-1, numbers)
     return table
 
 
 WORDS = {
     "detections": "label, score, xmin, ymin, xmax, ymax",
     "truth": "label, xmin, ymin, xmax, ymax and perhaps difficult",
+}
+ROTATED_WORDS = {
+    "detections": "label, score, and centre x, centre y, height, width, angle or x and y of four corners",
+    "truth": "label, centre x, centre y, height, width, angle or x and y of four corners, and perhaps difficult",
 }

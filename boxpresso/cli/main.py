@@ -18,6 +18,7 @@ from . import (
     detect,
     device_query,
     export,
+    finish,
     info,
     layers,
     mean,
@@ -29,7 +30,7 @@ from . import (
     time,
     train,
     upgrade,
-)  # fmt: skip
+)
 from .output import complain, warn
 
 ABOUT = """\
@@ -74,7 +75,7 @@ class Verb(Protocol):
 
 
 VERBS: Sequence[Verb] = (  # in the order of --help
-    detect, serve, models, info, time, new, train, test, plot, convert, export, mean, device_query, layers, upgrade,
+    detect, serve, models, info, time, new, train, finish, test, plot, convert, export, mean, device_query, layers, upgrade,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .boxes import iou
+from .boxes import area, iou
 from .errors import DataError
 
 RIGHT, SKIPPED, WRONG = 1, 0, -1
@@ -135,8 +135,33 @@ def judge(overlaps: np.ndarray, difficult: np.ndarray, threshold: float = 0.5) -
     return states
 
 
+@dataclass(frozen=True)
+class Shapes:
+    """What rows say of where an object is, when it is not an upright box.
+
+    numbers: how many they are; overlaps: the intersection over union (A, B) of those of a (A, numbers) and b (B, numbers);
+    areas: (A,), the area of each.
+    """
+
+    numbers: int
+    overlaps: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    areas: Callable[[np.ndarray], np.ndarray]
+
+
+def upright(last_inside: bool) -> Shapes:
+    """Boxes xmin, ymin, xmax, ymax; last_inside: whether these name the last pixel."""
+    end = np.array([0, 0, last_inside, last_inside])
+    return Shapes(4, lambda a, b: iou((a + end)[:, None], b + end), lambda a: area(a + end))
+
+
 def curves(
-    detections: np.ndarray, truth: np.ndarray, overlap: float = 0.5, last_inside: bool = False
+    detections: np.ndarray,
+    truth: np.ndarray,
+    overlap: float = 0.5,
+    last_inside: bool = False,
+    *,
+    shapes: Shapes | None = None,
+    area: tuple[float, float] | None = None,
 ) -> dict[int, Curve]:
     """The precision-recall curve of each label, by the rule of `judge` with `overlap` as its threshold.
 
@@ -145,6 +170,9 @@ def curves(
     detections : (D, 7), rows of detections; those of equal score keep their order.
     truth : (G, 7), rows of truth.
     last_inside : whether corners name the last pixel of a box, so that its width is xmax - xmin + 1, as in VOC's files.
+    shapes : of rows that have other numbers in the place of the four corners.
+    area : (low, high): objects whose area is not from low on and below high are as difficult ones, and a wrong detection whose
+        own area is not so is skipped.
 
     Returns
     -------
@@ -162,30 +190,42 @@ def curves(
     >>> curves(detections, truth)[1].ap()
     1.0
     """
+    shapes = shapes or upright(last_inside)
+    columns = shapes.numbers + 3
     for rows, what in ((detections, "detections"), (truth, "truth")):
-        if rows.ndim != 2 or rows.shape[1] != 7:
-            raise DataError(f"the {what} must be rows of 7 numbers, got shape {rows.shape}")
+        if rows.ndim != 2 or rows.shape[1] != columns:
+            raise DataError(f"the {what} must be rows of {columns} numbers, got shape {rows.shape}")
         bad = np.flatnonzero(~np.isfinite(rows).all(1))
         if len(bad):
             raise DataError(f"row {bad[0]} of the {what} is not finite: {rows[bad[0]].tolist()}")
     detections = detections[np.argsort(-detections[:, 2], kind="stable")]
-    end = [0, 0, last_inside, last_inside]
+    other = np.zeros(len(detections), bool)  # of another size than is asked for
+    if area is not None:
+        truth = truth.copy()
+        truth[outside(shapes.areas(truth[:, 2:-1]), area), -1] = 1
+        other = outside(shapes.areas(detections[:, 3:]), area)
     result = {}
     for label in np.union1d(detections[:, 1], truth[:, 1]):
-        mine, true = detections[detections[:, 1] == label], truth[truth[:, 1] == label]
+        chosen = detections[:, 1] == label
+        mine, true = detections[chosen], truth[truth[:, 1] == label]
         states = np.full(len(mine), WRONG)
         order = np.argsort(mine[:, 0], kind="stable")
         true_order = np.argsort(true[:, 0], kind="stable")
         for image in np.intersect1d(mine[:, 0], true[:, 0]):
             a = order[slice(*np.searchsorted(mine[order, 0], [image, image + 1]))]
             b = true_order[slice(*np.searchsorted(true[true_order, 0], [image, image + 1]))]
-            overlaps = iou((mine[a, 3:] + end)[:, None], true[b, 2:6] + end)
-            states[a] = judge(overlaps, true[b, 6] != 0, overlap)
+            states[a] = judge(shapes.overlaps(mine[a, 3:], true[b, 2:-1]), true[b, -1] != 0, overlap)
+        states[other[chosen] & (states == WRONG)] = SKIPPED
         counted = states != SKIPPED
         result[int(label)] = Curve(
-            int((true[:, 6] == 0).sum()), mine[counted, 2], states[counted] == RIGHT, int((~counted).sum())
+            int((true[:, -1] == 0).sum()), mine[counted, 2], states[counted] == RIGHT, int((~counted).sum())
         )
     return result
+
+
+def outside(areas: np.ndarray, bounds: tuple[float, float]) -> np.ndarray:
+    """Which areas are not from the first bound on and below the second."""
+    return np.asarray((areas < bounds[0]) | (areas >= bounds[1]))
 
 
 def curves_of_rows(rows: np.ndarray) -> dict[int, Curve]:

@@ -118,10 +118,13 @@ class Runner:
         self.armed = False
 
     def parts_of(self, plans: Sequence[Plan]) -> list[Part]:
-        """The parts of the net that some plans are of."""
-        firsts = [min(i for step in plan.steps for i in (step.layer, *step.layers)) for plan in plans]
-        ends = [*firsts[1:], len(self.source.layers)]
-        return [Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, [0, *firsts[1:]], ends)]
+        """The parts of the net that some plans are of.
+
+        A part ends with its layer of dynamic shapes: a Split of what that one gives belongs to the next.
+        """
+        starts = [0, *(1 + max(step.layer for step in plan.steps if step.layer in self.dynamic) for plan in plans[:-1])]
+        ends = [*starts[1:], len(self.source.layers)]
+        return [Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, starts, ends)]
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""

@@ -42,23 +42,28 @@ def propose(
     drawn: str = "",
     proposals: str = "",
     filler: dict[str, Any] | None = None,
+    count: int = ANCHORS,
+    rotated: bool = False,
 ) -> Any:
     """A region proposal network over a feature map: the regions, and in training its two losses and the regions' targets.
 
     Settings of layers: objects and offsets are those of ProposalTarget, anchors those of AnchorTarget and Proposal; drawn is for
-    AnchorTarget alone, proposals for Proposal alone. filler: of the first convolution.
+    AnchorTarget alone, proposals for Proposal alone. filler: of the first convolution. count: the anchors of a place. rotated:
+    whether boxes are (RRPN).
     """
     n = w.n
+    kind, columns = ("Rotate", 5) if rotated else ("", 4)
     small: dict[str, Any] = dict(filler=dict(type="gaussian", std=0.01))
     top = w.conv("rpn_conv/3x3", feature, w.wide(channels), relu="rpn_relu/3x3", filler=filler or small["filler"])
-    w.conv("rpn_cls_score", top, 2 * ANCHORS, 1, **small)
-    w.conv("rpn_bbox_pred", top, 4 * ANCHORS, 1, **small)
+    w.conv("rpn_cls_score", top, 2 * count, 1, **small)
+    w.conv("rpn_bbox_pred", top, columns * count, 1, **small)
     # Two channels, background and object, so that a softmax runs over them.
     n.rpn_cls_score_reshape = L.Reshape(n.rpn_cls_score, shape=dict(dim=[0, 2, -1, 0]))
     if w.train:
         tops = ("rpn_labels", "rpn_bbox_targets", "rpn_bbox_inside_weights", "rpn_bbox_outside_weights")
-        outputs = L.AnchorTarget(
-            n.rpn_cls_score, n.gt_boxes, n.im_info, n.data, name="rpn-data", ntop=4, python_param=said(anchors, drawn)
+        bottoms = n.rpn_cls_score, n.gt_boxes, n.im_info, n.data
+        outputs = getattr(L, f"{kind}AnchorTarget")(
+            *bottoms, name="rpn-data", ntop=4, python_param=said(anchors, drawn)
         )
         for name, top in zip(tops, outputs):
             n[name] = top
@@ -67,8 +72,8 @@ def propose(
         )
         n.rpn_loss_bbox = L.SmoothL1Loss(n.rpn_bbox_pred, *(n[name] for name in tops[1:]), sigma=3)
     n.rpn_cls_prob = L.Softmax(n.rpn_cls_score_reshape)
-    n.rpn_cls_prob_reshape = L.Reshape(n.rpn_cls_prob, shape=dict(dim=[0, 2 * ANCHORS, -1, 0]))
-    regions = L.Proposal(
+    n.rpn_cls_prob_reshape = L.Reshape(n.rpn_cls_prob, shape=dict(dim=[0, 2 * count, -1, 0]))
+    regions = getattr(L, f"{kind}Proposal")(
         n.rpn_cls_prob_reshape, n.rpn_bbox_pred, n.im_info, name="proposal", python_param=said(anchors, proposals)
     )
     if not w.train:
@@ -77,7 +82,9 @@ def propose(
     n.rpn_rois = regions
     settings = f"{{{objects}, 'bg_thresh_lo': 0.0, {offsets}}}"
     tops = ("rois", "labels", "bbox_targets", "bbox_inside_weights", "bbox_outside_weights")
-    outputs = L.ProposalTarget(n.rpn_rois, n.gt_boxes, name="roi-data", ntop=5, python_param=dict(param_str=settings))
+    outputs = getattr(L, f"{kind}ProposalTarget")(
+        n.rpn_rois, n.gt_boxes, name="roi-data", ntop=5, python_param=dict(param_str=settings)
+    )
     for name, top in zip(tops, outputs):
         n[name] = top
     return n.rois
@@ -88,11 +95,11 @@ def said(*settings: str) -> dict[str, str]:
     return dict(param_str=", ".join(filter(None, settings)))
 
 
-def finish(w: Writer, top: Any, classes: int = CLASSES) -> NetSpec:
-    """Scores and offsets of each region; their losses, or the probabilities."""
+def finish(w: Writer, top: Any, classes: int = CLASSES, columns: int = 4) -> NetSpec:
+    """Scores and offsets of each region, `columns` for a box; their losses, or the probabilities."""
     n = w.n
     w.dense("cls_score", top, classes)
-    w.dense("bbox_pred", top, 4 * classes, std=0.001)
+    w.dense("bbox_pred", top, columns * classes, std=0.001)
     if not w.train:
         n.cls_prob = L.Softmax(n.cls_score)
         return n

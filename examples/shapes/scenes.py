@@ -65,15 +65,18 @@ def overlap(a: Box, b: Box) -> float:
     return max(w, 0) * max(h, 0) / smaller
 
 
-def scene(seed: int | list[int], size: int = 256) -> tuple[Image.Image, list[Box]]:
-    """An RGB image of size x size pixels and the boxes of the one to six shapes in it. The same seed, the same scene."""
+def scene(
+    seed: int | list[int], size: int = 256, smallest: float = 0.12, largest: float = 0.5, most: int = 6
+) -> tuple[Image.Image, list[Box]]:
+    """An RGB image of size x size pixels and the boxes of the one to `most` shapes in it, from `smallest` to `largest` of its
+    side wide. The same seed, the same scene."""
     rng = np.random.default_rng(seed)
     image = ground(rng, size)
     boxes: list[Box] = []
-    for _ in range(int(rng.integers(1, 7))):
+    for _ in range(int(rng.integers(1, most + 1))):
         label = int(rng.integers(1, 4))
-        w = float(np.exp(rng.uniform(np.log(0.12), np.log(0.5))))
-        h = w if label == 1 else float(np.clip(w * np.exp(rng.uniform(-0.6, 0.6)), 0.12, 0.55))
+        w = float(np.exp(rng.uniform(np.log(smallest), np.log(largest))))
+        h = w if label == 1 else float(np.clip(w * np.exp(rng.uniform(-0.6, 0.6)), smallest, 1.1 * largest))
         x, y = rng.uniform(0.01, 0.99 - w), rng.uniform(0.01, 0.99 - h)
         box = (label, x, y, x + w, y + h)
         if any(overlap(box, other) > 0.15 for other in boxes):

@@ -10,8 +10,10 @@ import multiprocessing
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 HERE = Path(__file__).resolve().parent
@@ -40,7 +42,10 @@ def annotation(name: str, side: int, boxes: list[Box]) -> ElementTree:
     return ElementTree(root)
 
 
-def one(folder: Path, seed: int, split: str, number: int) -> str:
+Draw = Callable[[list[int]], tuple[Any, list[Box]]]  # a picture and its boxes, from a seed
+
+
+def one(folder: Path, seed: int, split: str, scene: Draw, number: int) -> str:
     """Draws a scene into the folder; returns its name."""
     name = f"{split}_{number:06d}"
     image, boxes = scene([seed, SPLITS[split], number])
@@ -49,15 +54,18 @@ def one(folder: Path, seed: int, split: str, number: int) -> str:
     return name
 
 
-def draw(folder: Path, seed: int, counts: dict[str, int]) -> Path:
-    """Makes the VOC folder anew, with so many scenes in each split, by as many processes as there are cores; returns its path."""
+def draw(folder: Path, seed: int, counts: dict[str, int], scene: Draw = scene) -> Path:
+    """Makes the VOC folder anew, with so many scenes in each split, by as many processes as there are cores; returns its path.
+
+    scene: draws one, from [seed, split, number].
+    """
     shutil.rmtree(folder, ignore_errors=True)
     sets = folder / "ImageSets" / "Main"
     for path in (folder / "JPEGImages", folder / "Annotations", sets):
         path.mkdir(parents=True)
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         for split, count in counts.items():
-            names = pool.imap(partial(one, folder, seed, split), range(count), chunksize=16)
+            names = pool.imap(partial(one, folder, seed, split, scene), range(count), chunksize=16)
             (sets / f"{split}.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     return folder
 

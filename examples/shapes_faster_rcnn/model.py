@@ -10,6 +10,7 @@ There is no BatchNorm: a batch is one picture, so that weights start by He's rul
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from boxpresso import L, NetSpec
 
@@ -34,9 +35,22 @@ OBJECTS = f"'num_classes': {len(CLASSES) + 1}, 'batch_size': 48, 'fg_fraction': 
 OFFSETS = "'bbox_inside_weights': [10, 10, 5, 5]"
 
 
-def net(kind: str, scenes: str = SCENES) -> NetSpec:
-    """kind: train or deploy. scenes: the VOC folder to learn from."""
-    w = Writer("shapes Faster R-CNN", kind)
+def trunk(w: Writer, scenes: str) -> Any:
+    """Data, im_info and, in training, gt_boxes of the VOC folder `scenes`; and the features of the picture at 1 / STRIDE."""
+    read_scenes(w, scenes)
+    return convolutions(w)
+
+
+def convolutions(w: Writer) -> Any:
+    """The features of the picture at 1 / STRIDE."""
+    w.n.small = top = L.Power(w.n.data, scale=1 / 64)
+    for i, (channels, stride) in enumerate(TRUNK, 1):
+        top = w.conv(f"conv{i}", top, channels, stride=stride, relu=f"relu{i}", filler=MSRA)
+    return top
+
+
+def read_scenes(w: Writer, scenes: str) -> None:
+    """Data, im_info and, in training, gt_boxes of the VOC folder `scenes`."""
     n = w.n
     if w.train:
         reads = dict(source=scenes, split="train", classes=list(CLASSES), scales=[SIZE], max_size=SIZE)
@@ -44,18 +58,26 @@ def net(kind: str, scenes: str = SCENES) -> NetSpec:
     else:
         n.data = L.Input(shape=dict(dim=[1, 3, SIZE, SIZE]))
         n.im_info = L.Input(shape=dict(dim=[1, 3]))
-    n.small = top = L.Power(n.data, scale=1 / 64)
-    for i, (channels, stride) in enumerate(TRUNK, 1):
-        top = w.conv(f"conv{i}", top, channels, stride=stride, relu=f"relu{i}", filler=MSRA)
+
+
+def net(kind: str, scenes: str = SCENES) -> NetSpec:
+    """kind: train or deploy. scenes: the VOC folder to learn from."""
+    w = Writer("shapes Faster R-CNN", kind)
+    n, top = w.n, trunk(w, scenes)
     told = dict(objects=OBJECTS, offsets=OFFSETS, anchors=ANCHORS, drawn=DRAWN, proposals=PROPOSALS[kind])
     regions = propose(w, top, 96, filler=MSRA, **told)
-    n.roi_align = top = L.ROIAlign(
+    n.roi_align = L.ROIAlign(
         top, regions, pooled_h=7, pooled_w=7, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True
     )
+    return finish(w, two_small(w, n.roi_align), len(CLASSES) + 1)
+
+
+def two_small(w: Writer, top: Any) -> Any:
+    """Fc6 and fc7 of 128 outputs."""
     for i in (6, 7):
-        n[f"fc{i}"] = L.InnerProduct(top, num_output=128, **w.learning(True, True, MSRA))
-        top = w.relu(f"relu_fc{i}", n[f"fc{i}"])
-    return finish(w, top, len(CLASSES) + 1)
+        w.n[f"fc{i}"] = L.InnerProduct(top, num_output=128, **w.learning(True, True, MSRA))
+        top = w.relu(f"relu_fc{i}", w.n[f"fc{i}"])
+    return top
 
 
 if __name__ == "__main__":

@@ -1,0 +1,463 @@
+"""What the scripts of published detectors do when training ends: weights for targets divided by their deviations become weights
+for the boxes themselves.
+
+    finish("train.prototxt", "trained.caffemodel", "deploy.caffemodel")
+
+Fast R-CNN, Faster R-CNN, R-FCN and RRPN learn (offset - mean) / deviation. Their train.py writes every snapshot with
+`bbox_pred` (R-FCN: `rfcn_bbox`) multiplied by the deviations and with the means added, so that deploy.prototxt gives
+offsets. A file that a solver wrote is without that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .device import Blob, open_device
+from .layers.core import Layer, make_layer
+from .layers.core.python import SERVED
+from .layers.detection.fields import Deviation
+from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
+from .net.prepare import select
+from .net.settle import settle
+from .net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
+from .proto import LayerParameter, NetParameter, read_net
+from .proto.errors import BoxpressoWarning, ModelError, nearest
+
+__all__ = ["Finished", "finish"]
+
+Numpy = np.ndarray[Any, Any]
+LOSSES = ("smoothl1loss", "smoothl1lossohem", "euclideanloss")
+SAME = ("reshape", "flatten", "split", "dropout", "pooling")  # each output column stays what it was
+VOTES = {  # position-sensitive pooling: the message with its number of bins, and the fields that may hold it
+    "psroipooling": ("psroi_pooling_param", "group_size"),
+    "psroialign": ("psroi_align_param", "group_size"),
+    "deformablepsroipooling": ("deformable_psroi_pooling_param", "group_size"),
+}
+WEIGHTS = {
+    "innerproduct": "inner_product_param",
+    "convolution": "convolution_param",
+    "cudnnconvolution": "convolution_param",
+    "deformableconvolution": "deformable_convolution_param",
+}
+RESTORE = ("decodebbox", "frcnnoutput")  # they multiply offsets by bbox_reg_param's deviations themselves
+MARK = "boxpresso finish: "  # a layer of this name and without blobs says that a layer is finished
+DETAILS = "docs/finish.md says what is looked for"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One layer whose weights were multiplied.
+
+    Attributes
+    ----------
+    layer
+        Its name.
+    means, stds
+        One for each output, in float64.
+    source
+        Who says so: the name of the layer that makes the targets, or "given".
+    """
+
+    layer: str
+    means: Numpy
+    stds: Numpy
+    source: str
+
+    def __str__(self) -> str:
+        few = " ".join(f"{value:g}" for value in dict.fromkeys(self.stds.tolist()))
+        means = " ".join(f"{value:g}" for value in dict.fromkeys(self.means.tolist())) if self.means.any() else ""
+        said = "as given" if self.source == "given" else f"of {self.source!r}"
+        return f"{self.layer}: {len(self.stds)} outputs times {few}{f', plus {means}' if means else ''}, {said}"
+
+
+@dataclass(frozen=True)
+class Head:
+    """A layer that predicts offsets: how many bins vote for each, and what its targets were divided by, where that is known."""
+
+    layer: LayerParameter
+    bins: int
+    targets: str  # the name of the layer that makes them
+    means: Sequence[float] | Numpy | None = None
+    stds: Sequence[float] | Numpy | None = None
+    why: str = ""  # they are not known
+
+
+def finish(
+    model: Source | NetParameter,
+    weights: Source,
+    out: Source,
+    *,
+    layers: Sequence[str] = (),
+    means: Sequence[float] | Numpy | None = None,
+    stds: Sequence[float] | Numpy | None = None,
+    deploy: Source | NetParameter | None = None,
+    level: int = 0,
+    stages: Sequence[str] = (),
+) -> list[Finished]:
+    """Writes the weights of a train net for its deploy net: layers of offsets times the deviations of their targets.
+
+    Row j of a layer's weights, and its bias, are multiplied by the deviation of output j, and the mean is added to the bias.
+    Which layers, and by what, is seen in the train net: a loss compares their outputs with the targets of a ProposalTarget
+    (of whatever kind), whose settings hold means and deviations. Position-sensitive pooling between the two (R-FCN) gives a
+    layer as many outputs for each offset as there are bins.
+
+    Layers whose offsets DecodeBBox or FrcnnOutput read with deviations of their own stay as they are.
+
+    Parameters
+    ----------
+    model
+        The train net: its path, or a NetParameter.
+    weights
+        Of the train net, a .caffemodel or .h5.
+    out
+        The file to write: a .caffemodel, or HDF5 for a name that ends in .h5. All other layers are copied. It is marked as
+        finished, by a layer without blobs, which programs pass over.
+    layers
+        Names of layers to finish instead of those that the net tells.
+    means, stds
+        Numbers in place of those that the net tells: one for each offset of a box, or of a box of each class, as Fast R-CNN
+        computes them from its training data. Means alone are refused.
+    deploy
+        The deploy net. Layers whose offsets it restores by itself stay as they are.
+    level, stages
+        They choose layers of `model`, as of a Net; its phase is TRAIN.
+
+    Returns
+    -------
+    list of Finished
+
+    Raises
+    ------
+    ModelError
+        Where there is nothing to finish, or the net does not tell by what; for weights that are marked as finished; for files
+        that cannot be read or written.
+
+    Source
+    ------
+    py-faster-rcnn's and py-R-FCN's SolverWrapper.snapshot.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from boxpresso.proto import parse_net
+    >>> net = parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" } layer { name: "regions" type: "Input" top: "regions" }
+    ...     layer { name: "truth" type: "Input" top: "truth" }
+    ...     layer { name: "roi-data" type: "ProposalTarget" bottom: "regions" bottom: "truth"
+    ...         top: "rois" top: "labels" top: "targets" top: "inside" top: "outside" python_param {
+    ...         param_str: "'num_classes': 2, 'bbox_normalize_targets_precomputed': True" } }
+    ...     layer { name: "bbox_pred" type: "InnerProduct" bottom: "x" top: "bbox_pred" inner_product_param { num_output: 8 } }
+    ...     layer { name: "loss" type: "SmoothL1Loss" bottom: "bbox_pred" bottom: "targets" top: "loss" }''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     before, after = f"{folder}/trained.caffemodel", f"{folder}/deploy.caffemodel"
+    ...     save_weights(before, [("bbox_pred", "InnerProduct", ["x"], ["bbox_pred"], [np.ones((8, 3)), np.ones(8)])])
+    ...     print(*finish(net, before, after))
+    ...     print(read_weights(after)["bbox_pred"].blobs[1].round(3).tolist())
+    bbox_pred: 8 outputs times 0.1 0.2, of 'roi-data'
+    [0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2]
+    """
+    if means is not None and stds is None:
+        raise ModelError("means are given without deviations; give both, or neither")
+    net = settle(select(taken(model), "TRAIN", level=level, stages=stages))
+    file = read_weights(weights)
+    shown = net.name or "the train net"
+    heads = named_heads(net, layers) if layers and stds is not None else heads_of(net)
+    if stds is not None:
+        heads = [Head(h.layer, h.bins, "given", [0.0] if means is None else means, stds) for h in heads]
+    heads = chosen(heads, layers, net)
+    left = restored(heads, net, None if deploy is None else taken(deploy), guided=bool(layers))
+    heads = [h for h in heads if h.layer.name not in left]
+    unknown = [f"{h.layer.name} {h.why}" for h in heads if h.stds is None]
+    heads = [h for h in heads if h.stds is not None]
+    if not heads:
+        why = [*unknown, *(f"{name} stays as it is: {reason}" for name, reason in left.items())] or [nothing(net)]
+        raise ModelError(f"{shown} has nothing to finish: {'; '.join(why)}. {DETAILS}")
+    for reason in unknown:
+        warnings.warn(f"a layer of {shown} stays as it is: {reason}", BoxpressoWarning, stacklevel=2)
+    done = [finished(file, head) for head in heads]
+    check_sharing(net, done)
+    write(out, file, net, done)
+    return done
+
+
+def taken(model: Source | NetParameter) -> NetParameter:
+    return model if isinstance(model, NetParameter) else read_net(model)
+
+
+# What the net tells
+
+
+def heads_of(net: NetParameter) -> list[Head]:
+    """The layers whose outputs a loss compares with the targets of regions, in the net's order."""
+    found: dict[str, Head] = {}
+    for index, loss in enumerate(net.layer):
+        if loss.type.lower() not in LOSSES or len(loss.bottom) < 2:
+            continue
+        maker = maker_of(net, loss.bottom[1], index)
+        if maker is None or "anchortarget" in kind_of(maker):
+            continue  # a proposal network's targets are not divided
+        told = deviations(maker, str(loss.bottom[1]), net)
+        for layer, bins in origins(net, loss.bottom[0], index):
+            head = Head(layer, bins, maker.name, *told)
+            known = found.setdefault(layer.name, head)
+            if not alike(known, head):
+                raise ModelError(
+                    f"layer {layer.name!r} learns the targets of {known.targets!r} and of {maker.name!r}, which are divided "
+                    "by different deviations; give --stds"
+                )
+    return list(found.values())
+
+
+def alike(one: Head, other: Head) -> bool:
+    """Whether two heads ask for the same."""
+    if one.stds is None or other.stds is None:
+        return one.stds is other.stds
+    return one.bins == other.bins and all(
+        np.array_equal(np.asarray(a), np.asarray(b)) for a, b in ((one.stds, other.stds), (one.means, other.means))
+    )
+
+
+def kind_of(layer: LayerParameter) -> str:
+    """The type of a layer, or the class that a Python layer or a Module names, lower-case."""
+    named = {"Python": layer.python_param.layer, "Module": layer.module_param.type}.get(layer.type, layer.type)
+    return str(named).lower()
+
+
+def maker_of(net: NetParameter, blob: str, before: int) -> LayerParameter | None:
+    """The layer that computes a blob, through layers that hand it on."""
+    for index in range(before - 1, -1, -1):
+        layer = net.layer[index]
+        if blob in layer.top:
+            hands_on = layer.type.lower() in (*SAME, "concat", "slice", "permute") and layer.bottom
+            return maker_of(net, layer.bottom[0], index) if hands_on else layer
+    return None
+
+
+def origins(net: NetParameter, blob: str, before: int, bins: int = 1) -> list[tuple[LayerParameter, int]]:
+    """The layers with weights whose outputs a blob holds, column by column, and how many bins vote for each column."""
+    for index in range(before - 1, -1, -1):
+        layer = net.layer[index]
+        if blob not in layer.top:
+            continue
+        kind = layer.type.lower()
+        if kind in WEIGHTS:
+            return [(layer, bins)]
+        if kind in VOTES:
+            message, field = VOTES[kind]
+            return origins(net, layer.bottom[0], index, bins * int(getattr(getattr(layer, message), field)) ** 2)
+        if kind == "concat" and layer.concat_param.axis == 0:
+            return [origin for bottom in layer.bottom for origin in origins(net, bottom, index, bins)]
+        if kind in SAME and layer.bottom:
+            return origins(net, layer.bottom[0], index, bins)
+        return []  # something else, of which the columns are not known
+    return []
+
+
+def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any, Any, str]:
+    """Means and deviations of the targets that a layer makes; or None twice, and why."""
+    layer = targets_layer(maker)
+    if layer is None:
+        kind = maker.python_param.layer or maker.type
+        return None, None, (
+            f"learns {blob!r} of layer {maker.name!r} ({kind}), whose deviations are not in the prototxt (Fast R-CNN "
+            "computes them from its data); give those that training printed: --stds FILE --means FILE"
+        )  # fmt: skip
+    if getattr(layer, "grouped", False):
+        deviation: Deviation = layer.deviation  # type: ignore[attr-defined]
+        if (deviation.std == 1).all() and not deviation.mean.any():
+            return None, None, f"learns the targets of {maker.name!r}, whose bbox_reg_param says no bbox_std"
+        return deviation.mean, deviation.std, ""
+    s: dict[str, Any] = layer.settings  # type: ignore[attr-defined]
+    if s["bbox_normalize_targets_precomputed"]:
+        return s["bbox_normalize_means"], s["bbox_normalize_stds"], ""
+    stds = ",".join(f"{value:g}" for value in s["bbox_normalize_stds"])
+    return None, None, (
+        f"learns the targets of {maker.name!r}, which has bbox_normalize_targets_precomputed False; if another program "
+        f"trained it with that True, give --stds {stds}"
+    )  # fmt: skip
+
+
+def targets_layer(maker: LayerParameter) -> Layer | None:
+    """The layer of ProposalTarget's family that a message describes, with its settings read; None for another one."""
+    python = maker.python_param
+    foreign = maker.type == "Python" and (python.module, python.layer) not in SERVED
+    if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
+        return None
+    device = open_device("cpu")
+    layer = make_layer(maker, device=device, phase="TRAIN")
+    bottom, top = ([Blob((), np.float32, device) for _ in names] for names in (maker.bottom, maker.top))
+    layer.setup(bottom, top)
+    layer = getattr(layer, "inner", None) or layer
+    return layer if isinstance(layer, (ProposalTarget, FPNProposalTarget)) else None
+
+
+def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | None, guided: bool) -> dict[str, str]:
+    """{layer: why it stays as it is}, of those whose offsets the nets restore by themselves.
+
+    guided: the caller names the layers, so that what the train net does with them does not matter.
+    """
+    left: dict[str, str] = {}
+    for which, where in ((deploy, "the deploy net"), (None if guided else net, "the train net")):
+        for index, reader in enumerate(which.layer if which is not None else ()):
+            if kind_of(reader) in RESTORE and reader.bbox_reg_param.bbox_std:
+                bottom = reader.bottom[1 if kind_of(reader) == "frcnnoutput" else 0]
+                for layer, _ in origins(which or net, bottom, index):
+                    left.setdefault(layer.name, f"{reader.name!r} of {where} multiplies its offsets by bbox_std")
+    names = {h.layer.name for h in heads}
+    doubt = sorted(names - set(left))
+    if left and doubt and deploy is None and not guided and names & set(left):
+        raise ModelError(
+            f"{net.name or 'the train net'} restores offsets of {', '.join(sorted(names & set(left)))} by itself, and whether "
+            f"its deploy net does so with those of {', '.join(doubt)} is not to be seen here; give --deploy deploy.prototxt"
+        )
+    return {name: why for name, why in left.items() if name in names}
+
+
+def named_heads(net: NetParameter, names: Sequence[str]) -> list[Head]:
+    """The layers of these names, each with the bins of the position-sensitive pooling that reads it."""
+    heads = []
+    by_name = {layer.name: layer for layer in net.layer}
+    for name in names:
+        if name not in by_name:
+            raise ModelError(f"{net.name or 'the train net'} has no layer {name!r}{nearest(name, by_name)}")
+        layer, bins = by_name[name], 1
+        if layer.type.lower() not in WEIGHTS:
+            raise ModelError(f"layer {name!r} is a {layer.type}; layers to finish are InnerProduct or Convolution")
+        for index, reader in enumerate(net.layer):
+            if reader.type.lower() in VOTES and origins(net, reader.bottom[0], index) == [(layer, 1)]:
+                message, field = VOTES[reader.type.lower()]
+                bins = int(getattr(getattr(reader, message), field)) ** 2
+        heads.append(Head(layer, bins, "given"))
+    return heads
+
+
+def chosen(heads: Sequence[Head], names: Sequence[str], net: NetParameter) -> list[Head]:
+    """The heads of these names, or all of them."""
+    if not names:
+        return list(heads)
+    by_name = {h.layer.name: h for h in heads}
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        raise ModelError(
+            f"no loss of {net.name or 'the train net'} compares the outputs of layer {missing[0]!r} with targets of regions, "
+            f"so that it does not tell their deviations{nearest(missing[0], by_name)}; give --stds"
+        )
+    return [by_name[name] for name in names]
+
+
+def nothing(net: NetParameter) -> str:
+    """What was looked for in vain."""
+    losses = [layer.name for layer in net.layer if layer.type.lower() in LOSSES]
+    if not losses:
+        return "it has no SmoothL1Loss, SmoothL1LossOHEM or EuclideanLoss in phase TRAIN; is it the train net?"
+    return (
+        f"none of its losses ({', '.join(losses)}) compares the outputs of an InnerProduct or Convolution with the targets of "
+        "a ProposalTarget layer; name the layer: --layer NAME --stds 0.1,0.1,0.2,0.2"
+    )
+
+
+# What becomes of the weights
+
+
+def finished(file: Weights, head: Head) -> Finished:
+    """Means and deviations of each output of a layer, checked against its weights in the file."""
+    name = head.layer.name
+    if name not in file:
+        raise ModelError(f"{file.path} has no layer {name!r}{nearest(name, file)}; are these the train net's weights?")
+    if MARK + name in file:
+        raise ModelError(f"{file.path} is finished already: layer {name!r} was multiplied by its targets' deviations")
+    outputs = int(getattr(head.layer, WEIGHTS[head.layer.type.lower()]).num_output)
+    source = file[name]
+    for i, blob in enumerate(source.blobs[:2]):
+        if blob is None or not outputs or blob.size % outputs or (i == 1 and blob.size != outputs):
+            seen = "missing" if blob is None else blob.shape
+            raise ModelError(f"{file.path}: blob {i} of layer {name!r} is {seen}, which does not fit {outputs} outputs")
+    if not source.blobs:
+        raise ModelError(f"{file.path}: layer {name!r} has no blobs")
+    each = [
+        spread(name, what, given, outputs, head.bins) for what, given in (("means", head.means), ("stds", head.stds))
+    ]
+    if each[0].any() and len(source.blobs) < 2:
+        raise ModelError(f"layer {name!r} has no bias, to which the means {np.unique(each[0]).tolist()} could be added")
+    return Finished(name, each[0], each[1], head.targets)
+
+
+def spread(name: str, what: str, given: Any, outputs: int, bins: int) -> Numpy:
+    """The number of each output: `given` holds one for each offset of a box, or of the boxes of all classes."""
+    values = np.asarray(given, np.float64).ravel()
+    if (
+        not len(values)
+        or not np.isfinite(values).all()
+        or (what == "stds" and ((values < 0).any() or not values.any()))
+    ):
+        raise ModelError(f"{what} must be finite numbers{', above 0' if what == 'stds' else ''}, got {values.tolist()}")
+    columns, rest = divmod(outputs, bins)
+    if rest or columns % len(values):
+        votes = f" of {bins} bins each" if bins > 1 else ""
+        raise ModelError(
+            f"layer {name!r} has {outputs} outputs, {columns} offsets{votes}; {len(values)} {what} do not fit"
+        )
+    return np.repeat(np.tile(values, columns // len(values)), bins)
+
+
+def check_sharing(net: NetParameter, done: Sequence[Finished]) -> None:
+    """Raises ModelError where a layer that is not finished in the same way has the weights of one that is."""
+    by_name = {f.layer: f for f in done}
+    owners: dict[str, list[str]] = {}
+    for layer in net.layer:
+        for param in layer.param:
+            if param.name:
+                owners.setdefault(param.name, []).append(layer.name)
+    for parameter, names in owners.items():
+        mine = [by_name.get(name) for name in names]
+        first = next((f for f in mine if f is not None), None)
+        if first is not None:
+            others = [
+                name for name, f in zip(names, mine)
+                if f is None or not (np.array_equal(f.stds, first.stds) and np.array_equal(f.means, first.means))
+            ]  # fmt: skip
+            if others:
+                raise ModelError(
+                    f"layer {first.layer!r} shares the parameter {parameter!r} with {others[0]!r}, which would be finished too"
+                )
+
+
+def multiplied(layer: LayerWeights, by: Finished, transposed: bool) -> list[Numpy]:
+    """The blobs of a layer, finished; in the dtype that the file has. transposed: of an InnerProduct, outputs are columns."""
+    blobs = [np.asarray(blob) for blob in layer.blobs]
+    weights = blobs[0].astype(np.float64)
+    if transposed:
+        weights = (weights.reshape(-1, len(by.stds)) * by.stds).reshape(weights.shape)
+    else:
+        weights = (weights.reshape(len(by.stds), -1) * by.stds[:, None]).reshape(weights.shape)
+    blobs[0] = weights.astype(blobs[0].dtype)
+    if len(blobs) > 1:
+        biases = blobs[1].astype(np.float64).reshape(-1) * by.stds + by.means
+        blobs[1] = biases.reshape(blobs[1].shape).astype(blobs[1].dtype)
+    return blobs
+
+
+def write(out: Source, file: Weights, net: NetParameter, done: Sequence[Finished]) -> None:
+    """Writes the file's layers, those of `done` finished, and their marks."""
+    partial = [layer.name for layer in file.layers if any(blob is None for blob in layer.blobs)]
+    if partial:
+        raise ModelError(
+            f"{file.path}: layers that share blobs are in it once ({', '.join(partial[:3])}); load it into its Net and save "
+            "that as a .caffemodel"
+        )
+    by_name = {f.layer: f for f in done}
+    ends = {layer.name: (layer.bottom, layer.top) for layer in net.layer}
+    across = {layer.name for layer in net.layer if layer.inner_product_param.transpose}
+    rows: list[Row] = []
+    for layer in file.layers:
+        blobs = [blob for blob in layer.blobs if blob is not None]
+        if layer.name in by_name:
+            blobs = multiplied(layer, by_name[layer.name], layer.name in across)
+        rows.append((layer.name, layer.type or "", *ends.get(layer.name, ((), ())), blobs))
+    rows += [(MARK + name, "Finished", (), (), []) for name in by_name]
+    save_weights(out, rows, file.name)

@@ -1,0 +1,152 @@
+"""BatchNorm, Scale and Bias merged into the weights before them, as a prototxt and a .caffemodel without them.
+
+    merge("deploy.prototxt", "trained.caffemodel", "merged.prototxt", "merged.caffemodel")
+
+At TEST these layers multiply each channel and add to it, which the layer before can do itself. Boxpresso's own plan of a
+net does so anyway; merged files are for programs that do not, and are smaller. MobileNet-SSD's merge_bn.py is such a
+script.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from .exports.fold import WEIGHTED, fold
+from .exports.steps import Step, steps_of
+from .net import Net
+from .net.prepare import select
+from .net.weights import Row, Source, save_weights, write_whole
+from .proto import LayerParameter, NetParameter, read_net, to_text
+from .proto.errors import ModelError
+
+__all__ = ["merge"]
+
+MESSAGES = (
+    "convolution_param", "inner_product_param", "deformable_convolution_param", "modulated_deformable_convolution_param",
+)  # fmt: skip
+
+
+def merge(
+    model: Source | NetParameter,
+    weights: Source,
+    out_model: Source,
+    out_weights: Source,
+    *,
+    level: int = 0,
+    stages: Sequence[str] = (),
+) -> list[str]:
+    """Writes a net of phase TEST, and its weights, with BatchNorm, BN, Scale and Bias merged into the layers before them.
+
+    A layer is merged where it follows, alone or in a chain of such layers, a Convolution (also depthwise, deformable or
+    transposed) or an InnerProduct whose output nothing else reads. Others stay, as do a Scale of two bottoms and a BatchNorm
+    that takes the statistics of its batch.
+
+    Parameters
+    ----------
+    model, weights
+        The net, its path or a NetParameter, and its weights.
+    out_model, out_weights
+        The files to write, a .prototxt and a .caffemodel or .h5.
+    level, stages
+        They choose layers of `model`, as of a Net.
+
+    Returns
+    -------
+    list of str
+        The names of the layers that are gone.
+
+    Raises
+    ------
+    ModelError
+        Where nothing can be merged, a name is that of two layers with weights, or a file cannot be read or written.
+
+    Source
+    ------
+    MobileNet-SSD's merge_bn.py (chuanqi305), and Caffe's BatchNorm.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from boxpresso.proto import parse_net
+    >>> net = parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 2 dim: 2 } } }
+    ...     layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 2 kernel_size: 1 } }
+    ...     layer { name: "b" type: "BatchNorm" bottom: "c" top: "c" } layer { name: "r" type: "ReLU" bottom: "c" top: "c" }''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Net(net, device="cpu", seed=1).save(f"{folder}/a.caffemodel")
+    ...     gone = merge(net, f"{folder}/a.caffemodel", f"{folder}/b.prototxt", f"{folder}/b.caffemodel")
+    ...     print(gone, [layer.name for layer in read_net(f"{folder}/b.prototxt").layer])
+    ['b'] ['x', 'c', 'r']
+    """
+    given = model if isinstance(model, NetParameter) else read_net(model)
+    chosen = select(given, "TEST", level=level, stages=stages)
+    net = Net(given, weights, device="cpu", level=level, stages=stages, optimize=False, data="shapes")
+    twice = [name for name, count in Counter(layer.name for layer in net.layers if layer.blobs).items() if count > 1]
+    if twice:
+        raise ModelError(
+            f"{net.name!r} has several layers with weights that are called {twice[0]!r}; give them other names"
+        )
+    joined = [step for step in fold(steps_of(net)).steps if step.type in WEIGHTED and len(step.layers) > 1]
+    joined = [step for step in joined if not shares(net, step)]
+    gone = [name for step in joined for name in step.layers[1:]]
+    if not gone:
+        raise ModelError(
+            f"net {net.name!r} has nothing to merge: no BatchNorm, BN, Scale or Bias follows a layer with weights alone"
+        )
+    text = to_text(without(chosen, joined))
+    blobs = {step.layers[0]: [np.asarray(p, np.float32) for p in step.params] for step in joined}
+    rows: list[Row] = []
+    for layer in net.layers:
+        if layer.name not in gone:
+            values = blobs.get(layer.name) or [np.array(blob.data) for blob in layer.blobs]
+            rows.append((layer.name, layer.type, layer.param.bottom, layer.param.top, values))
+    save_weights(out_weights, rows, net.name)
+    write_text(out_model, text)
+    return gone
+
+
+def shares(net: Net, step: Step) -> bool:
+    """Whether another layer uses the weights that a step would change."""
+    mine = [blob.data for name in step.layers for blob in net.params[name]]
+    others = [blob.data for name, blobs in net.params.items() if name not in step.layers for blob in blobs]
+    return any(np.shares_memory(np.asarray(a), np.asarray(b)) for a in mine for b in others)
+
+
+def without(net: NetParameter, joined: Sequence[Step]) -> NetParameter:
+    """The net without the layers that are merged; what they gave comes from the layers before them, which have biases."""
+    result = NetParameter()
+    result.CopyFrom(net)
+    by_name = {layer.name: layer for layer in net.layer}
+    first = {step.layers[0]: by_name[step.layers[-1]] for step in joined}
+    gone = {name for step in joined for name in step.layers[1:]}
+    result.ClearField("layer")
+    for layer in net.layer:
+        if layer.name in gone:
+            continue
+        copy = result.layer.add()
+        copy.CopyFrom(layer)
+        if layer.name in first:
+            copy.top[0] = first[layer.name].top[0]
+            with_bias(copy)
+    return result
+
+
+def with_bias(layer: LayerParameter) -> None:
+    """Says that a layer has a bias, which is the default."""
+    for message in MESSAGES:
+        if layer.HasField(message):
+            getattr(layer, message).ClearField("bias_term")
+
+
+def write_text(path: Source, text: str) -> None:
+    """Writes a text, in place of an older file when it is whole."""
+
+    def put(part: str) -> None:
+        with open(part, "x", encoding="utf-8") as file:
+            file.write(text)
+
+    write_whole(os.fspath(path), put)
