@@ -239,7 +239,8 @@ class FPNAnchorTarget(
         self.strides = pyramid.strides(self, s, self.levels)
         if s["allowed_border"] is None:
             s["allowed_border"] = 0 if self.module else 1000
-        self.of_levels = pyramid.level_anchors(self.strides, s, self.module)
+        count = bottom[0].shape[1] // 2 if len(bottom[0].shape) > 1 else 0
+        self.of_levels = pyramid.level_anchors(self.strides, s, self.module, count)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.sizes = []

@@ -331,7 +331,8 @@ class MaskProposalTarget(
     """ProposalTarget of Mask R-CNN: with the regions of the mask branch, and the masks that it learns.
 
     This is the ProposalTargetLayer of py-mask-rcnn. All that is not said here is as in ProposalTarget. Objects and background
-    are drawn with repetition, so that there are always `batch_size` regions, where there are both. The mask of an object is
+    are drawn with repetition, so that there are always `batch_size` regions; where there is none of one kind, all are of the
+    other. The mask of an object is
     that of the instance whose box overlaps it most, cut out at the region, its sides rounded outwards, and resized to the
     nearest pixel. Without objects there is one region of the mask branch, of the background, with a mask of -1, which losses
     ignore. There is no gradient.
@@ -361,8 +362,8 @@ class MaskProposalTarget(
 
     Source
     ------
-    He et al. 2017 (Mask R-CNN), and VitoChien/py-mask-rcnn, where without objects the first regions of the background keep the
-    label of the true box next to them; here they have 0.
+    He et al. 2017 (Mask R-CNN), and VitoChien/py-mask-rcnn, where without objects there are fewer regions, and the first of
+    them keep the label of the true box next to them; here they have 0.
 
     Examples
     --------
@@ -394,10 +395,10 @@ class MaskProposalTarget(
         self.need(
             images == 1 and bottom[2].count, f"bottom 2, the instances, must be (1, 1, H, W), got {bottom[2].shape}"
         )
-        each = 4 * self.classes
+        each, rows = 4 * self.classes, self.settings["batch_size"]
         for blob, few in zip(top, (5, 1, each, each, each, 5)):
-            blob.reshape(1, few, 1, 1)
-        top[6].reshape(1, 1, self.side, self.side)
+            blob.reshape(rows, few, 1, 1)
+        top[6].reshape(rows, 1, self.side, self.side)
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         s, draws = self.settings, self.draws()
@@ -407,13 +408,15 @@ class MaskProposalTarget(
             matched, most = shared.argmax(1), shared.max(1)
         objects = np.flatnonzero(most >= s["fg_thresh"])
         others = np.flatnonzero((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"]))
-        count = int(np.round(s["fg_fraction"] * s["batch_size"]))
-        if len(objects):
+        whole = int(s["batch_size"])
+        count = int(np.round(s["fg_fraction"] * whole)) if len(objects) else 0
+        count = count if len(others) else whole * (len(objects) > 0)
+        if count:
             objects = draws.choice(objects, size=count)
         if len(others):
-            others = draws.choice(others, size=int(s["batch_size"] - count))
-        chosen = np.append(objects, others).astype(int)
-        return chosen, matched[chosen], len(objects)
+            others = draws.choice(others, size=whole - count)
+        chosen = np.append(objects[:count], others).astype(int)
+        return chosen, matched[chosen], count
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         drawn = self.sample(bottom)

@@ -216,7 +216,7 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     }  # fmt: skip
 
 
-class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2, tops=5):
+class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2, 3), tops=5):
     """ProposalTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
 
     All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized
@@ -230,6 +230,8 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2,
         (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax.
     bottom 1
         (G, 5, 1, 1), true boxes: xmin, ymin, xmax, ymax, label.
+    bottom 2
+        Optional: im_info. It is not read.
     proposal_target_param
         `cls_num` (a net finds it from the loss that reads the offsets): the classes with the background; `stage` (0);
         `gt_iou_thr` (0.95).
