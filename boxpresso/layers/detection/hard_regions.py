@@ -101,7 +101,8 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
         wrong = np.flatnonzero(~((labels >= 0) & (labels < chances.shape[1])))
         if len(wrong):
             self.need(
-                False, f"region {wrong[0]} has the label {labels[wrong[0]]:g}, of {chances.shape[1]} classes in bottom 0"
+                False,
+                f"region {wrong[0]} has the label {labels[wrong[0]]:g}, of {chances.shape[1]} classes in bottom 0",
             )
         loss = -np.log(np.maximum(chances[np.arange(rows), labels.astype(int)], LEAST))
         if len(bottom) > 4:
