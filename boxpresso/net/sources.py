@@ -281,6 +281,8 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
         return np.resize([height, width], shape).astype(float)
     if role == "identity":
         return np.eye(shape[-1]) if shape and count == shape[-1] ** 2 else np.ones(shape)
+    if role == "mask sizes":
+        return np.full(shape, 14.0)  # of by_name's masks
     if role == "instances":
         return instances(shape, rng)
     if role == "detection map":

@@ -16,8 +16,11 @@ SERVED = {
     ("rotation.rlayer", "RoIDataLayer"): "RotateRoIData",
     ("roi_data_layer_with_instance.layer", "RoIDataLayer"): "RoIData",
     ("roi_data_layer.layer", "OHEMDataLayer"): "HardRegions",
-    ("pylayer.proposal_layer", "ProposalLayer"): "Proposal",
+    ("pylayer.proposal_layer", "ProposalLayer"): "MNCProposal",
     ("pylayer.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
+    ("pylayer.proposal_target_layer", "ProposalTargetLayer"): "MNCProposalTarget",
+    ("pylayer.mask_layer", "MaskLayer"): "MNCMask",
+    ("pylayer.stage_bridge_layer", "StageBridgeLayer"): "MNCStageBridge",
     ("ron_layer.det_layer", "DetLayer"): "RONDetection",
     ("ron_layer.anchor_target_layer", "AnchorTargetLayer"): "RONAnchorTarget",
     ("ron_layer.det_target_layer", "DetTargetLayer"): "RONTarget",
@@ -57,5 +60,7 @@ def served(module: str, layer: str, axes: Sequence[int], tops: int) -> str:
         return "MaskProposalTarget" if len(axes) == 3 else "ViewpointProposalTarget"
     if kind == "ProposalTarget" and tops == 8 and len(axes) == 3 and axes[2] == 2:
         return "InclinedProposalTarget"
+    if module.startswith("pylayer."):
+        return "MNCAnchorTarget" if kind == "AnchorTarget" and len(axes) == 5 else kind
     many = tops >= 8 if kind == "ProposalTarget" else len(axes) > 4
     return PYRAMIDS[kind] if kind in PYRAMIDS and many else kind

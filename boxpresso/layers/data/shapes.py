@@ -155,6 +155,7 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
         "gt_rois": Top((OBJECTS, 6), "objects of images"),
         "gt_quads": Top((OBJECTS, 9), "polygons"),
         "gt_masks": Top((OBJECTS, 1, 14, 14), "ones", False),
+        "mask_info": Top((OBJECTS, 2), "mask sizes"),
         "ins": Top((1, 1, *image[1:]), "instances"),
         "mask_rois": Top((REGIONS, 5), "rois"),
         "box_labels": Top((REGIONS, 1), "class"),
