@@ -131,6 +131,31 @@ def test_ron_target(device):
         assert wanted.max() > 0
 
 
+# AnchorTarget's true boxes that nothing is to be learned of
+
+
+def test_ignored_true_boxes(device):
+    """As LSI-Faster R-CNN has it: objects win, then what is ignored, then background."""
+    truth = np.array([[2, 3, 20, 18, 1], [30, 30, 52, 50, -1], [14, 14, 30, 33, -1]], float)
+    settings = "scales: [1, 2], ratios: [1], allowed_border: 99, rpn_batchsize: 999"
+    bottoms = [np.zeros((1, 4, 4, 4)), np.column_stack([truth, [0.5] * 3]), [[64, 64, 1]]]
+    labels, targets, *_ = rig_of("AnchorTarget", settings, bottoms, 4, device).forward()
+    anchors = ron_anchors(4)
+    of = np.array([[overlap(a, t) for t in truth] for a in anchors])
+    wanted = np.where(of.max(1) < 0.3, 0.0, -1.0)
+    for g in (1, 2):
+        wanted[of[:, g] == of[:, g].max()] = -1
+        wanted[of[:, g] > 0.1] = -1
+    wanted[of[:, 0] == of[:, 0].max()] = 1
+    wanted[(of.argmax(1) == 0) & (of.max(1) >= 0.7)] = 1
+    assert labels.reshape(2, 4, 4).transpose(1, 2, 0).ravel().tolist() == wanted.tolist()
+    assert {0.0, 1.0, -1.0} == set(wanted)
+    for k, by in enumerate(targets.reshape(2, 4, 4, 4).transpose(2, 3, 0, 1).reshape(-1, 4)):
+        close(by, encoded(anchors[k], truth[0]), rtol=1e-4)
+    rig = rig_of("AnchorTarget", settings, [bottoms[0], truth[1:], bottoms[2]], 4, device)
+    assert rig.forward()[0].max() == 0  # without one that is learned there are no objects
+
+
 # ProposalTarget with further targets
 
 ALL = "num_classes: 4, batch_size: -1, fg_fraction: 0.5"

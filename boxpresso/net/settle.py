@@ -44,9 +44,7 @@ def settle(net: NetParameter) -> NetParameter:
     """
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
-    pools = [
-        i for i, layer in enumerate(net.layer) if layer.type == "Pooling" and list(layer.top) == list(layer.bottom)
-    ]
+    pools = [i for i, layer in enumerate(net.layer) if pools_in_place(net, layer)]
     if not wanting and not marks and not pools:
         return net
     result = NetParameter()
@@ -59,6 +57,14 @@ def settle(net: NetParameter) -> NetParameter:
         if layer.type == "PriorBox" and layer.name in marks:
             setattr(layer.prior_box_param, marks[layer.name], True)
     return result
+
+
+def pools_in_place(net: NetParameter, layer: LayerParameter) -> bool:
+    """Whether a layer is a Pooling whose top is its bottom, which an earlier layer computes."""
+    if layer.type != "Pooling" or list(layer.top) != list(layer.bottom):
+        return False
+    blob = layer.bottom[0]
+    return any(blob in other.top and blob not in other.bottom and other.bottom for other in net.layer)
 
 
 def part_in_place(net: NetParameter, at: int) -> None:

@@ -20,7 +20,7 @@ Numpy = np.ndarray[Any, Any]
 KEPT = {"input", "dummydata", "parameter", "range"}  # layers without bottoms that read no file
 LABELLED = {  # losses and measures whose second bottom holds a class for each place of the first
     "softmaxwithloss", "softmaxwithlossohem", "accuracy", "multinomiallogisticloss", "infogainloss", "hingeloss",
-    "segaccuracy", "focalloss", "segmentationevaluate",
+    "segaccuracy", "focalloss",
 }  # fmt: skip
 ALIKE = {
     "euclideanloss",
@@ -28,7 +28,9 @@ ALIKE = {
     "smoothl1loss",
     "smoothl1lossohem",
     "l1loss",
+    "cosloss",
     "yoloseg",
+    "segmentationevaluate",
     "diceloss",
 }
 
@@ -183,7 +185,7 @@ class Sources:
                     wanted = (rows[axis], rows[axis])
                 elif at > 1:
                     self.tops[top] = Top(self.tops[top].shape, "ones", self.tops[top].certain)
-            elif kind == "sigmoidcrossentropyloss":
+            elif kind in ("sigmoidcrossentropyloss", "yoloseg", "segmentationevaluate"):
                 self.classes[top] = 2
                 self.tops[top] = Top(self.tops[top].shape, "class", self.tops[top].certain)
             known = self.tops[top]

@@ -137,7 +137,7 @@ def annotated(param: LayerParameter, name: str, batch: int, image: tuple[int, ..
     if "seg" in name:
         size = (p.seg_resize_height, p.seg_resize_width)
         own = size if all(size) else tuple(side // max(1, p.seg_scales) for side in image[1:])
-        return Top((batch, 1, *own), "class")
+        return Top((batch, 1, *own), "class", False)
     if p.yolo_data_type:
         return Top((batch, OBJECTS, 5), "yolo")
     rotated = param.type.lower() == "annotatedrdata"

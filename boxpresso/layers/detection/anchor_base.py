@@ -84,7 +84,7 @@ class AnchorTargets(Layer):
             targets = self.boxes.encode(anchors, truth[matched, :-1])
         labels = np.full(len(every), -1.0)
         labels[at] = of_anchors
-        result = [labels]
+        result: list[np.ndarray] = [labels]
         for values in (targets, *self.weights(of_anchors)):
             whole = np.zeros(every.shape)
             whole[at] = values

@@ -24,7 +24,7 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
         (N, ..., 5), true boxes: label, centre x, centre y, width, height, as fractions of the image. Of each image only the
         boxes before the first one with x = 0 count.
     bottom 2
-        (N, 1, H, W), such as the mean of the channels.
+        (N, 1, H, W) or (N, H, W), such as the mean of the channels.
     python_param
         `param_str` may hold `max_iter` (120000), the iterations of the training, which that program asks its solver for.
 
@@ -64,7 +64,8 @@ class AssistedExcitation(Layer, type="AssistedExcitation", param="python_param",
             f"bottom 1, the true boxes, must be ({images}, ..., 5), got {bottom[1].shape}",
         )
         self.need(
-            bottom[2].shape == (images, 1, *size), f"bottom 2 must be {(images, 1, *size)}, got {bottom[2].shape}"
+            bottom[2].shape in ((images, 1, *size), (images, *size)),
+            f"bottom 2 must be {(images, 1, *size)}, got {bottom[2].shape}",
         )
         self.mask_shape, self.area = (images, *size), size[0] * size[1]
         top[0].reshape(*bottom[0].shape)

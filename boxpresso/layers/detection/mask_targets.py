@@ -52,7 +52,7 @@ def pasted(box: np.ndarray, other: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 def sane(boxes: np.ndarray, layer: RegionTargets) -> np.ndarray:
     """Boxes (N, 4) as whole pixels, none of more than 2^14 a side, each of one at least. Raises LayerError otherwise."""
-    whole = np.rint(np.nan_to_num(boxes)).astype(np.int64)
+    whole: np.ndarray = np.rint(np.nan_to_num(boxes)).astype(np.int64)
     layer.need(
         (np.abs(whole) < 2**14).all(), "a region or true box is farther than 16384 pixels away; is it in pixels?"
     )

@@ -89,7 +89,8 @@ class MNCProposal(Layer, type="MNCProposal", param="python_param", bottoms=3, to
         s = self.settings
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         info = info.reshape(-1)
-        self.every = Upright.everywhere(self.anchors, *scores.shape[2:], s["feat_stride"])
+        height, width = scores.shape[2:]
+        self.every = Upright.everywhere(self.anchors, height, width, s["feat_stride"])
         by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
         self.by = offsets[0].transpose(1, 2, 0).reshape(-1, 4)
         moved = Upright.decode(self.every, self.by)

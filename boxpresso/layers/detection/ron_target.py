@@ -53,6 +53,7 @@ class RONTargets(Layer):
             f"bottom 1, the true boxes, must be (G, {COLUMNS}), a box, its label and its image; got {bottom[1].shape}",
         )
         self.need(bottom[2].count >= 2, f"bottom 2, im_info, must be (N, 2), got {bottom[2].shape}")
+        self.size = height, width
         top[0].reshape(images, 1, count * height, width)
         for blob in top[1:]:
             blob.reshape(images, 4 * count, height, width)
@@ -82,7 +83,7 @@ class RONTargets(Layer):
         whole = np.full((every, *values.shape[1:]), fill, np.float64)
         whole[self.at] = values
         height, width = self.size
-        return whole.reshape(height, width, -1).transpose(2, 0, 1)
+        return np.asarray(whole.reshape(height, width, -1).transpose(2, 0, 1))
 
     def best(self, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each anchor the true box that it overlaps most, and how much; 0 without true boxes."""
@@ -157,7 +158,6 @@ class RONAnchorTarget(RONTargets, type="RONAnchorTarget", param="python_param", 
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, images = self.settings, bottom[0].shape[0]
-        self.size = bottom[0].shape[2:]
         every, truth = self.read(bottom)
         anchors = every[self.at]
         shared = Upright.overlaps(self.device, anchors, truth[:, :4])
@@ -233,7 +233,6 @@ class RONTarget(RONTargets, type="RONTarget", param="python_param", bottoms=(3, 
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, images, count = self.settings, bottom[0].shape[0], len(self.anchors)
-        self.size = bottom[0].shape[2:]
         every, truth = self.read(bottom)
         label = truth[:, 4]
         self.need(

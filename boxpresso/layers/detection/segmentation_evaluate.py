@@ -145,7 +145,7 @@ class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
-        self.counts = np.zeros((0, 0))
+        self.counts: np.ndarray = np.zeros((0, 0))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, _, *size = self.axes(bottom[0], 4, "bottom 0, the scores,")

@@ -94,7 +94,8 @@ class SSHProposal(Layer, type="SSHProposal", param="python_param", bottoms=3, to
         s, train = self.settings, self.phase == "TRAIN"
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         info = info.reshape(-1)
-        every = Upright.everywhere(self.anchors, *scores.shape[2:], s["feat_stride"])
+        height, width = scores.shape[2:]
+        every = Upright.everywhere(self.anchors, height, width, s["feat_stride"])
         by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
         boxes = Upright.decode(every, offsets[0].transpose(1, 2, 0).reshape(-1, 4))
         boxes = Upright.clip(boxes, info[0], info[1])
