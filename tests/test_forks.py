@@ -10,7 +10,7 @@ import pytest
 
 from boxpresso import LayerError, ModelError
 from boxpresso.layers.core import REGISTRY, discover, layer_class, run_layer
-from boxpresso.layers.core.python import SERVED
+from boxpresso.layers.core.served import SERVED
 from boxpresso.layers.data.fork_data import ForkData
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "forks.md").read_text(encoding="utf-8")

@@ -161,3 +161,40 @@ def test_train_nets_of_the_corpus_build_without_data():
             wrong.append(f"{file}: {reason}")
     assert not wrong
     assert built >= 10
+
+
+def test_a_matrix_that_is_not_there_is_an_input():
+    """InfogainLoss without its file: H is the identity, of as many classes as the scores have."""
+    net = Net(
+        parse_net("""
+        layer { name: "d" type: "Data" top: "data" top: "label" data_param { batch_size: 2 } transform_param { crop_size: 4 } }
+        layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 5 } }
+        layer { name: "loss" type: "InfogainLoss" bottom: "ip" bottom: "label" top: "loss" propagate_down: 1 propagate_down: 0
+          infogain_loss_param { source: "nowhere.binaryproto" axis: 1 } }"""),
+        phase="TRAIN",
+        device="cpu",
+        data="shapes",
+    )
+    assert net.blobs["loss_H"].data.tolist() == np.eye(5).tolist()
+    assert net.forward()["loss"].item() == pytest.approx(np.log(5), rel=1e-5)
+
+
+def test_pooling_in_place_gets_an_input_of_its_own():
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 4 } } }
+        layer { name: "double" type: "Power" bottom: "x" top: "y" power_param { scale: 2 } }
+        layer { name: "relu" type: "ReLU" bottom: "y" top: "y" }
+        layer { name: "pool" type: "Pooling" bottom: "y" top: "y" pooling_param { kernel_h: 1 kernel_w: 2 stride: 2 } }
+        layer { name: "half" type: "Power" bottom: "y" top: "z" power_param { scale: 0.5 } }"""
+    net = Net(parse_net(text), device="cpu", optimize=False)
+    assert net.forward(x=[[[[1, -3, 2, 5]]]])["z"].tolist() == [[[[1, 5]]]]
+    assert net.blobs["y"].shape == (1, 1, 1, 2)
+    text = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 1 dim: 1 dim: 4 } } }
+        layer { name: "pool" type: "Pooling" bottom: "x" top: "x" pooling_param { kernel_h: 1 kernel_w: 2 stride: 2 } }"""
+    with pytest.raises(BoxpressoError, match="cannot work in place"):  # an input keeps its name
+        Net(parse_net(text), device="cpu")
+
+
+def test_a_data_layer_names_the_nearest_that_reads():
+    text = 'layer { name: "d" type: "EvalData" top: "data" eval_data_param { batch_size: 1 } }'
+    with pytest.raises(LayerError, match="AnnotatedData, which reads SSD's LMDBs"):
+        Net(parse_net(text), device="cpu").forward()

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import AnyArray, Blob
-from ..layers.core.python import SERVED, caffe_to_import
+from ..layers.core.python import caffe_to_import
+from ..layers.core.served import SERVED
 from ..layers.data.memory_data import MemoryData
 from ..net import Net as BoxpressoNet
 from ..net.weights import Source

@@ -17,6 +17,7 @@ SAME = {
     "flatten",
     "dropout",
     "split",
+    "eltwise",
 }  # keep the channels, or join what follows
 LOSSES = {"smoothl1loss", "smoothl1lossohem", "euclideanloss"}
 
@@ -43,16 +44,38 @@ def settle(net: NetParameter) -> NetParameter:
     """
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
-    if not wanting and not marks:
+    pools = [i for i, layer in enumerate(net.layer) if pools_in_place(net, layer)]
+    if not wanting and not marks and not pools:
         return net
     result = NetParameter()
     result.CopyFrom(net)
+    for at in pools:
+        part_in_place(result, at)
     for layer in result.layer:
         if wants_classes(layer) and (count := classes_of(result, layer)):
             layer.proposal_target_param.cls_num = count
         if layer.type == "PriorBox" and layer.name in marks:
             setattr(layer.prior_box_param, marks[layer.name], True)
     return result
+
+
+def pools_in_place(net: NetParameter, layer: LayerParameter) -> bool:
+    """Whether a layer is a Pooling whose top is its bottom, which an earlier layer computes."""
+    if layer.type != "Pooling" or list(layer.top) != list(layer.bottom):
+        return False
+    blob = layer.bottom[0]
+    return any(blob in other.top and blob not in other.bottom and other.bottom for other in net.layer)
+
+
+def part_in_place(net: NetParameter, at: int) -> None:
+    """Gives the input of a layer that works in place another name, in the layers before it too."""
+    blob = net.layer[at].bottom[0]
+    other = f"{blob}_of_{net.layer[at].name}"
+    for i, layer in enumerate(net.layer[: at + 1]):
+        for names in (layer.bottom, layer.top) if i < at else (layer.bottom,):
+            for k, name in enumerate(names):
+                if name == blob:
+                    names[k] = other
 
 
 def priors(net: NetParameter) -> dict[str, str]:

@@ -3,6 +3,7 @@ plausible values."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..device import Blob
 from ..layers.core import Layer
-from ..layers.data.shapes import Top, by_name, data_tops
+from ..layers.data.shapes import REGIONS, Top, by_name, data_tops
 from ..proto import LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
@@ -19,7 +20,7 @@ Numpy = np.ndarray[Any, Any]
 KEPT = {"input", "dummydata", "parameter", "range"}  # layers without bottoms that read no file
 LABELLED = {  # losses and measures whose second bottom holds a class for each place of the first
     "softmaxwithloss", "softmaxwithlossohem", "accuracy", "multinomiallogisticloss", "infogainloss", "hingeloss",
-    "segaccuracy", "focalloss", "segmentationevaluate",
+    "segaccuracy", "focalloss",
 }  # fmt: skip
 ALIKE = {
     "euclideanloss",
@@ -27,7 +28,9 @@ ALIKE = {
     "smoothl1loss",
     "smoothl1lossohem",
     "l1loss",
+    "cosloss",
     "yoloseg",
+    "segmentationevaluate",
     "diceloss",
 }
 
@@ -65,6 +68,7 @@ class Sources:
         self.scales: dict[str, float] = {}
         self.classes: dict[str, int] = {}
         self.origin: dict[str, str] = {}  # copies of a top -> the top
+        self.matrices: set[str] = set()  # Inputs for the files of InfogainLoss
         given = {name: tuple(int(side) for side in shape) for name, shape in (shapes or {}).items()}
         self.param = NetParameter()
         self.param.CopyFrom(net)
@@ -72,6 +76,9 @@ class Sources:
             layer.detection_evaluate_param.ClearField("name_size_file")  # of the data
             if not layer.detection_evaluate_param.ListFields():
                 layer.ClearField("detection_evaluate_param")
+        self.viewpoints = any(needs_viewpoints(layer) for layer in self.param.layer)
+        self.add_matrices()
+        for layer in self.param.layer:
             if layer.type.lower() == "input":
                 self.keep(layer, given)
             elif is_source(layer, python_layers):
@@ -83,6 +90,26 @@ class Sources:
                 )
         self.origin.update((name, name) for name in self.tops)
 
+    def add_matrices(self) -> None:
+        """Makes an Input of the matrix H of each InfogainLoss that keeps it in a file that is not there."""
+        layers = list(self.param.layer)
+        wanting = [
+            i for i, layer in enumerate(layers) if layer.type.lower() == "infogainloss" and len(layer.bottom) == 2
+        ]
+        wanting = [i for i in wanting if not os.path.exists(layers[i].infogain_loss_param.source)]
+        if not wanting:
+            return
+        self.param.ClearField("layer")
+        for i, layer in enumerate(layers):
+            if i in wanting:
+                name = f"{layer.name}_H"
+                self.param.layer.add(name=name, type="Input", top=[name]).input_param.shape.add(dim=(1, 1))
+                layer.bottom.append(name)
+                if layer.propagate_down:
+                    layer.propagate_down.append(False)
+                self.matrices.add(name)
+            self.param.layer.add().CopyFrom(layer)
+
     def keep(self, layer: LayerParameter, given: Mapping[str, tuple[int, ...]]) -> None:
         """Takes note of an Input's tops, and gives them the shapes of the caller."""
         shapes = [tuple(map(int, shape.dim)) for shape in layer.input_param.shape]
@@ -93,6 +120,9 @@ class Sources:
             for shape in shapes:
                 layer.input_param.shape.add(dim=shape)
         for name, shape in zip(layer.top, shapes):
+            if name in self.matrices:
+                self.tops[name] = Top(shape, "identity", name in given)
+                continue
             known = by_name(name, 1, (3, 1, 1), 2, shape[-1] if name == "gt_boxes" and shape else 5)
             role = known.role if known else "class" if "label" in name else "image"
             self.tops[name] = Top(shape, role)
@@ -101,6 +131,9 @@ class Sources:
         """Makes an Input of a data layer."""
         readers = [[other.type for other in net.layer if name in other.bottom] for name in layer.top]
         tops = data_tops(layer, readers, net.name, sliced(net, layer.top[0]))
+        if rows := rows_of_regions(net, tops):
+            tops = [Top((rows, *top.shape[1:]), top.role, top.certain) if top.shape[:1] == (REGIONS,) else top
+                    for top in tops]  # fmt: skip
         scale = layer.transform_param.scale or 1.0
         self.types[layer.name] = layer.type
         name, names = layer.name, list(layer.top)
@@ -108,6 +141,8 @@ class Sources:
         layer.name, layer.type = name, "Input"
         layer.top.extend(names)
         for top_name, top in zip(names, tops):
+            if top_name == "gt_boxes" and self.viewpoints:
+                top = Top((top.shape[0], 6), "viewed objects")
             own = Top(given[top_name], top.role) if top_name in given else top
             self.tops[top_name], self.scales[top_name] = own, scale
             layer.input_param.shape.add(dim=own.shape)
@@ -146,9 +181,11 @@ class Sources:
                 axis = axis_of(layer.param, kind) % len(rows)
                 self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])
                 wanted = labels_of(rows, axis)
-                if at > 1:
+                if self.tops[top].role == "identity":
+                    wanted = (rows[axis], rows[axis])
+                elif at > 1:
                     self.tops[top] = Top(self.tops[top].shape, "ones", self.tops[top].certain)
-            elif kind == "sigmoidcrossentropyloss":
+            elif kind in ("sigmoidcrossentropyloss", "yoloseg", "segmentationevaluate"):
                 self.classes[top] = 2
                 self.tops[top] = Top(self.tops[top].shape, "class", self.tops[top].certain)
             known = self.tops[top]
@@ -202,6 +239,19 @@ def sliced(net: NetParameter, blob: str) -> int:
     return 0
 
 
+def rows_of_regions(net: NetParameter, tops: Sequence[Top]) -> int:
+    """The rows that a Slice along axis 0 asks for, where the tops hold regions; 0 where none does."""
+    if not any(top.role == "rois" for top in tops):
+        return 0
+    points = [
+        layer.slice_param.slice_point[0]
+        for layer in net.layer
+        if layer.type == "Slice" and layer.slice_param.HasField("axis") and layer.slice_param.axis == 0
+        and layer.slice_param.slice_point
+    ]  # fmt: skip
+    return int(points[0]) if points else 0
+
+
 def axis_of(param: LayerParameter, kind: str) -> int:
     """The axis of the classes of a loss or measure."""
     return int(param.accuracy_param.axis if kind == "accuracy" else param.softmax_param.axis)
@@ -231,6 +281,12 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
         return np.resize([height, width, *([1.0] * max(1, shape[-1] - 2))][: max(1, shape[-1])], shape).astype(float)
     if role == "sizes":
         return np.resize([height, width], shape).astype(float)
+    if role == "identity":
+        return np.eye(shape[-1]) if shape and count == shape[-1] ** 2 else np.ones(shape)
+    if role == "mask sizes":
+        return np.full(shape, 14.0)  # of by_name's masks
+    if role == "instances":
+        return instances(shape, rng)
     if role == "detection map":
         values = np.zeros(shape)
         if count:
@@ -241,6 +297,7 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
     if role in (
         "objects",
         "objects of images",
+        "viewed objects",
         "polygons",
         "rotated objects",
         "object rows",
@@ -251,6 +308,21 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
     ):
         return boxes(role, shape, (height, width), images, rng).reshape(shape)
     return rng.standard_normal(shape) * 0.1
+
+
+def instances(shape: tuple[int, ...], rng: np.random.Generator) -> Numpy:
+    """Images with three boxes, whose pixels have the number of the box; 0 elsewhere."""
+    values = np.zeros(shape)
+    rows = boxes("objects", (3, 5), (shape[-2], shape[-1]), 1, rng).astype(int)
+    for number, (x0, y0, x1, y1, _) in enumerate(rows, 1):
+        values[..., y0 : y1 + 1, x0 : x1 + 1] = number
+    return values
+
+
+def needs_viewpoints(layer: LayerParameter) -> bool:
+    """Whether a layer is LSI-Faster R-CNN's ProposalTarget, whose true boxes have a viewpoint."""
+    viewed = layer.python_param.module == "rpn.proposal_target_layer" and len(layer.top) == 7 and len(layer.bottom) == 2
+    return viewed or layer.type.lower() == "viewpointproposaltarget"
 
 
 def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int, rng: np.random.Generator) -> Numpy:
@@ -266,6 +338,7 @@ def boxes(role: str, shape: tuple[int, ...], size: tuple[int, int], images: int,
     rows = {
         "objects": [pixels, one],
         "objects of images": [pixels, one, number],
+        "viewed objects": [pixels, one, zero],
         "polygons": [pixels[:, [0, 1, 2, 1, 2, 3, 0, 3]], one],
         "rotated objects": [centres * [width, height], part[:, [3, 2]] * [height, width], zero, one],
         "object rows": [number, pixels, one, zero, zero, zero, zero],

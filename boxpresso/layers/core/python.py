@@ -18,41 +18,10 @@ from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, ModelError, nearest
 from . import Layer, check_arity, layer_class
 from .layer import known_type
+from .served import SERVED, served
 
-# Classes that old nets name, and the layer types that replace them; their modules are not imported.
-SERVED = {
-    ("roi_data_layer.layer", "RoIDataLayer"): "RoIData",
-    ("rpn.proposal_layer", "ProposalLayer"): "Proposal",
-    ("rpn.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
-    ("rpn.proposal_target_layer", "ProposalTargetLayer"): "ProposalTarget",
-    ("rotation.rproposal_layer", "ProposalLayer"): "RotateProposal",
-    ("rotation.anchor_target_layer", "AnchorTargetLayer"): "RotateAnchorTarget",
-    ("rotation.rproposal_target_layer", "ProposalTargetLayer"): "RotateProposalTarget",
-    ("rotation.rlayer", "RoIDataLayer"): "RotateRoIData",
-    ("roi_data_layer_with_instance.layer", "RoIDataLayer"): "RoIData",
-    ("pylayer.proposal_layer", "ProposalLayer"): "Proposal",
-    ("pylayer.anchor_target_layer", "AnchorTargetLayer"): "AnchorTarget",
-    ("ron_layer.det_layer", "DetLayer"): "RONDetection",
-    ("maxout_layer.layer", "MaxoutLayer"): "Maxout",
-    ("rpn.as_rois", "As_roisLayer"): "PyramidRegions",
-    ("rpn.as_rois_mrcnn", "As_rois_MergeRcnnLayer"): "PyramidRegions",
-    ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",
-    ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
-}
-PYRAMIDS = {"Proposal": "FPNProposal", "AnchorTarget": "FPNAnchorTarget", "ProposalTarget": "FPNProposalTarget"}
 Numpy = np.ndarray[Any, Any]
 PHASES = {"TRAIN": 0, "TEST": 1}
-
-
-def served(module: str, layer: str, bottoms: int, tops: int) -> str:
-    """The layer type that runs in the place of a class; with the bottoms or tops of a feature pyramid that of pyramids.
-
-    >>> served("rpn.proposal_layer", "ProposalLayer", 11, 1)
-    'FPNProposal'
-    """
-    kind = SERVED[module, layer]
-    many = tops >= 8 if kind == "ProposalTarget" else bottoms > 4
-    return PYRAMIDS[kind] if kind in PYRAMIDS and many else kind
 
 
 class PythonLayer:
@@ -140,10 +109,8 @@ class Blobs(list[View]):
 class Python(Layer, type="Python", param="python_param"):
     """Runs a user's class (see PythonLayer), or the layer of Boxpresso that replaces a class of old nets.
 
-    The replaced classes are rpn.proposal_layer ProposalLayer, rpn.anchor_target_layer AnchorTargetLayer and
-    rpn.proposal_target_layer ProposalTargetLayer (py-faster-rcnn, R-FCN); roi_data_layer.layer RoIDataLayer
-    (py-faster-rcnn); rotation.rproposal_layer ProposalLayer, rotation.anchor_target_layer AnchorTargetLayer and
-    rotation.rproposal_target_layer ProposalTargetLayer (RRPN); and spatial_dropout SpatialDropoutLayer (ENet).
+    The replaced classes are those of core/served.py (docs/forks.md lists them), such as rpn.proposal_layer ProposalLayer
+    of py-faster-rcnn and rotation.rproposal_layer ProposalLayer of RRPN.
 
     Only modules that the caller names are imported: Net(..., python_layers=["my_layers"]). A prototxt alone imports and
     runs nothing. A module that is named takes precedence over a layer of Boxpresso. While it is imported, `import
@@ -198,7 +165,7 @@ class Python(Layer, type="Python", param="python_param"):
         allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
         self.inner: Layer | None = None
         if p.module not in allowed and (p.module, p.layer) in SERVED:
-            cls = layer_class(served(p.module, p.layer, len(bottom), len(top)), self.name)
+            cls = layer_class(served(p.module, p.layer, [len(blob.shape) for blob in bottom], len(top)), self.name)
             self.inner = cls(self.param, device=self.device, dtype=self.dtype, phase=self.phase)
             self.inner.rng, self.inner.given_anchors = self.rng, self.given_anchors
             check_arity(self.inner, len(bottom), len(top))

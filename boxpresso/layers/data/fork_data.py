@@ -8,6 +8,25 @@ from ...device import Blob
 from ..core import Layer
 from .shapes import data_tops
 
+READERS = {  # layers of ours that read data of the same kind
+    "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
+    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": (
+        "DetectionData", "EvalData", "ImageGtData", "YoloData", "LaneData", "AnnotatedRData"
+    ),
+    "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
+}  # fmt: skip
+
+
+def reader_of(kind: str) -> str:
+    """Words that name the layer of ours that reads data of the same kind; empty where there is none.
+
+    >>> reader_of("EvalData")
+    "; AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders, is the nearest layer that reads"
+    """
+    known = {name.lower(): words for words, names in READERS.items() for name in names}
+    words = known.get(kind.lower(), "")
+    return f"; {words.rstrip(',')}, is the nearest layer that reads" if words else ""
+
 
 class ForkData(
     Layer,
@@ -93,5 +112,5 @@ class ForkData(
         self.need(
             False,
             f'files of {self.param.type} are not read here; build the net with Net(..., data="shapes"), which makes '
-            "inputs of its tops, and assign them",
+            f"inputs of its tops, and assign them{reader_of(self.param.type)}",
         )

@@ -42,8 +42,7 @@ class Top:
         Of its blob.
     role
         What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo",
-        "info",
-        "sizes", "rois", "labels map", "detection map", "ones" or "numbers".
+        "instances", "info", "sizes", "rois", "labels map", "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
     """
@@ -103,6 +102,9 @@ def generic(
 ) -> Top:
     """A top of a layer that reads images and labels, or arrays."""
     kind = param.type.lower()
+    if kind == "mcwindowdata" and name == "mask":
+        side = param.mcwindow_data_param.mask_crop_size
+        return Top((batch, 1, side, side), "ones", side > 0)
     named = by_name(name, batch, image, 2)
     if kind == "hdf5data" and not readers & SPATIAL:
         label = "label" in name or index == len(param.top) - 1 > 0
@@ -135,7 +137,7 @@ def annotated(param: LayerParameter, name: str, batch: int, image: tuple[int, ..
     if "seg" in name:
         size = (p.seg_resize_height, p.seg_resize_width)
         own = size if all(size) else tuple(side // max(1, p.seg_scales) for side in image[1:])
-        return Top((batch, 1, *own), "class")
+        return Top((batch, 1, *own), "class", False)
     if p.yolo_data_type:
         return Top((batch, OBJECTS, 5), "yolo")
     rotated = param.type.lower() == "annotatedrdata"
@@ -153,7 +155,9 @@ def by_name(name: str, batch: int, image: tuple[int, ...], classes: int, columns
         "gt_rois": Top((OBJECTS, 6), "objects of images"),
         "gt_quads": Top((OBJECTS, 9), "polygons"),
         "gt_masks": Top((OBJECTS, 1, 14, 14), "ones", False),
-        "ins": Top((OBJECTS, *image[1:]), "ones", False),
+        "mask_info": Top((OBJECTS, 2), "mask sizes"),
+        "ins": Top((1, 1, *image[1:]), "instances"),
+        "mask_rois": Top((REGIONS, 5), "rois"),
         "box_labels": Top((REGIONS, 1), "class"),
         "mask_labels": Top((REGIONS, 1), "class"),
         "masks": Top((REGIONS, 1, side, side), "ones"),

@@ -1,29 +1,11 @@
 // pooling.cu: maxima, means and random picks of windows. Narrow windows share the maxima (or sums) of columns, one block
 // for a row of the top; wide ones have a block each. Backward gathers: a pixel asks the windows that it is in.
 #include <cfloat>
+#include "pooling.h"
 #include "random.h"
 
 constexpr int SPAN = 512;  // columns that a block of `narrow` keeps in shared memory
 constexpr int PARTS = 256;
-
-struct Pool {
-  int height, width, out_height, out_width, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
-  int inside;  // AVE divides by the pixels inside the image, not by those inside image + pad
-};
-
-struct Span { int from, to; };
-
-// The pixels of window `at` along one axis; none where from >= to.
-DEVICE Span window(int at, int kernel, int stride, int pad, int size) {
-  const int from = at * stride - pad;
-  return {max(from, 0), min(from + kernel, size)};
-}
-
-// The windows along one axis that pixel `at` is in.
-DEVICE Span windows(int at, int kernel, int stride, int pad, int count) {
-  const int end = at + pad;
-  return {end < kernel ? 0 : (end - kernel) / stride + 1, min(end / stride + 1, count)};
-}
 
 // The windows of a row whose column k is inside the image; window j has it at pixel j * stride + k - pad.
 template <int STRIDE>

@@ -21,14 +21,15 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
     MAX: the largest value; -FLT_MAX for an empty window. AVE: the sum, divided by the size of the window within image
     and padding, so that an empty window gives NaN. STOCHASTIC, for values of 0 and above: at TRAIN one pixel is drawn,
     whose probability is its share of the window's sum; at TEST the mean with these probabilities as weights. STOCHASTIC
-    has a gradient at TRAIN only.
+    has a gradient at TRAIN only. RCM: the mean of the largest values of the window's rows, plus that of its columns
+    (R-FCN++).
 
     Parameters
     ----------
     bottom 0
         (N, C, H, W).
     pooling_param
-        `pool` (MAX): MAX, AVE or STOCHASTIC. `kernel_size`, or `kernel_h` and `kernel_w`: required without
+        `pool` (MAX): MAX, AVE, STOCHASTIC or RCM. `kernel_size`, or `kernel_h` and `kernel_w`: required without
         global_pooling. `stride` (1), or `stride_h` and `stride_w`. `pad` (0), or `pad_h` and `pad_w`. `global_pooling`
         (false): the image is one window. Of forks: `ceil_mode: false` or `round_mode: FLOOR` rounds h and w down;
         `avg_include_pad: false` or `pool: AVE_EXC_PAD` divides by the number of pixels inside the image.
@@ -52,7 +53,7 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
 
     Source
     ------
-    Caffe; stochastic pooling: Zeiler and Fergus 2013.
+    Caffe; stochastic pooling: Zeiler and Fergus 2013; RCM: Li et al. 2018 (R-FCN++), makefile/frcnn.
 
     Examples
     --------
@@ -64,12 +65,14 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
     [[[[3.0, 4.5], [7.5, 9.0]]]]
     """
 
-    kernels = Kernels("pooling.cu")
+    kernels, row_kernels = Kernels("pooling.cu"), Kernels("row_column_pool.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.pooling_param
         method = p.PoolMethod.Name(p.pool)
-        self.need(method in ("MAX", "AVE", "STOCHASTIC", "AVE_EXC_PAD"), f"pool: {method} of a fork is not supported")
+        self.need(
+            method in ("MAX", "AVE", "STOCHASTIC", "AVE_EXC_PAD", "RCM"), f"pool: {method} of a fork is not supported"
+        )
         self.inside = int(method == "AVE_EXC_PAD" or not p.avg_include_pad)
         self.method = "AVE" if method == "AVE_EXC_PAD" else method
         for fork in FORKS:
@@ -149,6 +152,8 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             self.pass_number = (self.pass_number + 1) % 2**32
             train = int(self.phase == "TRAIN")
             kernels.stochastic(self.out_rows, x, y, self.places(top), self.pool, train, self.key, self.pass_number)
+        elif self.method == "RCM":
+            self.row_kernels.row_column_forward(top[0].count, x, y, self.pool)
         elif self.wide:
             (kernels.max_wide if self.method == "MAX" else kernels.mean_wide)(top[0].count, x, y, self.pool)
         else:
@@ -159,7 +164,7 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             kernels.mask_as_top(top[1].count, self.places(top), top[1].data)
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
-        if self.method == "STOCHASTIC" or len(top) > 1:
+        if self.method in ("STOCHASTIC", "RCM") or len(top) > 1:
             return None
         return PoolingLowering(
             lambda: {"kernel": self.kernel, "stride": self.stride, "pad": self.pad},
@@ -184,6 +189,9 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
         diff, bottom_diff = top[0].diff, bottom[0].diff
         if self.method == "AVE":
             self.kernels.mean_backward(self.rows, diff, bottom_diff, self.pool)
+            return
+        if self.method == "RCM":
+            self.row_kernels.row_column_backward(bottom[0].count, bottom[0].data, diff, bottom_diff, self.pool)
             return
         if self.method == "MAX":  # sought again, so that a net which only runs forward does not store it
             self.kernels.max_mask(self.out_rows, bottom[0].data, self.places(top), self.pool)

@@ -6,15 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob, Kernels
-from ..core import Layer
-from ..core.param_str import given_names, settings
-from . import pyramid, suppress
-from .anchors import choose_anchors
-from .rcnn import Boxes, Rotated, Upright
+from ...device import Blob
+from . import pyramid
+from .anchor_base import AnchorTargets
+from .rcnn import Rotated
 
 
-class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3, 4), tops=4):
+class AnchorTarget(AnchorTargets, type="AnchorTarget", param="python_param", bottoms=(3, 4), tops=4):
     """The targets of a region proposal network: a label, box offsets and loss weights for each anchor.
 
     This is the AnchorTargetLayer of py-faster-rcnn's rpn.anchor_target_layer.
@@ -28,6 +26,9 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3,
 
     Where the scores have another number of anchors than the settings make, see Proposal.
 
+    A true box with a label below 0 is one that nothing is to be learned of (LSI-Faster R-CNN): anchors that overlap it by
+    more than `rpn_dontcare_overlap`, or most, get label -1 unless another true box makes them objects.
+
     Without true boxes every anchor is background; py-faster-rcnn fails in that case. There is no gradient.
 
     Parameters
@@ -35,7 +36,7 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3,
     bottom 0
         (1, 2 A, H, W), scores of A anchors at each place. Only the shape is read.
     bottom 1
-        (G, 5), true boxes: xmin, ymin, xmax, ymax, label. Further axes of 1 may follow.
+        (G, 5), true boxes: xmin, ymin, xmax, ymax, label. Further axes of 1 may follow; a sixth number is not read.
     bottom 2
         (1, 3), im_info: height and width of the net's input, and its scale.
     bottom 3
@@ -46,7 +47,8 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3,
         may leave the image. Those of py-faster-rcnn's cfg.TRAIN, with its defaults: `rpn_positive_overlap` (0.7),
         `rpn_negative_overlap` (0.3), `rpn_clobber_positives` (False): whether label 0 wins over label 1,
         `rpn_fg_fraction` (0.5), `rpn_batchsize` (256), `rpn_bbox_inside_weights` (1, 1, 1, 1),
-        `rpn_positive_weight` (-1: uniform weights): otherwise the share of label 1 in the outside weights.
+        `rpn_positive_weight` (-1: uniform weights): otherwise the share of label 1 in the outside weights;
+        `rpn_dontcare_overlap` (0.1).
 
     Returns
     -------
@@ -83,112 +85,6 @@ class AnchorTarget(Layer, type="AnchorTarget", param="python_param", bottoms=(3,
     >>> inside[0, 0].tolist(), outside[0, 0].tolist()
     ([[1.0, 0.0]], [[0.5, 0.5]])
     """
-
-    boxes: ClassVar[Boxes] = Upright
-    extra: ClassVar[dict[str, Any]] = {"ratios": (0.5, 1, 2), "angles": (0,), "r_positive_angle_filter": 180,
-                                       "r_negative_angle_filter": 180}  # fmt: skip
-    further: ClassVar[dict[str, Any]] = {}
-    kernels: ClassVar[Kernels] = suppress.kernels
-
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.no_gradient = True
-        defaults = {
-            "feat_stride": 16, "scales": (8, 16, 32), "base_size": 16, "allowed_border": 0, "rpn_positive_overlap": 0.7,
-            "rpn_negative_overlap": 0.3, "rpn_clobber_positives": False, "rpn_fg_fraction": 0.5, "rpn_batchsize": 256,
-            "rpn_bbox_inside_weights": (1.0,) * self.boxes.columns, "rpn_positive_weight": -1.0,
-        }  # fmt: skip
-        s = self.settings = settings(self, {**defaults, **self.extra, **self.further})
-        weight = s["rpn_positive_weight"]
-        self.need(
-            weight < 0 or 0 < weight < 1, f"rpn_positive_weight must be negative or between 0 and 1, got {weight}"
-        )
-        self.need(s["rpn_batchsize"] > 0, f"rpn_batchsize must be at least 1, got {s['rpn_batchsize']}")
-        self.make_anchors(bottom)
-
-    def make_anchors(self, bottom: list[Blob]) -> None:
-        """The anchors of a place, (A, columns)."""
-        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
-        self.anchors = choose_anchors(self, self.boxes, self.settings, channels, given_names(self))
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        images, channels, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
-        count, columns = len(self.anchors), self.boxes.columns
-        self.need(images == 1, f"takes one image at a time, got {images}")
-        self.need(channels == 2 * count, f"bottom 0 must have {2 * count} channels for {count} anchors, got {channels}")
-        self.need(
-            bottom[1].shape[1:2] == (columns + 1,) and bottom[1].count == bottom[1].shape[0] * (columns + 1),
-            f"bottom 1, the true boxes, must be (G, {columns + 1}), a box and its label; got {bottom[1].shape}",
-        )
-        self.need(bottom[2].count >= 2, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
-        top[0].reshape(1, 1, count * height, width)
-        for blob in top[1:]:
-            blob.reshape(1, count * columns, height, width)
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        height, width = bottom[0].shape[2:]
-        self.drawn = self.draws()
-        truth = np.asarray(bottom[1].data).astype(np.float64).reshape(-1, self.boxes.columns + 1)
-        info = np.asarray(bottom[2].data).reshape(-1)
-        every = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])
-        at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
-        anchors = every[at]
-        shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
-        of_anchors = self.label(shared, self.boxes.turn(anchors, truth))
-        targets = np.zeros(anchors.shape)
-        if shared.size:
-            targets = self.boxes.encode(anchors, truth[shared.argmax(1), :-1])
-        inside, outside = self.weights(of_anchors)
-        labels = np.full(len(every), -1.0)
-        labels[at] = of_anchors
-        count = len(self.anchors)
-        top[0].data[...] = labels.reshape(height, width, count).transpose(2, 0, 1).reshape(top[0].shape)
-        for blob, values in zip(top[1:], (targets, inside, outside)):
-            whole = np.zeros(every.shape)
-            whole[at] = values
-            blob.data[...] = whole.reshape(height, width, -1).transpose(2, 0, 1)[None]
-
-    def label(self, shared: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """1, 0 or -1 for each anchor, from its overlaps with the true boxes (A, G)."""
-        s = self.settings
-        labels = np.full(len(shared), -1.0)
-        if not shared.shape[1]:
-            labels[:] = 0
-        elif len(shared):
-            most, turned = shared.max(1), turn[np.arange(len(turn)), shared.argmax(1)]
-            background = most < s["rpn_negative_overlap"]
-            if not s["rpn_clobber_positives"]:
-                labels[background] = 0
-            labels[((shared == shared.max(0)) & (turn <= s["r_positive_angle_filter"])).any(1)] = 1
-            labels[most >= s["rpn_positive_overlap"]] = 1
-            if s["rpn_clobber_positives"]:
-                far = (most >= s["rpn_positive_overlap"]) & (turned > s["r_negative_angle_filter"])
-                labels[background | far] = 0
-        positive = int(s["rpn_fg_fraction"] * s["rpn_batchsize"])
-        self.leave_out(labels, 1, positive)
-        self.leave_out(labels, 0, s["rpn_batchsize"] - int((labels == 1).sum()))
-        return labels
-
-    def leave_out(self, labels: np.ndarray, label: int, most: int) -> None:
-        """Makes all but `most` of that label -1, at random."""
-        mine = np.flatnonzero(labels == label)
-        if len(mine) > most:
-            labels[self.drawn.choice(mine, size=len(mine) - most, replace=False)] = -1
-
-    def weights(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Inside and outside weights (A, columns) for these labels."""
-        s, columns = self.settings, self.boxes.columns
-        inside = np.where((labels == 1)[:, None], np.asarray(s["rpn_bbox_inside_weights"], np.float64), 0)
-        positive, negative = (labels == 1).sum(), (labels == 0).sum()
-        share = s["rpn_positive_weight"]
-        if share < 0:
-            each = (1 / max(1, positive + negative),) * 2
-        else:
-            each = share / max(1, positive), (1 - share) / max(1, negative)
-        outside = np.where(labels == 1, each[0], np.where(labels == 0, each[1], 0))
-        return inside, np.repeat(outside[:, None], columns, 1)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
 
 class RotateAnchorTarget(AnchorTarget, type="RotateAnchorTarget", bottoms=(3, 4), tops=4):
@@ -343,7 +239,8 @@ class FPNAnchorTarget(
         self.strides = pyramid.strides(self, s, self.levels)
         if s["allowed_border"] is None:
             s["allowed_border"] = 0 if self.module else 1000
-        self.of_levels = pyramid.level_anchors(self.strides, s, self.module)
+        count = bottom[0].shape[1] // 2 if len(bottom[0].shape) > 1 else 0
+        self.of_levels = pyramid.level_anchors(self.strides, s, self.module, count)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.sizes = []
@@ -379,7 +276,7 @@ class FPNAnchorTarget(
         at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
         anchors = every[at]
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
-        of_anchors = self.label(shared, self.boxes.turn(anchors, truth))
+        of_anchors = self.label(shared, self.boxes.turn(anchors, truth), np.zeros(len(truth), bool))
         targets = np.zeros(anchors.shape)
         if shared.size:
             targets = self.boxes.encode(anchors, truth[shared.argmax(1), :-1])

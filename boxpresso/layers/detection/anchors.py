@@ -12,6 +12,7 @@ from ...proto.errors import BoxpressoWarning
 from ..core import Layer
 from .rcnn import Boxes
 
+RON_RATIOS = (0.333, 0.5, 1, 2, 3)  # of RON's configuration
 RATIOS = ((0.5, 1, 2), (0.2, 0.5, 1, 2, 3, 5, 7, 10), (0.5, 1, 2, 3, 5, 7, 10))
 
 

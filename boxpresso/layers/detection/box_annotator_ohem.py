@@ -1,4 +1,4 @@
-"""BoxAnnotatorOHEM: online hard example mining keeps the regions with the greatest loss."""
+"""BoxAnnotatorOHEM, ClsAnnotatorOHEM: online hard example mining keeps the regions with the greatest loss."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", param="box_annotator_ohem
         self.need(p.roi_per_img > 0, f"roi_per_img must be at least 1, got {p.roi_per_img}")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        regions, losses, labels, weights = ((*blob.shape, 1, 1, 1)[: max(4, len(blob.shape))] for blob in bottom)
+        regions, losses, labels, *weights = ((*blob.shape, 1, 1, 1)[: max(4, len(blob.shape))] for blob in bottom)
         count, columns, *places = regions
         self.need(columns == 5, f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}")
-        for i, shape, channels in ((1, losses, 1), (2, labels, 1), (3, weights, weights[1])):
+        for i, shape, channels in ((1, losses, 1), (2, labels, 1), *((3, w, w[1]) for w in weights)):
             wanted = (count, channels, *places)
             self.need(
                 shape == wanted, f"bottom {i} must be {wanted} for regions {bottom[0].shape}, got {bottom[i].shape}"
             )
-        top[0].reshape(*labels)
-        top[1].reshape(*weights)
+        for blob, shape in zip(top, (labels, *weights)):
+            blob.reshape(*shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.box_annotator_ohem_param
-        regions, losses, labels, weights = (np.asarray(blob.data) for blob in bottom)
+        regions, losses, labels, *weights = (np.asarray(blob.data) for blob in bottom)
         images = regions.reshape(*regions.shape[:2], -1 if regions.size else 0)[:, 0].reshape(-1)
         losses = np.where(np.isnan(losses), -np.inf, losses).reshape(-1)
         keep = np.zeros(len(images), bool)
@@ -84,7 +84,41 @@ class BoxAnnotatorOHEM(Layer, type="BoxAnnotatorOHEM", param="box_annotator_ohem
             keep[mine[best(losses[mine], p.roi_per_img)]] = True
         chosen = keep.reshape(top[0].shape)
         top[0].data[...] = np.where(chosen, labels.reshape(chosen.shape), p.ignore_label)
-        top[1].data[...] = np.where(chosen, weights.reshape(top[1].shape), 0)
+        for blob, values in zip(top[1:], weights):
+            blob.data[...] = np.where(chosen, values.reshape(blob.shape), 0)
 
     def allow_force_backward(self, index: int) -> bool:
         return False
+
+
+class ClsAnnotatorOHEM(BoxAnnotatorOHEM, type="ClsAnnotatorOHEM", bottoms=3, tops=1):
+    """BoxAnnotatorOHEM of classes alone: keeps the labels of the regions of each image with the greatest loss.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1, bottom 2
+        As of BoxAnnotatorOHEM: regions, losses and labels.
+    box_annotator_ohem_param
+        As of BoxAnnotatorOHEM.
+
+    Returns
+    -------
+    top 0
+        (R, 1, H, W), labels.
+
+    Raises
+    ------
+    LayerError
+        As BoxAnnotatorOHEM.
+
+    Source
+    ------
+    D-X-Y/DXY-Projects.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "ClsAnnotatorOHEM" box_annotator_ohem_param { roi_per_img: 1 }'
+    >>> run_layer(text, [[0, 0, 0, 9, 9], [0, 0, 0, 5, 5]], [2, 3], [4, 7]).ravel().tolist()
+    [-1.0, 7.0]
+    """

@@ -311,7 +311,7 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
     python_param, module_param
         `param_str` as in Proposal, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64), one for
         each level; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales` (16, 32) and `ratios`
-        of a Python layer.
+        of a Python layer. Where no scales are given and the scores have fewer anchors, the first scales that make as many.
 
     Returns
     -------
@@ -353,7 +353,8 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         s = self.settings = settings(self, defaults)
         self.levels, self.module = len(bottom) // 2, bool(self.param.module_param.type)
         self.strides = pyramid.strides(self, s, self.levels)
-        self.anchors = pyramid.level_anchors(self.strides, s, self.module)
+        score = self.parts(bottom)[1][0].shape
+        self.anchors = pyramid.level_anchors(self.strides, s, self.module, score[1] // 2 if len(score) > 1 else 0)
 
     def parts(self, bottom: list[Blob]) -> tuple[Blob, list[Blob], list[Blob]]:
         """im_info, and scores and offsets of each level."""

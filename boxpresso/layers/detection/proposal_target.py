@@ -7,15 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob, Kernels
-from ..core import Layer
-from ..core.param_str import settings
-from . import fields, group_target, pyramid, suppress
-from .rcnn import Boxes, Rotated, Upright
+from ...device import Blob
+from . import fields, group_target, pyramid
+from .rcnn import Rotated
+from .target_base import RegionTargets
 
 
 class ProposalTarget(
-    Layer,
+    RegionTargets,
     type="ProposalTarget",
     param=("proposal_target_param", "bbox_reg_param", "python_param"),
     bottoms=2,
@@ -96,50 +95,13 @@ class ProposalTarget(
     [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
-    boxes: ClassVar[Boxes] = Upright
-    trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
-    extra: ClassVar[dict[str, Any]] = {
-        "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
-    }  # fmt: skip
-    changed: ClassVar[dict[str, Any]] = {}  # settings that go before those of the messages
-    kernels: ClassVar[Kernels] = suppress.kernels
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.grouped = len(top) > 5
         if self.grouped:
             self.setup_grouped()
-            return
-        columns = self.boxes.columns
-        defaults: dict[str, Any] = {
-            "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5,
-            "bg_thresh_lo": 0.1, "bbox_inside_weights": (1.0,) * columns, "bbox_normalize_targets_precomputed": False,
-            "bbox_normalize_means": (0.0,) * columns, "append_gtbox": True, **self.extra,
-        }  # fmt: skip
-        p, regression = self.param.proposal_target_param, self.param.bbox_reg_param
-        if self.param.HasField("proposal_target_param"):
-            defaults.update(
-                num_classes=p.cls_num if p.HasField("cls_num") else p.n_classes, batch_size=p.batch_size,
-                fg_fraction=p.fg_fraction, fg_thresh=p.fg_thr, bg_thresh_hi=p.bg_thr_hg, bg_thresh_lo=p.bg_thr_lw,
-                append_gtbox=p.append_gtbox,
-            )  # fmt: skip
-        if regression.bbox_mean and regression.bbox_std:
-            defaults.update(bbox_normalize_targets_precomputed=True, bbox_normalize_means=list(regression.bbox_mean))
-            defaults.update(bbox_normalize_stds=list(regression.bbox_std))
-        s = self.settings = settings(self, {**defaults, **self.changed})
-        if self.changed and s["num_classes"] == 0:
-            s["num_classes"] = p.cls_num or (p.n_classes if p.HasField("n_classes") else 0)
-        self.classes = s["num_classes"]
-        self.need(
-            isinstance(self.classes, int) and self.classes > 1,
-            f"param_str must give num_classes, 2 or more with the background; got {self.classes!r}",
-        )
-        self.need(
-            s["batch_size"] > 0 or s["batch_size"] == -1,
-            f"batch_size must be above 0, or -1 for all, got {s['batch_size']}",
-        )
-        for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
-            self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
+        else:
+            self.read_settings()
 
     def setup_grouped(self) -> None:
         """Reads the parameters of MS-CNN's layer."""
@@ -183,12 +145,7 @@ class ProposalTarget(
             self.reshape_grouped(bottom, top)
             return
         columns = self.boxes.columns
-        for i, what in ((0, "the regions"), (1, "the true boxes")):
-            shape = (*bottom[i].shape, 1, 1)[:2]
-            self.need(
-                len(bottom[i].shape) >= 2 and shape[1] == columns + 1 and bottom[i].count == shape[0] * shape[1],
-                f"bottom {i}, {what}, must be (R, {columns + 1}), got {bottom[i].shape}",
-            )
+        self.check_bottoms(bottom)
         top[0].reshape(1, columns + 1)  # forward knows how many there are
         top[1].reshape(1, 1)
         for blob in top[2:]:
@@ -201,76 +158,6 @@ class ProposalTarget(
         for blob, values in zip(top, self.targets(bottom)):
             blob.reshape(len(values), *values.shape[1:], *self.trailing)
             blob.data[...] = values.reshape(blob.shape)
-
-    def targets(self, bottom: list[Blob]) -> list[np.ndarray]:
-        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes)."""
-        s, columns = self.settings, self.boxes.columns
-        regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
-        truth = np.asarray(bottom[1].data).reshape(-1, columns + 1)
-        if regions[:, 0].any():
-            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
-        self.check_truth(truth)
-        regions = self.screen(regions, truth)
-        if s["append_gtbox"]:
-            regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
-        chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
-        labels = np.zeros(len(chosen))
-        labels[:objects] = truth[matched[:objects], -1]
-        boxes = regions[chosen]
-        targets = np.zeros((len(chosen), self.classes, columns))
-        weights = np.zeros(targets.shape)
-        rows = np.flatnonzero(labels > 0)
-        place = np.minimum(labels[rows], self.classes - 1).astype(int)
-        offsets = self.boxes.encode(boxes[rows, 1:].astype(np.float64), truth[matched[rows], :-1].astype(np.float64))
-        if s["bbox_normalize_targets_precomputed"]:
-            offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
-        targets[rows, place] = offsets
-        weights[rows, place] = s["bbox_inside_weights"]
-        flat = [values.reshape(len(chosen), columns * self.classes) for values in (targets, weights, weights > 0)]
-        return [boxes, labels[:, None] if self.trailing else labels, *flat]
-
-    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """The regions that are looked at: here all."""
-        return regions
-
-    def check_truth(self, truth: np.ndarray) -> None:
-        """Raises LayerError for a true box with NaN or infinity, or with a label that is no class."""
-        wrong = np.flatnonzero(~np.isfinite(truth).all(1))
-        if len(wrong):
-            self.need(False, f"true box {wrong[0]} holds NaN or infinity: {truth[wrong[0]].tolist()}")
-        labels = truth[:, -1]
-        wrong = np.flatnonzero((labels < 0) | (labels != np.floor(labels)))
-        if len(wrong):
-            self.need(False, f"true box {wrong[0]} has the label {labels[wrong[0]]:g}; labels are whole numbers from 0")
-        most = labels.max(initial=0)
-        self.need(
-            self.classes == 2 or most < self.classes,
-            f"a true box has the label {most:g}, num_classes is {self.classes}",
-        )
-
-    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
-        s, draws = self.settings, self.draws()
-        if len(truth):
-            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
-            matched, most = shared.argmax(1), shared.max(1)
-            turned = self.boxes.turn(boxes, truth)[np.arange(len(boxes)), matched]
-        else:
-            matched, most, turned = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes))
-        far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
-        objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
-        others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)
-        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
-        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
-        if len(objects):
-            objects = draws.choice(objects, size=count, replace=False)
-        if len(others):
-            others = draws.choice(others, size=int(min(whole - count, len(others))), replace=False)
-        chosen = np.append(objects, others)
-        return chosen, matched[chosen], count
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
 
 class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=2, tops=5):
@@ -329,7 +216,7 @@ class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=
     }  # fmt: skip
 
 
-class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2, tops=5):
+class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2, 3), tops=5):
     """ProposalTarget of makefile/frcnn, whose settings are in a JSON file beside the net.
 
     All is as in ProposalTarget, but the settings are those of that program's files: `bg_thresh_lo` 0 and normalized
@@ -343,6 +230,8 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=2,
         (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax.
     bottom 1
         (G, 5, 1, 1), true boxes: xmin, ymin, xmax, ymax, label.
+    bottom 2
+        Optional: im_info. It is not read.
     proposal_target_param
         `cls_num` (a net finds it from the loss that reads the offsets): the classes with the background; `stage` (0);
         `gt_iou_thr` (0.95).

@@ -29,14 +29,20 @@ def strides(layer: Layer, settings: dict[str, Any], levels: int) -> list[int]:
     return result
 
 
-def level_anchors(of: Sequence[int], settings: dict[str, Any], module: bool) -> list[np.ndarray]:
+def level_anchors(of: Sequence[int], settings: dict[str, Any], module: bool, count: int = 0) -> list[np.ndarray]:
     """The anchors (A, 4) of each level, around squares of its stride, with the settings' ratios and scales.
+
+    count: how many the scores of a level have. Where no scales are given and the default's make another number, the first
+    of the default's scales are taken, as many as make it.
 
     With `module` they are those of makefile/frcnn: by scale, then ratio, cut to whole numbers; a scale multiplies the width and
     height that the last ratio of the scale before left, as that program does.
     """
     scales = settings["anchor_scales"] or settings["scales"] or ((8, 16) if module else (16, 32))
     ratios = settings["anchor_ratios"] or settings["ratios"]
+    given = settings["anchor_scales"] or settings["scales"]
+    if not given and 0 < count < len(scales) * len(ratios) and count % len(ratios) == 0:
+        scales = scales[: count // len(ratios)]
     if not module:
         return [Upright.anchors(stride, ratios, scales) for stride in of]
     return [np.array(module_anchors(stride, ratios, scales), np.float64) for stride in of]

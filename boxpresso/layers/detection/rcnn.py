@@ -66,6 +66,18 @@ class Upright:
             return np.concatenate([moved - half, moved + half], 2).reshape(offsets.shape)
 
     @staticmethod
+    def decode_backward(boxes: np.ndarray, by: np.ndarray, diff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The gradients of boxes (N, 4) and of offsets (N, 4), from that of the boxes (N, 4) that `decode` makes of them."""
+        size = boxes[:, 2:] - boxes[:, :2] + 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.exp(by[:, 2:])
+            centre, width = diff[:, :2] + diff[:, 2:], (diff[:, 2:] - diff[:, :2]) / 2
+            offsets = np.concatenate([centre * size, width * grown * size], 1)
+            first = centre * (0.5 - by[:, :2]) - width * grown
+            last = centre * (0.5 + by[:, :2]) + width * grown
+        return np.concatenate([first, last], 1), offsets
+
+    @staticmethod
     def encode(boxes: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """The offsets (N, 4) from boxes (N, 4) at which truth (N, 4) lies."""
         size, true_size = boxes[:, 2:] - boxes[:, :2] + 1, truth[:, 2:] - truth[:, :2] + 1

@@ -7,9 +7,8 @@ import numpy as np
 from ...device import Blob
 from ..core import Layer
 from ..core.param_str import settings
+from .anchors import RON_RATIOS
 from .rcnn import Upright
-
-RATIOS = (0.333, 0.5, 1, 2, 3)
 
 
 class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, tops=2):
@@ -61,7 +60,7 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
-        s = settings(self, {"stride_scale_numcls": (), "base_size": 32, "ratios": RATIOS})
+        s = settings(self, {"stride_scale_numcls": (), "base_size": 32, "ratios": RON_RATIOS})
         given = s["stride_scale_numcls"]
         numbers = given.split(",") if isinstance(given, str) else given
         try:

@@ -11,7 +11,7 @@ from .normalized_sum import KERNELS, Sum
 
 
 class SigmoidCrossEntropyLoss(
-    Layer, type="SigmoidCrossEntropyLoss", param="loss_param", bottoms=2, tops=(0, 1), loss=True
+    Layer, type="SigmoidCrossEntropyLoss", param="loss_param", bottoms=(2, 3), tops=(0, 1), loss=True
 ):
     """top = the sum of -t log(p) - (1 - t) log(1 - p), p = sigmoid(bottom 0), t = bottom 1, divided by a normaliser.
 
@@ -24,6 +24,9 @@ class SigmoidCrossEntropyLoss(
         Scores (N, ...).
     bottom 1
         Targets from 0 to 1, as many as scores.
+    bottom 2
+        Optional: weights, as many as scores. The sum of the weighted losses is divided by that of the weights that count
+        instead of a normaliser; where that is not above 0, the loss and its gradient are 0.
     loss_param
         `ignore_label` (none): a target that, truncated, has this value does not count. `normalization` (BATCH_SIZE):
         the normaliser, see above. `normalize`: older; true is VALID, false is BATCH_SIZE. `pre_fixed_normalizer` (1):
@@ -37,12 +40,12 @@ class SigmoidCrossEntropyLoss(
     Raises
     ------
     LayerError
-        Not as many targets as scores; a pre_fixed_normalizer that is not above 0 with PRE_FIXED; label_smoothing,
+        Not as many targets or weights as scores; a pre_fixed_normalizer that is not above 0 with PRE_FIXED; label_smoothing,
         weight_by_label_freqs or class_weighting of forks; a gradient of the targets is asked for.
 
     Source
     ------
-    Caffe.
+    Caffe; MNC's Caffe for the weights.
 
     Examples
     --------
@@ -68,19 +71,31 @@ class SigmoidCrossEntropyLoss(
             bottom[1].count == count,
             f"needs a target for each score, got scores {shape} and targets {bottom[1].shape}",
         )
+        self.weighted = len(bottom) > 2
+        self.need(
+            not self.weighted or bottom[2].count == count,
+            f"needs a weight for each score, got scores {shape} and weights {bottom[-1].shape}",
+        )
         top[0].reshape()
         self.sum = Sum(self, count)
         self.divisor = divisor(self.param.loss_param, self.mode, count, shape[0] if shape else 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        data = bottom[0].data, bottom[1].data
+        data = [blob.data for blob in bottom]
+        if self.weighted:
+            run = self.kernels.weighted_entropies
+            run(self.sum.blocks, *data, self.sum.partial, bottom[0].count, *self.ignored)
+            self.kernels.join_weighted(1, self.sum.partial, top[0].data, self.sum.result, self.sum.blocks)
+            return
         self.kernels.entropies(self.sum.blocks, *data, self.sum.partial, bottom[0].count, *self.ignored)
         self.sum.join(top[0].data, self.divisor)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "targets have no gradient; set propagate_down: false for bottom 1")
+        self.need(not any(propagate_down[2:]), "weights have no gradient; set propagate_down: false for bottom 2")
         if propagate_down[0]:
-            data = bottom[0].data, bottom[1].data
+            weights = bottom[2].data if self.weighted else None
+            data = bottom[0].data, bottom[1].data, weights
             given = top[0].diff, self.sum.result, bottom[0].diff
             self.kernels.entropies_backward(bottom[0].count, *data, *given, *self.ignored)
 

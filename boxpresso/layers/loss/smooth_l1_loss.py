@@ -10,7 +10,7 @@ from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
 
 
-class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=1, loss=True):
+class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=(1, 2), loss=True):
     """top = sum(outside * f(inside * (a - b))) / N, the Huber loss of box regression.
 
     f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere |d| - 1 / (2 sigma^2). a and b get a gradient; the weights
@@ -33,15 +33,18 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bot
     -------
     top 0
         A single number.
+    top 1
+        Optional: (N, 1, ...), the terms summed over axis 1, not divided by N. It has no gradient.
 
     Raises
     ------
     LayerError
-        Bottoms differ in their first axis or in their number of elements; a sigma that is not above 0.
+        Bottoms differ in their first axis or in their number of elements; a sigma that is not above 0; a second top for
+        bottoms of one axis.
 
     Source
     ------
-    Fast R-CNN's Caffe (sigma and weights), SSD's Caffe (two bottoms).
+    Fast R-CNN's Caffe (sigma and weights), SSD's Caffe (two bottoms), Cascade R-CNN's (the second top).
 
     Examples
     --------
@@ -63,6 +66,9 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bot
             same = blob.count == bottom[0].count and blob.shape[:1] == first[:1]
             self.need(same, f"bottom {i} must have bottom 0's shape {first}, got {blob.shape}")
         top[0].reshape()
+        if len(top) > 1:
+            self.need(len(first) > 1, f"a second top needs bottoms (N, C, ...), got {first}")
+            top[1].reshape(first[0], 1, *first[2:])
         self.images = max(1, first[0] if first else 1)
         self.blocks = -(-bottom[0].count // self.kernels.constants["PIECE"])
         self.partial = self.device.empty((max(1, self.blocks),), np.float64)
@@ -75,6 +81,12 @@ class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bot
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.smooth_l1_sums(self.blocks, *self.operands(bottom), self.partial, bottom[0].count, self.sigma2)
         self.kernels.smooth_l1_total(1, self.partial, top[0].data, self.blocks, self.images)
+        if len(top) > 1:
+            channels = bottom[0].shape[1]
+            area = top[1].count // max(1, bottom[0].shape[0])
+            self.kernels.smooth_l1_rows(
+                top[1].count, *self.operands(bottom), top[1].data, channels, max(1, area), self.sigma2
+            )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         for i, sign in ((0, 1.0), (1, -1.0)):

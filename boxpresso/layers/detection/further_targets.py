@@ -1,0 +1,460 @@
+"""InclinedProposalTarget, ViewpointProposalTarget, MaskProposalTarget: ProposalTarget with the targets of a further
+branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...data.boxes import iou
+from ...device import Blob
+from ..core import Layer
+from ..core.param_str import settings
+from .target_base import RegionTargets
+
+UNKNOWN = -10.0  # of a viewpoint, which losses ignore
+
+
+class InclinedProposalTarget(
+    RegionTargets,
+    type="InclinedProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=3,
+    tops=8,
+):
+    """ProposalTarget of R2CNN: upright boxes, and inclined ones by two corners and a height.
+
+    This is R2CNN's ProposalTargetLayer with eight tops. All is as in ProposalTarget. The inclined targets of an object
+    are, for a region with the centre (cx, cy), the width w and the height h,
+
+        (x1 - cx) / w, (y1 - cy) / h, (x2 - cx) / w, (y2 - cy) / h, log(|p2 - p3| / h)
+
+    of the corners p1, p2 and p3 of its true quadrilateral; they lie at place 1 whatever the class. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget: regions and true boxes.
+    bottom 2
+        (G, 8) or (G, 9), the quadrilaterals of the true boxes: x1, y1, ..., x4, y4, and a label, which is not read.
+    python_param
+        `param_str` as in ProposalTarget, and `inclined_rect_inside_weights` (1, 1, 1, 1, 1),
+        `inclined_rect_normalize_means` (0, 0, 0, 0, 0) and `inclined_rect_normalize_stds` (0.1, 0.1, 0.1, 0.1, 0.2),
+        which count with `bbox_normalize_targets_precomputed`.
+
+    Returns
+    -------
+    top 0
+        (D, 5, 1, 1), the regions drawn, objects first.
+    top 1
+        (D, 1, 1, 1), their labels, 0 for background.
+    top 2, top 3
+        (D, 4 C, 1, 1) and (D, 5 C, 1, 1): offsets, inclined targets.
+    top 4, top 5
+        Their weights inside the loss.
+    top 6, top 7
+        Their weights outside the loss.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget, and for quadrilaterals that are not one for each true box.
+
+    Source
+    ------
+    Jiang et al. 2017 (R2CNN), and beacandler/R2CNN.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "InclinedProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> quad = [[0, 0, 10, 0, 10, 10, 0, 10]]
+    >>> tops = run_layer(text, [[0, 0, 0, 9, 9]], [[0, 0, 9, 9, 1]], quad, tops=8)
+    >>> tops[3].shape, tops[3][0, 5:].ravel().tolist()
+    ((2, 10, 1, 1), [-0.5, -0.5, 0.5, -0.5, 0.0])
+    """
+
+    trailing = (1, 1)
+    inclined: ClassVar[dict[str, Any]] = {
+        "inclined_rect_inside_weights": (1.0,) * 5, "inclined_rect_normalize_means": (0.0,) * 5,
+        "inclined_rect_normalize_stds": (0.1, 0.1, 0.1, 0.1, 0.2),
+    }  # fmt: skip
+    extra: ClassVar[dict[str, Any]] = {**RegionTargets.extra, **inclined}
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.read_settings()
+        for name in self.inclined:
+            self.need(np.shape(self.settings[name]) == (5,), f"{name} must have 5 numbers, got {self.settings[name]!r}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.check_bottoms(bottom)
+        rows, shape = bottom[1].shape[0], bottom[2].shape
+        self.need(
+            shape[:1] == (rows,) and shape[1:2] in ((8,), (9,)) and bottom[2].count == rows * shape[1],
+            f"bottom 2, the quadrilaterals, must be ({rows}, 8), one for each true box; got {shape}",
+        )
+        for blob, few in zip(top, (5, 1, *(columns * self.classes for columns in (4, 5) * 3))):
+            blob.reshape(1, few, 1, 1)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        drawn = self.sample(bottom)
+        upright, s, count = self.offsets(drawn), self.settings, len(drawn.labels)
+        quads = np.asarray(bottom[2].data).astype(np.float64).reshape(len(drawn.truth), -1)[:, :8]
+        self.need(np.isfinite(quads).all(), "a true quadrilateral holds NaN or infinity")
+        targets, weights = np.zeros((count, self.classes, 5)), np.zeros((count, self.classes, 5))
+        rows = np.flatnonzero(drawn.labels > 0)
+        values = inclined(drawn.regions[rows, 1:].astype(np.float64), quads[drawn.matched[rows]])
+        if s["bbox_normalize_targets_precomputed"]:
+            values = values - np.asarray(s["inclined_rect_normalize_means"])
+            values = values / np.asarray(s["inclined_rect_normalize_stds"])
+        targets[rows, 1], weights[rows, 1] = values, s["inclined_rect_inside_weights"]
+        others = [v.reshape(count, 5 * self.classes) for v in (targets, weights, weights > 0)]
+        pairs = [part for both in zip(upright, others) for part in both]
+        for blob, part in zip(top, [drawn.regions, drawn.labels[:, None], *pairs]):
+            blob.reshape(*part.shape, 1, 1)
+            blob.data[...] = part.reshape(blob.shape)
+
+
+def inclined(boxes: np.ndarray, quads: np.ndarray) -> np.ndarray:
+    """The targets (N, 5) of regions (N, 4) for quadrilaterals (N, 8)."""
+    size = boxes[:, 2:] - boxes[:, :2] + 1
+    centre = boxes[:, :2] + 0.5 * size
+    first, second = (quads[:, :2] - centre) / size, (quads[:, 2:4] - centre) / size
+    side = np.hypot(*(quads[:, 2:4] - quads[:, 4:6]).T)
+    with np.errstate(divide="ignore"):
+        high = np.log(side / size[:, 1])
+    return np.column_stack([first, second, np.maximum(high, -20)])  # of no height: small, but a number
+
+
+class ViewpointProposalTarget(
+    RegionTargets,
+    type="ViewpointProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=(2, 3),
+    tops=7,
+):
+    """ProposalTarget of LSI-Faster R-CNN: with the bin of each object's viewpoint, and regions that are not to be learned.
+
+    This is the ProposalTargetLayer of LSI-Faster R-CNN with seven tops. All that is not said here is as in ProposalTarget.
+    A true box with a label below 0 is one that nothing is to be learned of: a region that overlaps it most is no object,
+    and one that overlaps such a box by more than `dontcare_overlap` is no background. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5), regions: image, xmin, ymin, xmax, ymax.
+    bottom 1
+        (G, 6), true boxes: xmin, ymin, xmax, ymax, label, viewpoint in radians (-10: not known).
+    bottom 2
+        Optional: the image. It is not read.
+    python_param
+        `param_str` as in ProposalTarget, and `viewp_bins` (8), `viewp_offset` (0) in radians, `dontcare_overlap` (0.1).
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget, with axes of 1 after them.
+    top 5
+        (D, 1, 1, 1), the bin of each viewpoint, floor((angle + offset) / (2 pi / bins)); -10 for background.
+    top 6
+        (D, bins C, 1, 1), 1 at the bins of its class; of background and of an unknown viewpoint at those of class 0.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget.
+
+    Source
+    ------
+    Guindel et al. 2018 (LSI-Faster R-CNN) and its code, in the form of its published nets: bins, not angles.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "ViewpointProposalTarget" python_param { param_str: "{num_classes: 2, viewp_bins: 4}" }'
+    >>> tops = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1, 1.6]], tops=7)
+    >>> tops[5].ravel().tolist(), tops[6][0].ravel().tolist()
+    ([1.0, -10.0], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    """
+
+    trailing = (1, 1)
+    extra: ClassVar[dict[str, Any]] = {
+        **RegionTargets.extra, "viewp_bins": 8, "viewp_offset": 0.0, "dontcare_overlap": 0.1
+    }  # fmt: skip
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.read_settings()
+        self.bins = self.settings["viewp_bins"]
+        self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        for i, columns, what in ((0, 5, "the regions"), (1, 6, "the true boxes")):
+            shape = bottom[i].shape
+            self.need(
+                shape[1:2] == (columns,) and bottom[i].count == shape[0] * columns,
+                f"bottom {i}, {what}, must be (R, {columns}), got {shape}",
+            )
+        each = 4 * self.classes
+        for blob, few in zip(top, (5, 1, each, each, each, 1, self.bins * self.classes)):
+            blob.reshape(1, few, 1, 1)
+
+    def truth(self, blob: Blob) -> np.ndarray:
+        return np.asarray(blob.data).reshape(-1, 6)[:, :5]
+
+    def check_truth(self, truth: np.ndarray) -> None:
+        known = truth.copy()
+        known[:, 4] = np.maximum(known[:, 4], 0)
+        super().check_truth(known)
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        s, draws = self.settings, self.draws()
+        shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
+        matched, most, nothing = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes), bool)
+        if len(truth):
+            matched, most = shared.argmax(1), shared.max(1)
+            nothing = truth[matched, 4] < 0
+        known = np.where(nothing, 0, most)
+        left = shared[:, truth[:, 4] < 0].max(1, initial=0) <= s["dontcare_overlap"]
+        objects = np.flatnonzero(known >= s["fg_thresh"])
+        others = np.flatnonzero((known < s["bg_thresh_hi"]) & (known >= s["bg_thresh_lo"]) & left)
+        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
+        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        objects = draws.choice(objects, size=count, replace=False) if len(objects) else objects
+        rest = int(min(whole - count, len(others)))
+        others = draws.choice(others, size=rest, replace=False) if len(others) else others
+        chosen = np.append(objects, others)
+        return chosen, matched[chosen], count
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        drawn = self.sample(bottom)
+        views = np.asarray(bottom[1].data).reshape(-1, 6)[:, 5].astype(np.float64)
+        count, place = len(drawn.labels), np.zeros(len(drawn.labels), int)
+        angles, weights = np.full((count, 1), UNKNOWN), np.zeros((count, self.classes, self.bins))
+        mine = np.arange(drawn.objects)
+        view = views[drawn.matched[mine]]
+        mine, view = mine[view != UNKNOWN], view[view != UNKNOWN]
+        self.need(np.isfinite(view).all(), "a viewpoint is NaN or infinity")
+        view = np.where(view < 0, view + 2 * np.pi, view)
+        number = np.floor((view + self.settings["viewp_offset"]) / (2 * np.pi / self.bins))
+        angles[mine, 0] = np.where(number > self.bins - 1, 0, number)
+        place[mine] = np.minimum(drawn.labels[mine], self.classes - 1)
+        weights[np.arange(count), place] = 1
+        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), angles, weights.reshape(count, -1)]
+        for blob, part in zip(top, parts):
+            blob.reshape(*part.shape, 1, 1)
+            blob.data[...] = part.reshape(blob.shape)
+
+
+class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops=1):
+    """Of each row the values whose weight is above 0: the scores of the viewpoints of one class.
+
+    This is the CropAnglesLayer of LSI-Faster R-CNN's fast_rcnn.crop_angles. The gradient goes back to where the values came
+    from; bottom 1 gets none.
+
+    Parameters
+    ----------
+    bottom 0
+        (D, S) or (D, S, 1, 1), scores.
+    bottom 1
+        (D, S, 1, 1), weights, of which as many in each row are above 0.
+    python_param
+        `param_str` may hold `viewp_bins` (8): how many that is.
+
+    Returns
+    -------
+    top 0
+        (D, viewp_bins, 1, 1).
+
+    Raises
+    ------
+    LayerError
+        For bottoms of different shapes, or a row with another number of weights above 0.
+
+    Source
+    ------
+    Guindel et al. 2018 (LSI-Faster R-CNN) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "CropAngles" python_param { param_str: "viewp_bins: 2" }'
+    >>> run_layer(text, [[1, 2, 3, 4]], [[0, 0, 1, 1]]).ravel().tolist()
+    [3.0, 4.0]
+    """
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.bins = settings(self, {"viewp_bins": 8})["viewp_bins"]
+        self.need(isinstance(self.bins, int) and self.bins > 0, f"viewp_bins must be above 0, got {self.bins!r}")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        a, b = (blob.shape for blob in bottom)
+        self.need(
+            bottom[0].count == bottom[1].count and a[:2] == b[:2] and len(a) > 1 and np.prod(a[2:]) == 1,
+            f"the scores {a} and the weights {b} must both be (D, S)",
+        )
+        top[0].reshape(a[0], self.bins, 1, 1)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        rows = bottom[0].shape[0]
+        self.at = np.asarray(bottom[1].data).reshape(rows, -1) > 0
+        wrong = np.flatnonzero(self.at.sum(1) != self.bins)
+        if len(wrong):
+            self.need(
+                False,
+                f"row {wrong[0]} has {self.at[wrong[0]].sum()} weights above 0, viewp_bins is {self.bins}; "
+                "give viewp_bins in param_str",
+            )
+        top[0].data[...] = np.asarray(bottom[0].data).reshape(rows, -1)[self.at].reshape(top[0].shape)
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not propagate_down[1], "bottom 1 has no gradient; set propagate_down: false for it")
+        if propagate_down[0]:
+            diff = np.zeros(self.at.shape, self.dtype)
+            diff[self.at] = np.asarray(top[0].diff).ravel()
+            bottom[0].diff[...] = diff.reshape(bottom[0].shape)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0
+
+
+class MaskProposalTarget(
+    RegionTargets,
+    type="MaskProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=3,
+    tops=7,
+):
+    """ProposalTarget of Mask R-CNN: with the regions of the mask branch, and the masks that it learns.
+
+    This is the ProposalTargetLayer of py-mask-rcnn. All that is not said here is as in ProposalTarget. Objects and background
+    are drawn with repetition, so that there are always `batch_size` regions; where there is none of one kind, all are of the
+    other. The mask of an object is
+    that of the instance whose box overlaps it most, cut out at the region, its sides rounded outwards, and resized to the
+    nearest pixel. Without objects there is one region of the mask branch, of the background, with a mask of -1, which losses
+    ignore. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget: regions and true boxes.
+    bottom 2
+        (1, 1 or more, H, W), the number of the instance of each pixel, 0 for none; only the first channel is read.
+    python_param
+        `param_str` as in ProposalTarget, with `batch_size` 16; `out_size` (required), the side of a mask.
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget, with axes of 1 after them.
+    top 5
+        (M, 5, 1, 1), the regions of objects.
+    top 6
+        (M, 1, out_size, out_size), their masks: 1, 0, or -1 where no instance is known.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget, for an `out_size` that is not above 0, and instances that are not one image.
+
+    Source
+    ------
+    He et al. 2017 (Mask R-CNN), and VitoChien/py-mask-rcnn, where without objects there are fewer regions, and the first of
+    them keep the label of the true box next to them; here they have 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "MaskProposalTarget" python_param { param_str: "{num_classes: 2, out_size: 2, batch_size: 4}" }'''
+    >>> instances = np.zeros((1, 1, 8, 8))
+    >>> instances[0, 0, :4, :4] = 1
+    >>> *_, masks = run_layer(text, [[0, 0, 0, 3, 7]], [[0, 0, 3, 3, 1]], instances, tops=7)
+    >>> masks[0].tolist()
+    [[[1.0, 1.0], [1.0, 1.0]]]
+    """
+
+    trailing = (1, 1)
+    extra: ClassVar[dict[str, Any]] = {**RegionTargets.extra, "batch_size": 16, "out_size": 0}
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.read_settings()
+        self.side = self.settings["out_size"]
+        self.need(
+            isinstance(self.side, int) and self.side > 0, f"param_str must give out_size, above 0; got {self.side!r}"
+        )
+        self.need(self.settings["batch_size"] > 0, "batch_size must be above 0")
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.check_bottoms(bottom)
+        images, *_ = self.axes(bottom[2], 4, "bottom 2, the instances,")
+        self.need(
+            images == 1 and bottom[2].count, f"bottom 2, the instances, must be (1, 1, H, W), got {bottom[2].shape}"
+        )
+        each, rows = 4 * self.classes, self.settings["batch_size"]
+        for blob, few in zip(top, (5, 1, each, each, each, 5)):
+            blob.reshape(rows, few, 1, 1)
+        top[6].reshape(rows, 1, self.side, self.side)
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        s, draws = self.settings, self.draws()
+        matched, most = np.zeros(len(boxes), int), np.zeros(len(boxes))
+        if len(truth):
+            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
+            matched, most = shared.argmax(1), shared.max(1)
+        objects = np.flatnonzero(most >= s["fg_thresh"])
+        others = np.flatnonzero((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"]))
+        whole = int(s["batch_size"])
+        count = int(np.round(s["fg_fraction"] * whole)) if len(objects) else 0
+        count = count if len(others) else whole * (len(objects) > 0)
+        if count:
+            objects = draws.choice(objects, size=count)
+        if len(others):
+            others = draws.choice(others, size=whole - count)
+        chosen = np.append(objects[:count], others).astype(int)
+        return chosen, matched[chosen], count
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        drawn = self.sample(bottom)
+        regions = drawn.regions[drawn.labels > 0]
+        masks = instance_masks(np.asarray(bottom[2].data)[0, 0], regions[:, 1:].astype(np.float64), self.side)
+        if not len(regions):
+            regions = drawn.regions[:1] if len(drawn.regions) else np.zeros((1, 5))
+            masks = np.full((1, self.side, self.side), -1.0)
+        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), regions]
+        for blob, part in zip(top, parts):
+            blob.reshape(*part.shape, 1, 1)
+            blob.data[...] = part.reshape(blob.shape)
+        top[6].reshape(len(masks), 1, self.side, self.side)
+        top[6].data[...] = masks[:, None]
+
+
+def instance_masks(instances: np.ndarray, regions: np.ndarray, side: int) -> np.ndarray:
+    """The masks (R, side, side) of regions (R, 4), from the number of the instance of each pixel; -1 without instances."""
+    masks = np.full((len(regions), side, side), -1.0)
+    numbers = [number for number in np.unique(instances) if number != 0 and np.isfinite(number)]
+    if not numbers or not len(regions):
+        return masks
+    boxes = []
+    for number in numbers:
+        y, x = np.nonzero(instances == number)
+        boxes.append((x.min(), y.min(), x.max(), y.max()))
+    nearest = iou(regions[:, None], np.array(boxes, np.float64), last=1).argmax(1)
+    height, width = instances.shape
+    for i, region in enumerate(np.nan_to_num(regions)):
+        x0, x1 = cut(region[0], region[2], width)
+        y0, y1 = cut(region[1], region[3], height)
+        rows = y0 + (np.arange(side) * (y1 - y0)) // side
+        columns = x0 + (np.arange(side) * (x1 - x0)) // side
+        masks[i] = instances[np.ix_(rows, columns)] == numbers[nearest[i]]
+    return masks
+
+
+def cut(first: float, last: float, size: int) -> tuple[int, int]:
+    """A range of pixels that is inside of `size` and has one at least."""
+    start = int(np.clip(np.floor(first), 0, size - 1))
+    return start, max(start + 1, int(np.clip(np.ceil(last), 0, size)))

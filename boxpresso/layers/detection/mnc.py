@@ -1,0 +1,309 @@
+"""MNCProposal, MNCAnchorTarget, MNCProposalTarget: the regions of Multi-task Network Cascades, and what is learned of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...data.boxes import best
+from ...device import Blob, Kernels
+from ..core import Layer
+from ..core.param_str import given_names, settings
+from . import suppress
+from .anchor_base import AnchorTargets
+from .anchors import choose_anchors
+from .mask_targets import INFO, MaskedTargets
+from .rcnn import Upright
+
+
+class MNCProposal(Layer, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
+    """Proposal of MNC, whose regions pass their gradient on to the offsets.
+
+    This is the ProposalLayer of MNC's pylayer.proposal_layer. The regions are those of Proposal. The gradient of a corner that
+    is clipped to the image is 0. With `use_clip` gradients are cut to 1 / clip_base.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1, bottom 2
+        As of Proposal, of one image: scores, offsets and im_info. The offsets alone get a gradient.
+    python_param
+        `param_str` as in Proposal, and `use_clip` (0), `clip_base` (256).
+
+    Returns
+    -------
+    top 0
+        (R, 5), regions.
+    top 1
+        Optional: (1, R), the number of the anchor of each region, by row, column and anchor.
+
+    Raises
+    ------
+    LayerError
+        For bottoms of the wrong shape.
+
+    Source
+    ------
+    Dai et al. 2016 (MNC) and its code, whose gradient of a region that leaves the image is 0 as a whole, and whose sizes in it
+    are one pixel smaller.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "MNCProposal" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> scores, offsets = [[[[0.5, 0.25]], [[0.5, 0.75]]]], [[[[0, 0]]] * 4]
+    >>> regions, numbers = run_layer(text, scores, offsets, [[16, 32, 1]], tops=2)
+    >>> numbers.tolist()
+    [[1.0, 0.0]]
+    """
+
+    kernels: ClassVar[Kernels] = suppress.kernels
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        train = self.phase == "TRAIN"
+        s = self.settings = settings(
+            self,
+            {
+                "feat_stride": 16, "scales": (8, 16, 32), "ratios": (0.5, 1, 2), "angles": (0,), "base_size": 16,
+                "rpn_pre_nms_top_n": 12000 if train else 6000, "rpn_post_nms_top_n": 2000 if train else 300,
+                "rpn_nms_thresh": 0.7, "rpn_min_size": 16, "use_clip": 0, "clip_base": 256, "gradient_scale": 1,
+            },
+        )  # fmt: skip
+        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
+        self.anchors = choose_anchors(self, Upright, s, channels, given_names(self))
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        _, _, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
+        count = len(self.anchors)
+        for i, each in ((0, 2), (1, 4)):
+            wanted = (1, each * count, height, width)
+            self.need(
+                bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
+            )
+        self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
+        for blob, shape in zip(top, ((1, 5), (1, 1))):
+            blob.reshape(*shape)  # forward knows how many there are
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        s = self.settings
+        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
+        info = info.reshape(-1)
+        height, width = scores.shape[2:]
+        self.every = Upright.everywhere(self.anchors, height, width, s["feat_stride"])
+        by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
+        self.by = offsets[0].transpose(1, 2, 0).reshape(-1, 4)
+        moved = Upright.decode(self.every, self.by)
+        boxes = Upright.clip(moved, info[0], info[1])
+        large = np.flatnonzero(Upright.large(boxes, s["rpn_min_size"] * info[2]) & ~np.isnan(by_place))
+        before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
+        order = large[best(by_place[large], before if before > 0 else -1)]
+        stay = Upright.suppress(self.device, boxes[order], s["rpn_nms_thresh"], after if after > 0 else -1)
+        self.chosen = order[stay]
+        self.free = boxes[self.chosen] == moved[self.chosen]
+        top[0].reshape(len(self.chosen), 5)
+        top[0].data[...] = np.column_stack([np.zeros(len(self.chosen), self.dtype), boxes[self.chosen]])
+        if len(top) > 1:
+            top[1].reshape(1, len(self.chosen))
+            top[1].data[...] = self.chosen[None]
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(
+            not (propagate_down[0] or propagate_down[2]),
+            "scores and im_info have no gradient; set propagate_down: false for bottoms 0 and 2",
+        )
+        if not propagate_down[1]:
+            return
+        diff = np.asarray(top[0].diff)[:, 1:].astype(np.float64) * self.free
+        _, offsets = Upright.decode_backward(self.every[self.chosen], self.by[self.chosen].astype(np.float64), diff)
+        if self.settings["use_clip"]:
+            most = 1 / float(self.settings["clip_base"])
+            offsets = np.clip(offsets, -most, most)
+        whole = np.zeros((len(self.every), 4))
+        whole[self.chosen] = offsets
+        _, _, height, width = bottom[1].shape
+        bottom[1].diff[...] = whole.reshape(height, width, -1).transpose(2, 0, 1)[None]
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 1
+
+
+class MNCAnchorTarget(AnchorTargets, type="MNCAnchorTarget", param="python_param", bottoms=5, tops=4):
+    """AnchorTarget of MNC, which also learns from the anchors of the regions that were drawn.
+
+    This is the AnchorTargetLayer of MNC's pylayer.anchor_target_layer with five bottoms. All is as in AnchorTarget; then the
+    anchors of bottom 4 get label 0, and those of bottom 3 label 1, where they are inside the image. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1, bottom 2
+        As of AnchorTarget.
+    bottom 3, bottom 4
+        Numbers of anchors, by row, column and anchor: of objects and of background.
+    python_param
+        As of AnchorTarget.
+
+    Returns
+    -------
+    top 0, ..., top 3
+        As of AnchorTarget.
+
+    Raises
+    ------
+    LayerError
+        As AnchorTarget.
+
+    Source
+    ------
+    Dai et al. 2016 (MNC) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "MNCAnchorTarget" python_param { param_str: "{scales: [1], ratios: [1]}" }'
+    >>> truth, info = [[0, 0, 15, 15, 1]], [[16, 32, 1]]
+    >>> run_layer(text, [[[[0, 0]]] * 2], truth, info, [1], [0], tops=4)[0].tolist()
+    [[[[0.0, 1.0]]]]
+    """
+
+    def targets(self, bottom: list[Blob], every: np.ndarray) -> list[np.ndarray]:
+        self.told = [(np.asarray(bottom[i].data).reshape(-1), label) for i, label in ((4, 0), (3, 1))]
+        return super().targets(bottom, every)
+
+    def inside(self, every: np.ndarray, info: np.ndarray) -> np.ndarray:
+        self.at = super().inside(every, info)
+        return self.at
+
+    def label(self, shared: np.ndarray, turn: np.ndarray, ignored: np.ndarray) -> np.ndarray:
+        labels = super().label(shared, turn, ignored)
+        for numbers, label in self.told:
+            labels[np.isin(self.at, numbers)] = label
+        return labels
+
+
+class MNCProposalTarget(MaskedTargets, type="MNCProposalTarget", param="python_param", bottoms=(3, 6), tops=(5, 10)):
+    """ProposalTarget of MNC: regions of several ranges of overlap, with box targets and masks.
+
+    This is the ProposalTargetLayer of MNC's pylayer.proposal_target_layer. All that is not said here is as in
+    ProposalTarget. Of the regions with an overlap from fg_thresh_lo to fg_thresh_hi, at most `fg_fraction` * `batch_size` are
+    drawn; of the rest of the batch the fraction `bg_fraction` from bg_thresh_lo to bg_thresh_hi; each of these settings may
+    be a list, of one number for each range. The gradient of top 0 goes to the regions of bottom 0 that were drawn.
+
+    Parameters
+    ----------
+    bottom 0, bottom 1
+        As of ProposalTarget: regions and true boxes.
+    bottom 2
+        (1, 3), im_info: the scale leads to the picture.
+    bottom 3, bottom 4
+        Optional: (G, H, W), true masks, and (G, 2), their heights and widths in the picture.
+    bottom 5
+        Optional: (1, R), the number of the anchor of each region.
+    python_param
+        `param_str` holds `num_classes` (required), `bp_all` (1): 0 passes the gradient of objects alone; and of MNC's
+        configuration `batch_size` (64), `fg_fraction` (0.3), `fg_thresh_lo` (0.5), `fg_thresh_hi` (1), `bg_fraction` (0.85,
+        0.15), `bg_thresh_lo` (0.1, 0), `bg_thresh_hi` (0.5, 0.1), `mask_size` (21), and those of box targets, as in
+        ProposalTarget.
+
+    Returns
+    -------
+    top 0, ..., top 4
+        As of ProposalTarget.
+    top 5, top 6
+        Optional: (D, 1, M, M), masks and their weights, 1 of objects.
+    top 7
+        Optional: (D, 12): the true box, height, width, label, box and true box in the picture; -1 of background.
+    top 8, top 9
+        Optional: (1, F) and (1, B), the anchors of objects and of background.
+
+    Raises
+    ------
+    LayerError
+        As ProposalTarget, and for masks that are not one for each true box.
+
+    Source
+    ------
+    Dai et al. 2016 (MNC) and its code.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = 'type: "MNCProposalTarget" python_param { param_str: "num_classes: 2" }'
+    >>> regions, labels, *_ = run_layer(text, [[0, 0, 0, 9, 1]], [[0, 0, 9, 9, 1]], [[10, 10, 1]], tops=5)
+    >>> regions.tolist(), labels.tolist()
+    ([[0.0, 0.0, 0.0, 9.0, 9.0], [0.0, 0.0, 0.0, 9.0, 1.0]], [1.0, 0.0])
+    """
+
+    extra: ClassVar[dict[str, Any]] = {
+        **MaskedTargets.extra, "batch_size": 64, "fg_fraction": (0.3,), "fg_thresh_lo": (0.5,), "fg_thresh_hi": (1.0,),
+        "bg_fraction": (0.85, 0.15), "bg_thresh_lo": (0.1, 0.0), "bg_thresh_hi": (0.5, 0.1), "mask_size": 21, "bp_all": 1,
+    }  # fmt: skip
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.read_settings()
+        self.need(
+            (len(bottom), len(top)) in ((3, 5), (5, 8), (6, 10)),
+            f"has {len(bottom)} bottoms and {len(top)} tops; it takes 3 and 5, 5 and 8, or 6 and 10",
+        )
+        for kind in ("fg", "bg"):
+            names = [f"{kind}_{name}" for name in ("fraction", "thresh_lo", "thresh_hi")]
+            lists = [np.atleast_1d(self.settings[name]).astype(np.float64) for name in names]
+            self.need(len({len(v) for v in lists}) == 1, f"{', '.join(names)} must be lists of one length")
+            self.settings.update(zip(names, lists))
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.check_bottoms(bottom)
+        self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
+        side, each = self.settings["mask_size"], 4 * self.classes
+        if len(bottom) > 3:
+            self.check_masks(bottom[3], bottom[4], bottom[1].shape[0])
+        shapes = [(1, 5), (1,), (1, each), (1, each), (1, each), (1, 1, side, side), (1, 1, side, side), (1, INFO)]
+        for blob, shape in zip(top, [*shapes, (1, 1), (1, 1)]):
+            blob.reshape(*shape)
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        s, draws = self.settings, self.draws()
+        matched, most = np.zeros(len(boxes), int), np.zeros(len(boxes))
+        if len(truth):
+            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
+            matched, most = shared.argmax(1), shared.max(1)
+        kinds: list[np.ndarray] = []
+        left = float(s["batch_size"])
+        for kind in ("fg", "bg"):
+            drawn = [np.zeros(0, int)]
+            for part, low, high in zip(*(s[f"{kind}_{name}"] for name in ("fraction", "thresh_lo", "thresh_hi"))):
+                mine = np.flatnonzero((most >= low) & (most <= high))
+                count = int(min(len(mine), np.round(left * part)))
+                drawn.append(draws.choice(mine, size=count, replace=False) if len(mine) else mine)
+            kinds.append(np.unique(np.concatenate(drawn)))
+            left -= len(kinds[-1])
+        self.chosen = np.concatenate(kinds)
+        self.kinds = kinds
+        return self.chosen, matched[self.chosen], len(kinds[0])
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        drawn = self.sample(bottom)
+        parts = [drawn.regions, drawn.labels, *self.offsets(drawn)]
+        if len(bottom) > 3:
+            scale = float(np.asarray(bottom[2].data).reshape(-1)[2])
+            parts += self.masks_of(
+                drawn.regions, drawn.matched, drawn.labels, drawn.objects, drawn.truth, bottom[3], bottom[4], scale
+            )
+        if len(bottom) > 5:
+            numbers = np.asarray(bottom[5].data).reshape(-1)
+            parts += [numbers[kind[kind < len(numbers)]][None] for kind in self.kinds]
+        for blob, part in zip(top, parts):
+            blob.reshape(*part.shape)
+            blob.data[...] = part
+
+    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        self.need(not any(propagate_down[1:]), "only bottom 0, the regions, has a gradient; set propagate_down")
+        if propagate_down[0]:
+            passed = len(self.chosen) if self.settings["bp_all"] else len(self.kinds[0])
+            rows = np.flatnonzero(self.chosen[:passed] < bottom[0].shape[0])
+            diff = np.zeros((bottom[0].shape[0], 5))
+            np.add.at(diff, self.chosen[rows], np.asarray(top[0].diff)[rows])
+            bottom[0].diff[...] = diff.reshape(bottom[0].shape)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return index == 0

@@ -1,0 +1,176 @@
+"""RegionTargets: what the layers share that draw the regions a detector learns from: settings, the draw, box targets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+from ..core.param_str import settings
+from . import suppress
+from .rcnn import Boxes, Upright
+
+
+class Drawn(NamedTuple):
+    """The regions of one image that were drawn.
+
+    Attributes
+    ----------
+    regions
+        (D, columns + 1), objects first.
+    truth
+        (G, columns + 1), the true boxes: a box and its label.
+    matched
+        (D,), the number of the true box that each region overlaps most.
+    objects
+        How many regions are objects.
+    labels
+        (D,), those of the true boxes, 0 for background.
+    """
+
+    regions: np.ndarray
+    truth: np.ndarray
+    matched: np.ndarray
+    objects: int
+    labels: np.ndarray
+
+
+class RegionTargets(Layer):
+    """A layer whose bottoms 0 and 1 are the regions and the true boxes of one image; its settings are
+    ProposalTarget's."""
+
+    boxes: ClassVar[Boxes] = Upright
+    trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
+    extra: ClassVar[dict[str, Any]] = {
+        "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
+    }  # fmt: skip
+    changed: ClassVar[dict[str, Any]] = {}  # settings that go before those of the messages
+    kernels: ClassVar[Kernels] = suppress.kernels
+
+    def read_settings(self) -> None:
+        """The settings, from `param_str` and the messages; checked."""
+        columns = self.boxes.columns
+        defaults: dict[str, Any] = {
+            "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5,
+            "bg_thresh_lo": 0.1, "bbox_inside_weights": (1.0,) * columns, "bbox_normalize_targets_precomputed": False,
+            "bbox_normalize_means": (0.0,) * columns, "append_gtbox": True, **self.extra,
+        }  # fmt: skip
+        p, regression = self.param.proposal_target_param, self.param.bbox_reg_param
+        if self.param.HasField("proposal_target_param"):
+            defaults.update(
+                num_classes=p.cls_num if p.HasField("cls_num") else p.n_classes, batch_size=p.batch_size,
+                fg_fraction=p.fg_fraction, fg_thresh=p.fg_thr, bg_thresh_hi=p.bg_thr_hg, bg_thresh_lo=p.bg_thr_lw,
+                append_gtbox=p.append_gtbox,
+            )  # fmt: skip
+        if regression.bbox_mean and regression.bbox_std:
+            defaults.update(bbox_normalize_targets_precomputed=True, bbox_normalize_means=list(regression.bbox_mean))
+            defaults.update(bbox_normalize_stds=list(regression.bbox_std))
+        s = self.settings = settings(self, {**defaults, **self.changed})
+        if self.changed and s["num_classes"] == 0:
+            s["num_classes"] = p.cls_num or (p.n_classes if p.HasField("n_classes") else 0)
+        self.classes = s["num_classes"]
+        self.need(
+            isinstance(self.classes, int) and self.classes > 1,
+            f"param_str must give num_classes, 2 or more with the background; got {self.classes!r}",
+        )
+        self.need(
+            s["batch_size"] > 0 or s["batch_size"] == -1,
+            f"batch_size must be above 0, or -1 for all, got {s['batch_size']}",
+        )
+        for name in ("bbox_inside_weights", "bbox_normalize_means", "bbox_normalize_stds"):
+            self.need(np.shape(s[name]) == (columns,), f"{name} must have {columns} numbers, got {s[name]!r}")
+
+    def check_bottoms(self, bottom: list[Blob]) -> None:
+        """Raises LayerError for regions or true boxes of another shape."""
+        columns = self.boxes.columns
+        for i, what in ((0, "the regions"), (1, "the true boxes")):
+            shape = (*bottom[i].shape, 1, 1)[:2]
+            self.need(
+                len(bottom[i].shape) >= 2 and shape[1] == columns + 1 and bottom[i].count == shape[0] * shape[1],
+                f"bottom {i}, {what}, must be (R, {columns + 1}), got {bottom[i].shape}",
+            )
+
+    def targets(self, bottom: list[Blob]) -> list[np.ndarray]:
+        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes)."""
+        drawn = self.sample(bottom)
+        return [drawn.regions, drawn.labels[:, None] if self.trailing else drawn.labels, *self.offsets(drawn)]
+
+    def sample(self, bottom: list[Blob]) -> Drawn:
+        """The regions drawn from those of the bottom and, with `append_gtbox`, the true boxes."""
+        columns = self.boxes.columns
+        regions = np.asarray(bottom[0].data).reshape(-1, columns + 1)
+        truth = self.truth(bottom[1])
+        if regions[:, 0].any():
+            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+        self.check_truth(truth)
+        regions = self.screen(regions, truth)
+        if self.settings["append_gtbox"]:
+            regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
+        chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
+        labels = np.zeros(len(chosen))
+        labels[:objects] = truth[matched[:objects], -1]
+        return Drawn(regions[chosen], truth, matched, objects, labels)
+
+    def truth(self, blob: Blob) -> np.ndarray:
+        """The true boxes (G, columns + 1), each with its label."""
+        return np.asarray(blob.data).reshape(-1, self.boxes.columns + 1)
+
+    def offsets(self, drawn: Drawn) -> list[np.ndarray]:
+        """Offsets, weights inside and weights outside of the loss, (D, columns * classes) each."""
+        s, columns, labels = self.settings, self.boxes.columns, drawn.labels
+        targets = np.zeros((len(labels), self.classes, columns))
+        weights = np.zeros(targets.shape)
+        rows = np.flatnonzero(labels > 0)
+        place = np.minimum(labels[rows], self.classes - 1).astype(int)
+        truth = drawn.truth[drawn.matched[rows], :-1].astype(np.float64)
+        offsets = self.boxes.encode(drawn.regions[rows, 1:].astype(np.float64), truth)
+        if s["bbox_normalize_targets_precomputed"]:
+            offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
+        targets[rows, place] = offsets
+        weights[rows, place] = s["bbox_inside_weights"]
+        return [values.reshape(len(labels), columns * self.classes) for values in (targets, weights, weights > 0)]
+
+    def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The regions that are looked at: here all."""
+        return regions
+
+    def check_truth(self, truth: np.ndarray) -> None:
+        """Raises LayerError for a true box with NaN or infinity, or with a label that is no class."""
+        wrong = np.flatnonzero(~np.isfinite(truth).all(1))
+        if len(wrong):
+            self.need(False, f"true box {wrong[0]} holds NaN or infinity: {truth[wrong[0]].tolist()}")
+        labels = truth[:, -1]
+        wrong = np.flatnonzero((labels < 0) | (labels != np.floor(labels)))
+        if len(wrong):
+            self.need(False, f"true box {wrong[0]} has the label {labels[wrong[0]]:g}; labels are whole numbers from 0")
+        most = labels.max(initial=0)
+        self.need(
+            self.classes == 2 or most < self.classes,
+            f"a true box has the label {most:g}, num_classes is {self.classes}",
+        )
+
+    def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
+        s, draws = self.settings, self.draws()
+        if len(truth):
+            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
+            matched, most = shared.argmax(1), shared.max(1)
+            turned = self.boxes.turn(boxes, truth)[np.arange(len(boxes)), matched]
+        else:
+            matched, most, turned = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes))
+        far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
+        objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
+        others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)
+        whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
+        count = int(min(np.round(s["fg_fraction"] * whole), len(objects)))
+        if len(objects):
+            objects = draws.choice(objects, size=count, replace=False)
+        if len(others):
+            others = draws.choice(others, size=int(min(whole - count, len(others))), replace=False)
+        chosen = np.append(objects, others)
+        return chosen, matched[chosen], count
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
