@@ -19,7 +19,7 @@ import numpy as np
 
 from .device import Blob, open_device
 from .layers.core import Layer, make_layer
-from .layers.core.python import SERVED
+from .layers.core.served import SERVED
 from .layers.detection.fields import Deviation
 from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
 from .net.prepare import select

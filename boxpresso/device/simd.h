@@ -15,12 +15,12 @@ DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
 DEVICE void soon(const void*) {}
 DEVICE Columns fused(Columns a, Columns b, Columns sum) { return sum + a * b; }
-typedef bool Span;
-DEVICE Span span_of(int at, int step, int size) { return at >= 0 && at < size; }
-DEVICE Span both(Span a, Span b) { return a && b; }
-DEVICE bool within(Span span, int) { return span; }
-DEVICE Columns load_span(const Real* from, Span span) { return span ? *from : Real(0); }
-DEVICE Columns fused_span(Columns a, Columns b, Columns sum, Span span) { return span ? sum + a * b : sum; }
+typedef bool LaneSpan;
+DEVICE LaneSpan lane_span(int at, int step, int size) { return at >= 0 && at < size; }
+DEVICE LaneSpan both(LaneSpan a, LaneSpan b) { return a && b; }
+DEVICE bool within(LaneSpan span, int) { return span; }
+DEVICE Columns load_span(const Real* from, LaneSpan span) { return span ? *from : Real(0); }
+DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { return span ? sum + a * b : sum; }
 
 #else
 
@@ -93,34 +93,34 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 // a vector, the others 0, and no other memory is read; fused_span: sum + a * b there, sum elsewhere.
 DEVICE int lane_from(int distance, int step) { return distance <= 0 ? 0 : min((distance + step - 1) / step, COLUMNS); }
 #if defined(__AVX512F__)
-typedef unsigned Span;
-DEVICE Span span_of(int at, int step, int size) {
+typedef unsigned LaneSpan;
+DEVICE LaneSpan lane_span(int at, int step, int size) {
   return ((1u << lane_from(size - at, step)) - 1) & ~((1u << lane_from(-at, step)) - 1);
 }
-DEVICE Span both(Span a, Span b) { return a & b; }
-DEVICE bool within(Span span, int lane) { return span >> lane & 1; }
-DEVICE Columns load_span(const Real* from, Span span) {
+DEVICE LaneSpan both(LaneSpan a, LaneSpan b) { return a & b; }
+DEVICE bool within(LaneSpan span, int lane) { return span >> lane & 1; }
+DEVICE Columns load_span(const Real* from, LaneSpan span) {
   if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_loadu_ps((__mmask16)span, from);
   else return (Columns)_mm512_maskz_loadu_pd((__mmask8)span, from);
 }
-DEVICE Columns fused_span(const Columns& a, const Columns& b, const Columns& sum, Span span) {
+DEVICE Columns fused_span(const Columns& a, const Columns& b, const Columns& sum, LaneSpan span) {
   if constexpr (sizeof(Real) == 4) return (Columns)_mm512_mask3_fmadd_ps((__m512)a, (__m512)b, (__m512)sum, (__mmask16)span);
   else return (Columns)_mm512_mask3_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)sum, (__mmask8)span);
 }
 #else
-struct Span {
+struct LaneSpan {
   int begin, end;
 };
-DEVICE Span span_of(int at, int step, int size) { return {lane_from(-at, step), lane_from(size - at, step)}; }
-DEVICE Span both(const Span& a, const Span& b) { return {max(a.begin, b.begin), min(a.end, b.end)}; }
-DEVICE bool within(const Span& span, int lane) { return lane >= span.begin && lane < span.end; }
-DEVICE Columns load_span(const Real* from, const Span& span) {
+DEVICE LaneSpan lane_span(int at, int step, int size) { return {lane_from(-at, step), lane_from(size - at, step)}; }
+DEVICE LaneSpan both(const LaneSpan& a, const LaneSpan& b) { return {max(a.begin, b.begin), min(a.end, b.end)}; }
+DEVICE bool within(const LaneSpan& span, int lane) { return lane >= span.begin && lane < span.end; }
+DEVICE Columns load_span(const Real* from, const LaneSpan& span) {
   if (span.begin == 0 && span.end == COLUMNS) return *(const Columns*)from;
   Columns values = {};
   for (int i = span.begin; i < span.end; ++i) values[i] = from[i];
   return values;
 }
-DEVICE Columns fused_span(const Columns& a, const Columns& b, Columns sum, const Span& span) {
+DEVICE Columns fused_span(const Columns& a, const Columns& b, Columns sum, const LaneSpan& span) {
   if (span.begin == 0 && span.end == COLUMNS) return fused(a, b, sum);
   for (int i = span.begin; i < span.end; ++i) sum[i] += a[i] * b[i];
   return sum;

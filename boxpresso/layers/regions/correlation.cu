@@ -21,7 +21,7 @@ constexpr int BESIDE = REGISTERS == 32 ? 9 : 3;  // displacements across that a 
 constexpr int VECTORS = COLUMNS == 1 ? 1 : REGISTERS == 32 ? 2 : 4;  // of columns, too
 
 // Pixels at, at + stride, ... of a row, those of a span.
-DEVICE Columns pixels_of(const Store* row, int at, int stride, const Span& span) {
+DEVICE Columns pixels_of(const Store* row, int at, int stride, const LaneSpan& span) {
   if (sizeof(Store) == sizeof(Real) && stride == 1) return load_span((const Real*)row + at, span);
   Real values[COLUMNS] = {};
   for (int i = 0; i < COLUMNS; ++i)
@@ -43,12 +43,12 @@ KERNEL correlation_forward(int n, const Store* a, const Store* b, Store* top, Co
           if (v < 0 || v >= g.height || v + dy < 0 || v + dy >= g.height) continue;
           const int shift = tap % g.kernel * g.dilation - g.pad, dx = (q - g.reach) * g.patch_step;
           int at[VECTORS];
-          Span near[VECTORS], far[BESIDE][VECTORS];
+          LaneSpan near[VECTORS], far[BESIDE][VECTORS];
           for (int i = 0; i < VECTORS; ++i) {
             at[i] = (part * VECTORS + i) * COLUMNS * g.stride + shift;
-            near[i] = span_of(at[i], g.stride, g.width);
+            near[i] = lane_span(at[i], g.stride, g.width);
             for (int k = 0; k < BESIDE; ++k)
-              far[k][i] = both(near[i], span_of(at[i] + dx + k * g.patch_step, g.stride, g.width));
+              far[k][i] = both(near[i], lane_span(at[i] + dx + k * g.patch_step, g.stride, g.width));
           }
           for (int c = 0; c < g.channels; ++c) {
             const Store *from = one + (long long)c * area + v * g.width, *to = other + (long long)c * area + (v + dy) * g.width;
