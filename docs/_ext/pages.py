@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 COMING = (
     "start", "train_your_own", "from_py_faster_rcnn", "write_a_layer", "write_a_kernel", "training", "what_it_reads", "serve",
-    "finish",
+    "finish", "reports",
 )  # fmt: skip
 
 
