@@ -13,6 +13,9 @@ READERS = {  # layers of ours that read data of the same kind
     "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": (
         "DetectionData", "EvalData", "ImageGtData", "YoloData", "LaneData", "AnnotatedRData"
     ),
+    "DenseImageData, which reads images and maps of labels from a list of pairs": (
+        "ImageSegData", "ImageLabelmapData", "SegData"
+    ),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
 
@@ -32,7 +35,7 @@ class ForkData(
     Layer,
     type=(
         "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "DenseImageData", "ImageSegData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "ImageSegData",
         "ImageLabelmapData",
     ),
     param=(
@@ -74,7 +77,7 @@ class ForkData(
     ------
     MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData,
     SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN
-    (RotateRoIData, its rotation.rlayer), ENet (DenseImageData), PSPNet (ImageSegData), HED (ImageLabelmapData).
+    (RotateRoIData, its rotation.rlayer), PSPNet (ImageSegData), HED (ImageLabelmapData).
 
     Examples
     --------
