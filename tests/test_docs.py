@@ -24,12 +24,6 @@ TEXTS = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rg
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 
-def coming() -> list[str]:
-    """Pages that the index may name before they are written."""
-    text = (DOCS / "_ext" / "pages.py").read_text(encoding="utf-8")
-    return re.findall(r'"(\w+)"', re.split(r"(?m)^COMING = |^def ", text)[1])
-
-
 def without_code(text: str) -> str:
     """A Markdown text without its blocks and spans of code, in which nothing is a link."""
     text = re.sub(r"(?ms)^ *(`{3,}|~{3,}).*?^ *\1 *$", "", text)
@@ -58,8 +52,7 @@ def broken(path: Path, text: str, address: str) -> list[str]:
         name, _, anchor = link.partition("#")
         place = path if not name else ROOT / name[1:] if name.startswith("/") else path.parent / name
         if not place.resolve().exists():
-            if not (path == DOCS / "index.md" and place.stem in coming()):
-                result.append(target)
+            result.append(target)
         elif anchor and place.suffix == ".md" and anchor not in anchors(place):
             result.append(target)
     return result
@@ -109,9 +102,7 @@ def test_every_page_is_in_one_table_of_contents():
             name = line.strip().split("<")[-1].rstrip(">")
             pages = [path.parent / f"{name}{end}" for end in (".md", ".rst", ".ipynb")]
             found += [page for page in pages if page in PAGES]
-            assert any(page in PAGES for page in pages) or name in coming(), (
-                f"{path.name} names {name}, which is missing"
-            )
+            assert any(page in PAGES for page in pages), f"{path.name} names {name}, which is missing"
     assert sorted([*found, DOCS / "index.md"]) == PAGES
 
 
