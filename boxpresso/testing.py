@@ -159,6 +159,7 @@ def check_gradient(
     must be exactly 0 everywhere in it. A blob without elements fails: there is nothing to compare.
 
     The contract of backward, in all elements of all blobs:
+
     - bottom diffs hold NaN before, and none is left where one was asked for; all of them are left where none was;
     - with the same upstream gradient a second backward gives the same bottom diffs and twice the parameter diffs;
     - a bottom or parameter that is not asked for is not written, and the diffs of the others are the same (each in turn;
