@@ -56,7 +56,7 @@ def open_picture(source: Source) -> Image.Image:
         Image.init()
         opened = attempt([name for name in OTHERS if name in Image.OPEN])
     pixels = opened.size[0] * opened.size[1]
-    wanted = pixels * max(len(opened.getbands()), 3)
+    wanted = pixels * max(len(opened.getbands()), 3) * (2 if opened.format == "WEBP" else 1)  # its decoder holds two
     if pixels > LIMITS.picture_pixels or wanted > LIMITS.expanded(size):
         name = "picture_pixels" if pixels > LIMITS.picture_pixels else "expansion_factor"
         opened.close()
