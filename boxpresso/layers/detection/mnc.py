@@ -181,7 +181,13 @@ class MNCAnchorTarget(AnchorTargets, type="MNCAnchorTarget", param="python_param
         return labels
 
 
-class MNCProposalTarget(MaskedTargets, type="MNCProposalTarget", param="python_param", bottoms=(3, 6), tops=(5, 10)):
+class MNCProposalTarget(
+    MaskedTargets,
+    type="MNCProposalTarget",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=(3, 6),
+    tops=(5, 10),
+):
     """ProposalTarget of MNC: regions of several ranges of overlap, with box targets and masks.
 
     This is the ProposalTargetLayer of MNC's pylayer.proposal_target_layer. All that is not said here is as in

@@ -105,7 +105,13 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
         return index == 0
 
 
-class MNCStageBridge(MaskedTargets, type="MNCStageBridge", param="python_param", bottoms=(4, 7), tops=(1, 8)):
+class MNCStageBridge(
+    MaskedTargets,
+    type="MNCStageBridge",
+    param=("proposal_target_param", "bbox_reg_param", "python_param"),
+    bottoms=(4, 7),
+    tops=(1, 8),
+):
     """From the regions and offsets of one stage of MNC to the regions of the next, while training with their targets.
 
     This is the StageBridgeLayer of MNC's pylayer.stage_bridge_layer. At TEST each region moves by the offsets of the

@@ -29,8 +29,8 @@ class SeLU(Neuron, type=("SeLu", "SeLU"), param="selu_param", bottoms=1, tops=1,
     Examples
     --------
     >>> from boxpresso.layers.core import run_layer
-    >>> run_layer('type: "SeLu"', [[2, 0, -100]])
-    array([[ 2.101402,  0.      , -1.758099]], dtype=float32)
+    >>> run_layer('type: "SeLu"', [[2, 0, -100]]).round(3)
+    array([[ 2.101,  0.   , -1.758]], dtype=float32)
     """
 
     kernels = Kernels("elu.cu")
