@@ -1,8 +1,8 @@
 """For tests of a layer: run it without a net, and compare its backward pass with differences of its forward pass.
 
-    from boxpresso.testing import Rig, check_gradient
-    rig = Rig('type: "ReLU"', [x], dtype=np.float64)
-    check_gradient(rig)
+from boxpresso.testing import Rig, check_gradient
+rig = Rig('type: "ReLU"', [x], dtype=np.float64)
+check_gradient(rig)
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ def judge(kind: str, data: bytes) -> dict[str, object]:
             verdict, detail = "foreign", f"{type(error).__module__}.{type(error).__name__}: {str(error)[:300]}"
     grown = peak() - before
     most = 64 * 2**20 + 20 * len(data)
-    if kind == "picture":  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
+    if (
+        kind == "picture"
+    ):  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
         most = most * 8 // 3
     if verdict in ("ran", "refused") and grown > most and kind != "prototxt":
         verdict, detail = "memory", f"{grown >> 20} MB for {len(data)} bytes; {detail}"
