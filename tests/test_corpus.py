@@ -29,16 +29,8 @@ EXCEPTIONS = {
 
 # Layer types of a single program each, which Boxpresso does not have; a net with one is refused by name.
 MISSING = {
-    "ConvolutionRistretto": "Ristretto's quantised convolution",
-    "L1Loss": "NVIDIA's DetectNet",
     "DetectNetTransformation": "NVIDIA's DetectNet",
     "TRT": "NVIDIA's TensorRT inside Caffe",
-    "RegionLoss": "MobileNet-YOLO's training loss",
-    "YoloSeg": "MobileNet-YOLO",
-    "SegmentationEvaluate": "MobileNet-YOLO",
-    "AssistedExcitation": "MobileNet-YOLO",
-    "CosLoss": "CSLJXing's Caffe",
-    "Mask": "CaffeMex",
 }
 
 # Python layers that came with a net: an error says how to allow them. Those of py-faster-rcnn and RRPN are served here.

@@ -201,6 +201,7 @@ INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 d
 KEYED = {
     "Dropout": "",
     "SpatialDropout": "",
+    "SeLuDropout": "",
     "Pooling": "pooling_param { pool: STOCHASTIC kernel_size: 3 }",
     "Python": 'python_param { module: "spatial_dropout" layer: "SpatialDropoutLayer" }',  # served by SpatialDropout
 }
