@@ -100,6 +100,12 @@ def test_yolo(tmp_path):
     np.testing.assert_allclose(scenes[0].corners, [[10, 12, 30, 18], [0, 0, 8, 6]], atol=1e-9)
     assert scenes[1].labels == []
     assert "line 1: class 7 is none of the 2" in scenes[2].wrong
+    labels = tmp_path / "labels" / "2.txt"
+    labels.write_text("1 0.1 0.2 0.6 0.2 0.3 0.9\n0 0.5 0.5 0.5 0.2 0.75\n")  # a polygon; a box with a score
+    polygon = read_yolo(tmp_path)[0][2]
+    np.testing.assert_allclose(polygon.corners, [[4, 6, 24, 27], [10, 12, 30, 18]], atol=1e-9)
+    labels.write_text("1 0.1 0.2 0.6\n")
+    assert "line 1: it must be `class x y width height`" in read_yolo(tmp_path)[0][2].wrong
 
 
 # Conversion

@@ -302,14 +302,6 @@ def test_yolo_without_names_takes_those_of_the_list(drawn, capsys, tmp_path):
     assert read_labels("m/labelmap.prototxt")[1] == "circle"  # the order of the list
 
 
-def test_yolo_of_a_segmentation_is_refused(drawn, capsys, tmp_path):
-    root = Path(shutil.copytree(drawn["yolo"], tmp_path / "y"))
-    (root / "labels" / "000003.txt").write_text("0 0.1 0.1 0.5 0.1 0.5 0.5\n")
-    status, _, err = new(capsys, *SMALL, "--data", root)
-    assert status == 1
-    assert "000003.txt has polygons, not boxes: '0 0.1 0.1 0.5" in err
-
-
 def test_coco_with_two_files_and_crowds(drawn, capsys, tmp_path):
     root = tmp_path / "c"
     tables = json.loads((drawn["coco"] / "annotations/instances_all.json").read_text())

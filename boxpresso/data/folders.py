@@ -227,7 +227,8 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     """The scenes of a YOLO folder and the names of labels, from 1; classes in the files count from 0.
 
     folder: images/ (or images/SPLIT/) and labels/ beside it, a text for each picture with lines `class x y width height`, the
-    centre and size as fractions of the picture; or both in one folder. Names: classes.txt, or obj.names, one per line.
+    centre and size as fractions of the picture; or both in one folder. A line `class x1 y1 x2 y2 x3 y3 ...` is a polygon, whose
+    box is the one around it. Names: classes.txt, or obj.names, one per line.
     """
     root = need_folder(Path(folder), "give the folder that holds images and labels")
     pictures = next(
@@ -250,14 +251,15 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
                 if not line.split():
                     continue
                 try:
-                    kind, x, y, w, h = (float(word) for word in line.split()[:5])
+                    kind, *numbers = (float(word) for word in line.split())
+                    corners = yolo_corners(numbers)
                 except ValueError:
                     raise DataError(
                         f"{text}, line {number}: it must be `class x y width height`, it is {line!r}"
                     ) from None
                 if kind < 0 or kind != int(kind) or (names and kind >= len(names)):
                     raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
-                rows.append([x - w / 2, y - h / 2, x + w / 2, y + h / 2])
+                rows.append(corners)
                 scene.labels.append(int(kind) + 1)
                 scene.difficult.append(False)
             size = [scene.width, scene.height] * 2
@@ -268,6 +270,20 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     if not scenes:
         raise DataError(f"there is no picture in {pictures}")
     return scenes, dict(enumerate(names, 1))
+
+
+def yolo_corners(numbers: Sequence[float]) -> list[float]:
+    """The corners of a line of YOLO's, its class left out. Raises ValueError for what is neither a box nor a polygon.
+
+    >>> yolo_corners([0.5, 0.5, 0.5, 1.0])
+    [0.25, 0.0, 0.75, 1.0]
+    >>> yolo_corners([0.1, 0.2, 0.6, 0.2, 0.3, 0.9])
+    [0.1, 0.2, 0.6, 0.9]
+    """
+    if len(numbers) >= 6 and len(numbers) % 2 == 0:
+        return [min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2])]
+    x, y, w, h = numbers[:4] if len(numbers) == 5 else numbers  # a fifth is the score of a detection
+    return [x - w / 2, y - h / 2, x + w / 2, y + h / 2]
 
 
 def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:

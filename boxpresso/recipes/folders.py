@@ -197,20 +197,9 @@ def pictures_beside(path: Path, split: str, root: Path) -> Path:
 def yolo(root: Path, known: Sequence[str]) -> Pictures:
     """A YOLO folder: images/ and labels/, with or without folders of splits below or above them, or all in one folder."""
     splits = [name for name in known if (root / "images" / name).is_dir() or (root / name / "images").is_dir()]
-    refuse_polygons(root)
     read_splits = {split: read_yolo(root, split) for split in splits or [""]}
     listed = next((list(names.values()) for _, names in read_splits.values() if names), []) or yaml_names(root)
     return Pictures("yolo", {s: yolo_named(scenes, listed) for s, (scenes, _) in read_splits.items()}, listed)
-
-
-def refuse_polygons(root: Path) -> None:
-    """Raises DataError for YOLO's labels of a segmentation, whose first numbers are no box."""
-    for path in sorted(root.rglob("labels/**/*.txt")):
-        text = path.read_text(encoding="utf-8", errors="replace") if path.name != "classes.txt" else ""
-        if line := next((line for line in text.splitlines() if len(line.split()) > 6), ""):
-            raise DataError(
-                f"{path} has polygons, not boxes: {line[:60]!r}; export `class x y width height` in each line"
-            )
 
 
 def yolo_named(scenes: list[Scene], listed: list[str]) -> list[Picture]:
