@@ -51,9 +51,7 @@ def broken(path: Path, text: str, address: str) -> list[str]:
             continue
         name, _, anchor = link.partition("#")
         place = path if not name else ROOT / name[1:] if name.startswith("/") else path.parent / name
-        if not place.resolve().exists():
-            result.append(target)
-        elif anchor and place.suffix == ".md" and anchor not in anchors(place):
+        if not place.resolve().exists() or (anchor and place.suffix == ".md" and anchor not in anchors(place)):
             result.append(target)
     return result
 
