@@ -240,6 +240,7 @@ def test_strict(text: str, says: str) -> None:
         ("layer { pooling_param { pool: MAXX } }", "'pool' has no value 'MAXX'; did you mean 'MAX'"),
         ("layer { pooling_param { pool: Q } }", "'pool' has no value 'Q'; it takes MAX, AVE, STOCHASTIC"),
         ("layer { pooling_param { pool: 99 } }", "'pool' has no value 99"),
+        ("layer { pooling_param { pool: 4294967296 } }", "'pool' has no value 4294967296"),  # 0 in 32 bits
         ("layer { pooling_param { kernel_size: 2.5 } }", "'kernel_size' takes an integer, saw '2.5'"),
         ("layer { pooling_param { kernel_size: -1 } }", "from 0 to 4294967295, saw -1"),
         ("layer { loss_weight: 'x' }", "'loss_weight' takes a number"),

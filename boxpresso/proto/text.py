@@ -340,7 +340,8 @@ class _Parser:
                     "today's quoted types go with 'layer {'"
                 )
             return None
-        if negative or number not in descriptor.enum_type.values_by_number:
+        # protobuf's table takes a number's lowest 32 bits
+        if negative or number >= 2**31 or number not in descriptor.enum_type.values_by_number:
             self.fail(f"{descriptor.name!r} has no value {'-' * negative}{self.token[:_SHOWN]}")
         return number
 
