@@ -9,16 +9,15 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob, Kernels
-from ..core import Layer
-from ..core.param_str import given_names, settings
+from ..core.param_str import settings
 from . import suppress
 from .anchor_base import AnchorTargets
-from .anchors import choose_anchors
 from .mask_targets import INFO, MaskedTargets
+from .plain_proposal import PlainProposal
 from .rcnn import Upright
 
 
-class MNCProposal(Layer, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
     """Proposal of MNC, whose regions pass their gradient on to the offsets.
 
     This is the ProposalLayer of MNC's pylayer.proposal_layer. The regions are those of Proposal. The gradient of a corner that
@@ -70,20 +69,7 @@ class MNCProposal(Layer, type="MNCProposal", param="python_param", bottoms=3, to
                 "rpn_nms_thresh": 0.7, "rpn_min_size": 16, "use_clip": 0, "clip_base": 256, "gradient_scale": 1,
             },
         )  # fmt: skip
-        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
-        self.anchors = choose_anchors(self, Upright, s, channels, given_names(self))
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        _, _, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
-        count = len(self.anchors)
-        for i, each in ((0, 2), (1, 4)):
-            wanted = (1, each * count, height, width)
-            self.need(
-                bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
-            )
-        self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
-        for blob, shape in zip(top, ((1, 5), (1, 1))):
-            blob.reshape(*shape)  # forward knows how many there are
+        self.anchors = self.anchors_of(bottom, s)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s = self.settings

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...data.boxes import iou
 from ...device import Blob, Kernels
-from ..core import Layer
+from .yolo_base import YoloLoss
 
 
-class RegionLoss(Layer, type="RegionLoss", param="region_loss_param", bottoms=2, tops=1, loss=True):
+class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms=2, tops=1, loss=True):
     """The training loss of YOLOv2: the sum of squared errors of all boxes / N.
 
     The anchor whose shape is nearest to a true box is responsible for it, at the place of its centre. With o, x and y the
@@ -76,21 +76,6 @@ class RegionLoss(Layer, type="RegionLoss", param="region_loss_param", bottoms=2,
         self.anchors = np.array(p.biases[: 2 * p.num], np.float64).reshape(-1, 2)
         self.error = Blob((), self.dtype, self.device)
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.images, channels, height, width = self.axes(bottom[0], 4)
-        wanted = self.p.num * (5 + self.p.num_class)
-        self.need(
-            channels == wanted, f"bottom 0 must have {wanted} channels for {self.p.num} boxes, got {bottom[0].shape}"
-        )
-        labels = bottom[1]
-        self.need(
-            labels.shape[:1] == (self.images,) and labels.count % (5 * max(1, self.images)) == 0,
-            f"bottom 1, the true boxes, must be ({self.images}, ..., 5), got {labels.shape}",
-        )
-        self.cells = np.array([width, height])
-        self.error.reshape(*bottom[0].shape)
-        top[0].reshape()
-
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
         values = np.array(bottom[0].data, np.float64).reshape(shape)
@@ -102,11 +87,8 @@ class RegionLoss(Layer, type="RegionLoss", param="region_loss_param", bottoms=2,
             np.exp(classes, out=classes)
             classes /= classes.sum(2, keepdims=True)
             error = np.zeros(shape)
-            if self.images:
-                truth = np.asarray(bottom[1].data).astype(np.float64).reshape(self.images, -1, 5)
-                for image, rows in enumerate(truth):
-                    end = np.flatnonzero(rows[:, 3] == 0)
-                    self.errors_of(values[image], rows[: end[0]] if len(end) else rows, error[image])
+            for image, truth in enumerate(self.truths(bottom[1])):
+                self.errors_of(values[image], truth.astype(np.float64), error[image])
         self.error.data[...] = error.reshape(self.error.shape)
         top[0].data[...] = np.square(error).sum() / max(1, self.images)
 

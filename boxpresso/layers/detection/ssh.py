@@ -8,15 +8,14 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob, Kernels
-from ..core import Layer
-from ..core.param_str import given_names, settings
+from ..core.param_str import settings
 from . import suppress
 from .anchor_base import AnchorTargets
-from .anchors import choose_anchors
+from .plain_proposal import PlainProposal
 from .rcnn import Upright
 
 
-class SSHProposal(Layer, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2)):
     """The best boxes of one detection module of SSH, with their scores.
 
     This is the ProposalLayer of SSH.layers.proposal_layer. The anchors at each place are moved by the offsets and clipped to
@@ -75,20 +74,7 @@ class SSHProposal(Layer, type="SSHProposal", param="python_param", bottoms=3, to
                 "anchor_min_size": 4 if train else 0,
             },
         )  # fmt: skip
-        channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
-        self.anchors = choose_anchors(self, Upright, s, channels, given_names(self))
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        _, _, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
-        count = len(self.anchors)
-        for i, each in ((0, 2), (1, 4)):
-            wanted = (1, each * count, height, width)
-            self.need(
-                bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
-            )
-        self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
-        for blob, few in zip(top, (5, 1)):
-            blob.reshape(1, few)  # forward knows how many there are
+        self.anchors = self.anchors_of(bottom, s)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, train = self.settings, self.phase == "TRAIN"

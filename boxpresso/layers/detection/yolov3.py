@@ -8,10 +8,10 @@ import numpy as np
 
 from ...data.boxes import iou
 from ...device import Blob, Kernels
-from ..core import Layer
+from .yolo_base import YoloLoss
 
 
-class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss=True):
+class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss=True):
     """The training loss of YOLOv3 for one feature map: the sum of squared errors of all its boxes / N.
 
     A box is responsible for a true box when it belongs to the place of the true centre and to the anchor whose shape
@@ -84,31 +84,13 @@ class Yolov3(Layer, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, loss
         )
         self.error = Blob((), self.dtype, self.device)
 
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.images, channels, height, width = self.axes(bottom[0], 4)
-        wanted = self.p.num * (5 + self.p.num_class)
-        self.need(
-            channels == wanted, f"bottom 0 must have {wanted} channels for {self.p.num} boxes, got {bottom[0].shape}"
-        )
-        labels = bottom[1]
-        self.need(
-            labels.shape[:1] == (self.images,) and labels.count % (5 * max(1, self.images)) == 0,
-            f"bottom 1, the true boxes, must be ({self.images}, ..., 5), got {labels.shape}",
-        )
-        self.cells = np.array([width, height])
-        self.error.reshape(*bottom[0].shape)
-        top[0].reshape()
-
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = (self.images, self.p.num, 5 + self.p.num_class, *self.cells[::-1])
         values = np.array(bottom[0].data).reshape(shape)
         self.sigmoids(values)
         error = np.zeros(shape, self.dtype)
-        if self.images:
-            truth = np.asarray(bottom[1].data).reshape(self.images, -1, 5)
-            for image, rows in enumerate(truth):
-                end = np.flatnonzero(rows[:, 3] == 0)
-                self.errors_of(values[image], rows[: end[0]] if len(end) else rows, error[image])
+        for image, truth in enumerate(self.truths(bottom[1])):
+            self.errors_of(values[image], truth, error[image])
         self.error.data[...] = error.reshape(self.error.shape)
         top[0].data[...] = np.square(error, dtype=np.float64).sum() / max(1, self.images)
         if self.p.use_logic_gradient:
