@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from drawn import voc_folder
 from PIL import Image
+from report_nets import resnet
 from tiny_ssd import TINY, picture, tiny_net, write_tiny
 
 from boxpresso import BoxpressoError, Net
@@ -26,8 +27,6 @@ from boxpresso.net.summary import summarise
 from boxpresso.net.timing import time_net, timing_net
 from boxpresso.proto import parse_net
 from boxpresso.reports import Pictures, write_net_report, write_test_report
-from boxpresso.reports.blocks import Block, Box, boxes_of, graph_of
-from boxpresso.reports.layout import lay_out
 from boxpresso.reports.misses import best_score, judge_pictures
 from boxpresso.reports.weights import statistics
 
@@ -223,99 +222,6 @@ def test_weights_that_are_no_numbers_are_named_at_the_top(tmp_path):
     (warning,) = page.find("p", class_="warning")
     assert warning["text"] == "NaN or infinity in the weights of conf"
     assert "1 NaN" in text
-
-
-# Folding and layout
-
-
-def resnet(blocks: int = 8) -> Net:
-    """Layers named as in ResNet: stages 2 and 3 of so many blocks, with one branch beside another in the first of each."""
-    lines = ['layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 4 dim: 8 dim: 8 } } }']
-
-    def conv(name: str, bottom: str) -> str:
-        tail = name.removeprefix("res")
-        lines.append(f'layer {{ name: "{name}" type: "Convolution" bottom: "{bottom}" top: "{name}" '
-                     "convolution_param { num_output: 4 kernel_size: 1 } }")  # fmt: skip
-        for kind, word in (("BatchNorm", "bn"), ("Scale", "scale")):
-            lines.append(f'layer {{ name: "{word}{tail}" type: "{kind}" bottom: "{name}" top: "{name}" }}')
-        return name
-
-    lines.append(
-        'layer { name: "pool1" type: "Pooling" bottom: "data" top: "pool1" pooling_param { kernel_size: 2 stride: 2 } }'
-    )
-    before = "pool1"
-    for stage in (2, 3):
-        for i in range(blocks):
-            name = f"res{stage}{chr(97 + i) if i < 2 else f'b{i}'}"
-            side = conv(f"{name}_branch1", before) if i == 0 else before
-            inner = conv(f"{name}_branch2b", conv(f"{name}_branch2a", before))
-            lines.append(f'layer {{ name: "{name}" type: "Eltwise" bottom: "{side}" bottom: "{inner}" top: "{name}" }}')
-            lines.append(f'layer {{ name: "{name}_relu" type: "ReLU" bottom: "{name}" top: "{name}" }}')
-            before = name
-    lines.append(f'layer {{ name: "prob" type: "Softmax" bottom: "{before}" top: "prob" }}')
-    return Net(parse_net('name: "res" ' + "\n".join(lines)), device="cpu", lazy=True)
-
-
-def blocks_of(block: Block) -> list[Block]:
-    inner = [item for item in block.items if isinstance(item, Block)]
-    return [block, *(each for item in inner for each in blocks_of(item))]
-
-
-def test_blocks_are_found_by_names():
-    graph = graph_of(resnet())
-    assert [item.name for item in graph.root.items] == ["data", "pool1", *(f"res2{e}" for e in ("a", "b", "b2", "b3", "b4", "b5", "b6", "b7")),
-                                                        *(f"res3{e}" for e in ("a", "b", "b2", "b3", "b4", "b5", "b6", "b7")), "prob"]  # fmt: skip
-    first = graph.root.items[2]
-    assert [box.name for box in first.items] == ["res2a_branch1", "res2a_branch2a", "res2a_branch2b", "res2a"]
-    assert len(first.items[0].layers) == 3  # convolution, BatchNorm and Scale in place
-    stages = graph_of(resnet(16)).root.items  # so many blocks are folded once more
-    assert [item.name for item in stages] == ["data", "pool1", "res2", "res3", "prob"]
-    assert [item.name for item in stages[2].items][:3] == ["res2a", "res2b", "res2b2"]
-
-
-def chain(count: int, name: str = "layer{}-x") -> Net:
-    lines = ['layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 4 } } }']
-    tops = ["x", *(f"t{i}" for i in range(count))]
-    lines += [
-        f'layer {{ name: "{name.format(i)}" type: "InnerProduct" bottom: "{tops[i]}" top: "{tops[i + 1]}" '
-        "inner_product_param { num_output: 4 } }"
-        for i in range(count)
-    ]
-    return Net(parse_net("\n".join(lines)), device="cpu", lazy=True)
-
-
-@pytest.mark.parametrize("make", [lambda: chain(0), lambda: chain(700), lambda: chain(300, "same"), resnet, tiny_net],
-                         ids=["one layer", "700 layers", "one name", "resnet", "ssd"])  # fmt: skip
-def test_folding_keeps_all_and_makes_no_circle(make):
-    net = make()
-    graph = graph_of(net)
-    boxes = boxes_of(graph.root)
-    assert sorted(map(id, boxes)) == sorted(map(id, graph.boxes))
-    layers = [i for box in boxes for i in box.layers]
-    splits = {i for i, layer in enumerate(net.layers) if layer.name.endswith("_split")}
-    assert sorted(layers) == sorted(set(range(len(net.layers))) - splits)
-    for block in blocks_of(graph.root):
-        assert len(block.items) <= 44
-        home = {id(box): i for i, item in enumerate(block.items) for box in boxes_of(item)}
-        for wire in graph.wires:
-            if id(wire.source) in home and id(wire.target) in home:
-                assert home[id(wire.source)] <= home[id(wire.target)]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_layout_of_random_graphs(seed):
-    """Wires go down, no two things share a cell, and no wire passes through a thing."""
-    rng = np.random.default_rng(seed)
-    things = list(range(30))
-    wires = sorted({(int(rng.integers(max(0, b - 12), b)), b) for b in range(1, 30) for _ in range(rng.integers(0, 4))})
-    layout = lay_out(things, wires, [29] if all(a != 29 for a, _ in wires) else [])
-    assert len(set(layout.cells.values())) == len(things)
-    taken = set(layout.cells.values())
-    for a, b in wires:
-        rows = [layout.cells[a][0], *(row for row, _ in layout.passed.get((a, b), [])), layout.cells[b][0]]
-        assert rows == list(range(rows[0], rows[-1] + 1))
-        assert not taken & set(layout.passed.get((a, b), []))
-    assert max(lane for _, lane in taken) < layout.lanes
 
 
 # A test of a detector
@@ -588,15 +494,3 @@ def test_in_a_browser(tmp_path):
         browser.close()
     assert said == []
     assert asked == [(tmp_path / "net.html").as_uri()]
-
-
-def test_boxes_are_boxes():
-    """A Box knows what it stands for: in place layers belong to their first, a branch begins another."""
-    graph = graph_of(tiny_net())
-    assert all(isinstance(item, Box) for item in graph.root.items)  # so small a net is not folded
-    assert [box.name for box in graph.boxes] == [layer.name for layer in parse_net(TINY).layer]
-    assert {(wire.source.name, wire.target.name) for wire in graph.wires} >= {
-        ("feature", "loc"),
-        ("feature", "priors"),
-        ("data", "priors"),
-    }

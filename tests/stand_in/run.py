@@ -62,6 +62,7 @@ HOST = (
     "plan",
     "prepare",
     "region_safety",
+    "report_layout",
     "reports",
     "serve",
     "serve_limits",
