@@ -142,7 +142,7 @@ def test_columns_and_host_kernels_agree():
         tops = case.forward()
         upstream = [RNG.standard_normal(t.shape) for t in tops]
         wanted = [*tops, *case.backward(upstream), *case.param_diffs()]
-        case.layer.convolution = ColumnConvolution(case.layer.sizes, case.device)
+        case.layer.made = ColumnConvolution(case.layer.sizes, case.device)
         actual = [*case.forward(), *case.backward(upstream), *case.param_diffs()]
         for a, w in zip(actual, wanted):
             close(a, w, 1e-10, 1e-10, name)
@@ -171,7 +171,7 @@ def test_large_ones_agree_too(type, dtype):
         tops = case.forward()
         upstream = [RNG.standard_normal(t.shape) for t in tops]
         wanted = [*tops, *case.backward(upstream), *case.param_diffs()]
-        case.layer.convolution = ColumnConvolution(case.layer.sizes, case.device)
+        case.layer.made = ColumnConvolution(case.layer.sizes, case.device)
         actual = [*case.forward(), *case.backward(upstream), *case.param_diffs()]
         for a, w in zip(actual, wanted):
             close(a, w, 0, (3e-5 if dtype is np.float32 else 1e-11) * abs(w).max(), name)
@@ -185,7 +185,7 @@ def test_wild_pixels_spoil_the_same_weights_whatever_the_way(wild):
     upstream[0][1, 3, 0, 0] = wild  # a corner: not under every tap
     results = []
     for convolution_of in (case.layer.convolution, ColumnConvolution(case.layer.sizes, case.device)):
-        case.layer.convolution = convolution_of
+        case.layer.made = convolution_of
         results.append([*case.backward(upstream), *case.param_diffs()])
     for ours, expected in zip(*results):
         assert (np.isfinite(ours) == np.isfinite(expected)).all(), name

@@ -46,7 +46,12 @@ class Home:
     @property
     def end(self) -> int:
         """The element of the base behind its last one."""
-        return self.offset + (self.images - 1) * self.step + (self.places - 1) * self.pitch + self.channels
+        return self.end_of_one + (self.images - 1) * self.step
+
+    @property
+    def end_of_one(self) -> int:
+        """The element of the base behind the last one of the first image."""
+        return self.offset + (self.height * self.width - 1) * self.pitch + self.channels
 
 
 @dataclass(frozen=True)
@@ -350,7 +355,7 @@ def shared_memory(
             if home.base[0] == "shared":
                 spans[home.base] = spans.get(home.base, (i, i))[0], i
                 sizes[home.base] = max(sizes.get(home.base, 0), home.end)
-                of_one[home.base] = max(of_one.get(home.base, 0), replace(home, images=1).end)
+                of_one[home.base] = max(of_one.get(home.base, 0), home.end_of_one)
     single = set()
     for first, end, images in groups:
         for base, (begin, last) in spans.items():

@@ -211,6 +211,7 @@ class WindowLayer(Layer):
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)
         self.sizes: Sizes | None = None
+        self.made: HostConvolution | ColumnConvolution | None = None
 
     def read_window(self, axes: int) -> None:
         """Reads and checks kernel, stride, pad and dilation along each spatial axis."""
@@ -278,12 +279,18 @@ class WindowLayer(Layer):
         window = self.kernel, self.stride, self.pad, self.dilation
         sizes = Sizes(prod(before), channels, maps, self.group, tuple(image), tuple(map), *window)
         if sizes != self.sizes:
-            self.sizes = sizes
-            on_host = self.device.kind == "cpu" and len(image) <= 2
-            self.convolution: HostConvolution | ColumnConvolution = (
-                HostConvolution(sizes, self.device) if on_host else convolution_of(sizes, self.device, self.dtype)
-            )
+            self.sizes, self.made = sizes, None
+            if self.device.kind != "cpu" or len(image) > 2:
+                self.made = convolution_of(sizes, self.device, self.dtype)
         return before
+
+    @property
+    def convolution(self) -> HostConvolution | ColumnConvolution:
+        """What computes for the sizes of the last reshape; on the CPU made when it is asked for: most plans do without."""
+        if self.made is None:
+            assert self.sizes is not None
+            self.made = HostConvolution(self.sizes, self.device)
+        return self.made
 
     @property
     def bias(self) -> AnyArray | None:
