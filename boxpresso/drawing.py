@@ -87,7 +87,7 @@ def draw_detections(image: Image, detections: Iterable[Any], names: Mapping[int,
             draw_frame(drawing, frame, fill, line, edge)
         if found.landmarks is not None:
             draw_landmarks(drawing, found.landmarks[i].tolist(), found.links, fill, frame, line)
-    alone = len(np.unique(found.labels)) == 1
+    alone = len(set(found.labels.tolist())) == 1
     taken: list[Corners] = []
     for i, (left, top, right, bottom) in reversed(seen):  # the best detection chooses its place first
         outer = (left - edge, top - edge, right + edge, bottom + edge)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from math import sqrt
 
 import numpy as np
 import pytest
 
+from boxpresso import Net
 from boxpresso.layers.core import fill
 from boxpresso.proto import FillerParameter
 from boxpresso.proto.errors import LayerError
@@ -118,3 +120,60 @@ def test_bilinear_is_a_tent(size, line):
 def test_errors(shape, fields, says):
     with pytest.raises(LayerError, match=says):
         filled(shape, **fields)
+
+
+TWO = """
+layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 6 dim: 6 } } }
+layer { name: "a" type: "Convolution" bottom: "x" top: "a"
+  convolution_param { num_output: 4 kernel_size: 3 weight_filler { type: "xavier" } bias_filler { type: "gaussian" std: 1 } } }
+layer { name: "b" type: "InnerProduct" bottom: "a" top: "b"
+  inner_product_param { num_output: 5 weight_filler { type: "gaussian" sparse: 2 std: 1 } bias_filler { type: "uniform" max: 1 } } }
+"""
+
+
+def two(tmp_path, device, **options):
+    path = tmp_path / "two.prototxt"
+    path.write_text(TWO)
+    return Net(path, device=device, **options)
+
+
+def values(net, name):
+    return [np.array(blob.data) for blob in net.params[name]]
+
+
+def test_values_are_the_same_whoever_asks_for_them_first(tmp_path, device):
+    one, other, third = (two(tmp_path, device, seed=4) for _ in range(3))
+    wanted = {name: values(one, name) for name in ("a", "b")}
+    number = one.layer_dict["a"].rng.random()
+    assert other.layer_dict["a"].rng.random() == number  # before anybody looked at the weights
+    for name in ("b", "a"):
+        bias, weights = other.params[name][1].data, other.params[name][0].data
+        np.testing.assert_array_equal(weights, wanted[name][0])
+        np.testing.assert_array_equal(bias, wanted[name][1])
+    third.params["a"][0].data[...] = 1  # its own place is drawn all the same
+    np.testing.assert_array_equal(third.params["a"][1].data, wanted["a"][1])
+    assert (np.asarray(third.params["a"][0].data) == 1).all()
+    assert (wanted["a"][0] != two(tmp_path, device, seed=5).params["a"][0].data).any()
+
+
+def test_a_file_of_weights_leaves_nothing_to_draw(tmp_path, device):
+    net = two(tmp_path, device, seed=4)
+    net.save(tmp_path / "two.caffemodel")
+    read = two(tmp_path, device, seed=9, weights=tmp_path / "two.caffemodel")
+    read.forward(x=np.ones((2, 3, 6, 6)))
+    for name in ("a", "b"):
+        assert read.layer_dict[name].fills.made is None
+        for ours, theirs in zip(values(read, name), values(net, name)):
+            np.testing.assert_array_equal(ours, theirs)
+    fresh = two(tmp_path, device, seed=9)  # the random numbers behind the parameters are those of a net without a file
+    assert read.layer_dict["a"].rng.random() == fresh.layer_dict["a"].rng.random()
+    np.testing.assert_array_equal(values(read, "a")[0], values(net, "a")[0])
+
+
+def test_threads_that_look_at_once_see_the_same(tmp_path):
+    wanted = values(two(tmp_path, "cpu", seed=4), "b")[0]
+    for _ in range(20):
+        net = two(tmp_path, "cpu", seed=4)
+        with ThreadPoolExecutor(8) as pool:
+            for seen in pool.map(lambda _, net=net: values(net, "b")[0], range(8)):
+                np.testing.assert_array_equal(seen, wanted)

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Union, cast
+from typing import Any, Protocol, Union, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -37,6 +37,13 @@ class Recording(threading.local):
 recording = Recording()
 
 
+class First(Protocol):
+    """Values that a Buffer gets before they are looked at."""
+
+    def settle(self) -> None:
+        """Makes them."""
+
+
 class Buffer:
     """Memory for `count` elements. It grows when asked for more; all that share it see it grow.
 
@@ -54,6 +61,7 @@ class Buffer:
         self.host_fresh = self.device_fresh = False
         self.changes = 0  # counts how often somebody took it to write to it
         self.uploads = 0
+        self.first: First | None = None  # what makes its first values, while they wait
 
     @classmethod
     def over(

@@ -9,7 +9,7 @@ from typing import Any, Union, cast
 import numpy as np
 
 from ..proto.errors import LayerError
-from .array import AnyArray, Array, Buffer
+from .array import AnyArray, Array, Buffer, First
 from .device import Device
 from .open import open_device
 
@@ -100,6 +100,29 @@ class Blob:
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
         self._views.clear()
 
+    def wait(self, values: First) -> None:
+        """Its values are made when they are first asked for; its memory is taken at once."""
+        self._view(False)
+        self._data.first = values
+
+    def settle(self, values: First, draw: Callable[[np.ndarray[Any, Any]], None]) -> None:
+        """Makes the values that waited: `draw` fills an array. Where others were given meanwhile it is called all the same."""
+        buffer = self._data
+        mine = buffer.first is values
+        if mine and self.device.kind == "cpu":
+            draw(self._numpy(buffer))
+        else:
+            array = np.empty(self.shape, self.dtype)
+            draw(array)
+            if mine:
+                Array(buffer, self.shape)[...] = array
+        if mine:
+            buffer.first = None
+
+    def overwrite(self) -> None:
+        """All its values are about to be given: those that wait to be made are not made."""
+        self._data.first = None
+
     @property
     def data(self) -> AnyArray:
         """The values: a numpy array, or on a GPU an Array, which behaves as one."""
@@ -116,6 +139,8 @@ class Blob:
 
     def _view(self, diff: bool) -> AnyArray:
         buffer = self._diff if diff else self._data
+        if buffer.first is not None:
+            buffer.first.settle()
         buffer.grow(prod(self.shape))
         seen = self._views.get(diff)
         if seen is None or seen[0] is not buffer or seen[1] != buffer.version or seen[2] != self.shape:

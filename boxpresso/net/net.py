@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from collections import OrderedDict
@@ -150,7 +151,8 @@ class Net(Parameters, Batched):
         self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
         self.debug_info = self.param.debug_info
-        self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        if seed is not None:
+            self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
 
         self.blobs: OrderedDict[str, Blob] = OrderedDict()
         self.params: OrderedDict[str, list[Blob]] = OrderedDict()
@@ -201,12 +203,21 @@ class Net(Parameters, Batched):
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
 
+    @functools.cached_property
+    def seed(self) -> int:
+        """What all random numbers of the net are drawn from; another in each net that is given none."""
+        return int(np.random.SeedSequence().generate_state(1)[0])
+
     # Building
+
+    def _seed_of(self, number: int) -> int:
+        """The seed of a layer."""
+        return int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
 
     def _append(self, param: LayerParameter, cls: type[Layer], unused: dict[str, None]) -> None:
         """Creates one layer and its tops, to which the layer gives their shapes."""
         phase = "TRAIN" if param.HasField("phase") and param.phase == 0 else self.phase
-        seed = int(np.random.SeedSequence([self.seed, len(self.layers)]).generate_state(1)[0])
+        seed = functools.partial(self._seed_of, len(self.layers))
         layer = cls(param, device=self.device, dtype=self.dtype, phase=phase, seed=seed)
         layer.python_layers, layer.write_below, layer.given_anchors = self.python_layers, self.write_below, self.anchors
         bottoms, tops = connect(layer, self.blobs)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..device import Blob
 from ..proto import files, hdf5
 from ..proto.binary import (
     LIMIT,
@@ -215,6 +216,8 @@ def copy_weights(weights: Weights, layers: Iterable[Any]) -> CopyReport:
     report.missing = [name for name, same in targets.items() if name not in seen and any(layer.blobs for layer in same)]
     with np.errstate(over="ignore"):  # a double that float32 cannot hold becomes infinite, as in Caffe
         for blob, values in plan:
+            if isinstance(blob, Blob):
+                blob.overwrite()
             blob.data[...] = values.reshape(blob.shape)
     if not plan and report.missing:
         warnings.warn(

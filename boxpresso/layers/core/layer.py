@@ -25,7 +25,7 @@ import numpy as np
 from ...device import Blob, Device, Kernels
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
-from .filler import fill
+from .filler import Fills, Seed
 from .lowering import Fusible, Lowering
 from .numbers import too_large
 
@@ -164,7 +164,7 @@ class Layer:
             REGISTRY[name.lower()] = cls
 
     def __init__(
-        self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0
+        self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: Seed = 0
     ) -> None:
         self.param, self.device, self.dtype, self.phase = param, device, np.dtype(dtype), phase
         for base in type(self).__mro__:
@@ -174,7 +174,7 @@ class Layer:
         self.name: str = param.name
         wrong = too_large(param)
         self.need(not wrong, wrong)
-        self.rng = np.random.default_rng(seed)
+        self.fills = Fills(seed)
         self.blobs: list[Blob] = []
         self.param_propagate_down: list[bool] = []
         self.no_gradient = False
@@ -186,6 +186,16 @@ class Layer:
         self.memory: Room | None = None  # that of the net that it is in
         self.net_blobs: Mapping[str, Blob] = {}  # those of the net that it is in, by name
         self.warned = False  # whether it has said that there is NaN
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers, of which parameters have taken theirs."""
+        return self.fills.settle()
+
+    @rng.setter
+    def rng(self, rng: np.random.Generator) -> None:
+        self.fills.settle()
+        self.fills.made = rng
 
     # What a layer's author writes
 
@@ -298,11 +308,7 @@ class Layer:
             if value is not None:
                 blob.data[...] = value
             elif filler is not None:
-                first = blob.data
-                if isinstance(first, np.ndarray):
-                    fill(tuple(shape), filler, self.rng, self.dtype, first)
-                else:
-                    first[...] = fill(tuple(shape), filler, self.rng, self.dtype)
+                self.fills.add(blob, filler)
             self.blobs.append(blob)
             self.param_propagate_down.append(True)
         blob = self.blobs[index]
