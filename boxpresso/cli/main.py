@@ -87,8 +87,8 @@ class Help(argparse.RawDescriptionHelpFormatter):
         self._action_max_length = 16  # argparse forgets that verbs are indented
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line; with `only`, of the verbs it is the one that knows its arguments."""
     parser = argparse.ArgumentParser(prog="boxpresso", description=ABOUT, epilog=ENVIRONMENT, formatter_class=Help)
     parser.add_argument("--version", action="version", version=f"boxpresso {__version__}")
     parsers = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
@@ -96,7 +96,8 @@ def make_parser() -> argparse.ArgumentParser:
         own = parsers.add_parser(
             verb.NAME, help=verb.SHORT, description=verb.TEXT, epilog=verb.EPILOG, formatter_class=Help
         )
-        verb.add_arguments(own)
+        if only in (None, verb.NAME):
+            verb.add_arguments(own)
         own.set_defaults(module=verb)
     return parser
 
@@ -116,10 +117,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit status: 0, 1 for an error, 2 for a wrong use, 130 when interrupted, 141 when the reader of a pipe left.
     """
-    parser = make_parser()
+    words = list(sys.argv[1:] if argv is None else argv)
+    first = words[0] if words else None
+    parser = make_parser(first if first in [verb.NAME for verb in VERBS] else None)
     try:
-        args = parser.parse_args(argv)
-        args.words = list(sys.argv[1:] if argv is None else argv)  # for reports, which say what made them
+        args = parser.parse_args(words)
+        args.words = words  # for reports, which say what made them
     except SystemExit as stop:  # --help, --version, wrong usage
         return int(stop.code or 0)
     if args.verb is None:

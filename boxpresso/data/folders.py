@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +121,8 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
 
 def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
     """Reads one VOC annotation. Raises DataError that names the file."""
+    from xml.etree import ElementTree  # slow to import
+
     if not scene.path.exists():
         raise DataError(f"there is no picture {scene.path}")
     try:

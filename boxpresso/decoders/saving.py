@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from pathlib import PurePath
 from typing import Any
 
@@ -142,6 +141,8 @@ def voc_xml(found: Detections, file: str, width: int, height: int, depth: int = 
       </object>
     </annotation>
     """
+    from xml.etree import ElementTree  # slow to import
+
     root = ElementTree.Element("annotation")
 
     def add(parent: ElementTree.Element, **values: object) -> None:

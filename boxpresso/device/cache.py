@@ -194,34 +194,46 @@ def tidy(place: Path) -> None:
 
 def sources(path: Path, include: Path) -> bytes:
     """The text of a file and of every file that it includes by name, each once: what its compiled form depends on."""
-    seen: dict[Path, bytes] = {}
+    return b"\0".join(texts(path, include))
 
-    def visit(file: Path) -> None:
+
+def texts(path: Path, include: Path) -> list[bytes]:
+    """The same as a list."""
+    seen: dict[str, bytes] = {}
+
+    def visit(file: str) -> None:
         if file in seen:
             return
-        stat = file.stat()
+        stat = os.stat(file)
         seen[file], names = text_of(file, stat.st_mtime_ns, stat.st_size)
         for name in names:
-            for place in (file.parent, include):
-                if (place / name).is_file():
-                    visit(resolved(place / name))
-                    break
+            found = included(file, name, str(include))
+            if found is not None:
+                visit(found)
 
-    visit(path.resolve())
-    return b"\0".join(seen.values())
+    visit(str(path.resolve()))
+    return list(seen.values())
 
 
 @functools.cache
-def text_of(file: Path, changed: int, size: int) -> tuple[bytes, tuple[str, ...]]:
+def text_of(file: str, changed: int, size: int) -> tuple[bytes, tuple[str, ...]]:
     """The text of a file, and the names that it includes; read again when it has changed."""
-    text = file.read_bytes()
+    text = Path(file).read_bytes()
     return text, tuple(name.decode() for name in INCLUDE.findall(text))
 
 
+def included(file: str, name: str, include: str) -> str | None:
+    """Where an included file is, without links: beside the file that includes it, or in `include`."""
+    for place in (os.path.dirname(file), include):
+        if os.path.isfile(os.path.join(place, name)):
+            return resolved(os.path.join(place, name))
+    return None
+
+
 @functools.cache
-def resolved(path: Path) -> Path:
+def resolved(path: str) -> str:
     """A path without links: headers are shared by many files."""
-    return path.resolve()
+    return os.path.realpath(path)
 
 
 def key(*parts: bytes | str) -> str:

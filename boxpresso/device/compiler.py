@@ -8,7 +8,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -55,10 +54,11 @@ def identity() -> str:
         from importlib.metadata import version  # slow to import
 
         wheel = (version("ziglang"),)
-    cpu = platform.machine() + platform.processor()
     if os.path.exists("/proc/cpuinfo"):
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        cpu += "".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))}))
+        cpu = "".join(sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))}))
+    else:
+        cpu = platform.machine() + platform.processor()  # may start a program
     return "\0".join((*command, *wheel, str(program), str(stat.st_size), str(stat.st_mtime_ns), cpu))
 
 
@@ -160,6 +160,8 @@ def make_shared(kernels: KernelFile, real: str, path: Path) -> None:
 
 def run_compiler(kernels: KernelFile, real: str, output: Path) -> None:
     """Compiles a file of kernels into the file `output`. Raises KernelError, or DeviceError where the compiler fails to run."""
+    import subprocess  # slow to import
+
     command = [*compiler(), *flags_of(kernels, real), "-x", "c++", "-", "-o", str(output)]
     shown = " ".join(compiler())
 

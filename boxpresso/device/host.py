@@ -6,9 +6,9 @@ import ctypes
 import functools
 import math
 import mmap
-import multiprocessing
 import os
 import platform
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -96,9 +96,10 @@ def forked() -> bool:
     They are not forked with it, but OpenMP waits for them. So a fork works with one worker, like a worker of torch's
     DataLoader; a process that is started anew (multiprocessing's "spawn", "forkserver") has all of them.
     """
-    process = multiprocessing.current_process()
-    if Forked.here or multiprocessing.parent_process() is None:
+    multiprocessing = sys.modules.get("multiprocessing")  # whose processes have imported it
+    if Forked.here or multiprocessing is None or multiprocessing.parent_process() is None:
         return Forked.here
+    process = multiprocessing.current_process()
     method = getattr(type(process), "_start_method", None) or multiprocessing.get_start_method(allow_none=True)
     return bool(method == "fork")
 

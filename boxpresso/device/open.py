@@ -7,7 +7,6 @@ import os
 import re
 import threading
 from collections.abc import Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -88,6 +87,8 @@ def build_all(device: Device, files: Iterable[KernelFile], real: np.dtype) -> No
         raise error.with_traceback(None) from None
     if not missing:
         return
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait  # slow to import
+
     progress = Progress(device.name, len(missing))
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
         running = {pool.submit(device.build, k, real) for k in missing}

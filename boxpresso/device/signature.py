@@ -221,6 +221,24 @@ class Kernel:
         return f"kernel {self.name} of {self.file.path.name}"
 
 
+@functools.cache
+def without_comments(text: bytes) -> str:
+    """A file without comments."""
+    return COMMENT.sub(" ", text.decode())
+
+
+@functools.cache  # headers are shared by many files
+def declared_constants(text: bytes) -> list[str]:
+    """What a file declares as `constexpr int ...;`."""
+    return CONSTANT.findall(without_comments(text))
+
+
+@functools.cache
+def declared_structs(text: bytes) -> list[tuple[str, str]]:
+    """The structs of a file, by name, with what is in their braces."""
+    return STRUCT.findall(without_comments(text))
+
+
 class KernelFile:
     """The text of a file of kernels and what it declares: kernels, constants and structs.
 
@@ -255,12 +273,17 @@ class KernelFile:
     @functools.cached_property
     def text(self) -> str:
         """The file without comments."""
-        return COMMENT.sub(" ", self.path.read_text(encoding="utf-8"))
+        return without_comments(self.texts[0])
 
     @functools.cached_property
     def whole_text(self) -> str:
-        """The headers that it includes by name, then the file, without comments."""
-        return COMMENT.sub(" ", cache.sources(self.path, HEADERS).decode().replace("\0", "\n"))
+        """The file and the headers that it includes by name, without comments."""
+        return "\n".join(map(without_comments, self.texts))
+
+    @functools.cached_property
+    def texts(self) -> list[bytes]:
+        """The file, and the headers that it includes by name."""
+        return cache.texts(self.path, HEADERS)
 
     @functools.cached_property
     def adds(self) -> bool:
@@ -274,7 +297,7 @@ class KernelFile:
     def constants(self) -> Mapping[str, int]:
         """The whole numbers that the text and its headers declare as `constexpr int NAME = ...;`, by name."""
         expressions: dict[str, str] = {}
-        for declared in CONSTANT.findall(self.whole_text):
+        for declared in (each for text in self.texts for each in declared_constants(text)):
             for one in re.split(r",(?![^(]*\))", declared):
                 name, _, expression = one.partition("=")
                 expressions.setdefault(name.strip(), expression.strip())
@@ -291,7 +314,7 @@ class KernelFile:
     def structs(self) -> dict[str, Struct]:
         """The structs of numbers that the text and its headers declare."""
         structs = {}
-        for name, body in STRUCT.findall(self.whole_text):
+        for name, body in (each for text in self.texts for each in declared_structs(text)):
             fields = self.fields(body)
             if fields:
                 structs[name] = Struct(name, tuple(fields))

@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import socket
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,7 +23,7 @@ _NAME = re.compile(r"[.-](?P<machine>[0-9a-f]{8})-(?P<pid>\d{1,10})[.-]")
 @functools.cache
 def machine() -> str:
     """A name for the space of process numbers: this machine since its last start, or this container of it."""
-    parts = [socket.gethostname()]
+    parts = [os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
     with suppress(OSError):
