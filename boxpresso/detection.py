@@ -61,7 +61,7 @@ class Detector:
         The name of the decoder, such as "yolo" or "mtcnn"; by default it is recognised.
     labels
         Names of the classes: {label: name}, a list that begins with label 0, or a file for `labels.read_labels`.
-    device
+    device, precision, fast_math
         As for Net.
     settings
         `mean`, `scale`, `swap_rb`, `size`, `threshold` and `overlap`, as in `Settings`, in place of the decoder's own.
@@ -110,9 +110,11 @@ class Detector:
         decoder: str | None = None,
         labels: Labels = None,
         device: str | None = None,
+        precision: str = "float32",
+        fast_math: bool = False,
         **settings: Any,
     ) -> None:
-        nets = open_nets(model, weights, device=device)
+        nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)
         self.given: Mapping[str, Any] = {name: value for name, value in settings.items() if value is not None}
