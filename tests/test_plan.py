@@ -234,6 +234,16 @@ NETS = {
     "depthwise": data(2, 20, 15, 16) + conv("a", "data", 20, "kernel_size: 3 pad: 1 group: 20") + normal("a", "a") + relu("r", "a")
     + conv("b", "a", 20, "kernel_size: 3 stride: 2 group: 20") + conv("c", "b", 40, "kernel_size: 5 pad: 2", type="DepthwiseConvolution")
     + conv("d", "c", 40, "kernel_size: 3 pad: 4 dilation: 4 group: 40"),
+    "depthwise rows": data(2, 37, 9, 31) + conv("a", "data", 37, "kernel_size: 3 pad: 1 group: 37") + relu("p", "a", type="PReLU")
+    + conv("b", "data", 37, "kernel_size: 3 pad: 1 group: 37 bias_term: false") + layer("s", "Eltwise", ["a", "b"]) + relu("r", "s")
+    + conv("c", "s", 37, "kernel_size: 3 pad: 2 stride: 2 group: 37") + relu("six", "c", type="ReLU6")
+    + conv("d", "s", 37, "kernel_size: 3 stride: 2 group: 37") + relu("l", "d", "relu_param { negative_slope: 0.1 }")
+    + conv("e", "d", 37, "kernel_size: 3 pad: 1 group: 37"),
+    "depthwise of few places": data(1, 16, 2, 1) + conv("a", "data", 16, "kernel_size: 3 pad: 1 group: 16") + relu("r", "a")
+    + conv("b", "a", 16, "kernel_size: 3 pad: 2 stride: 2 group: 16") + conv("c", "b", 16, "kernel_size: 3 pad: 3 group: 16"),
+    "gray": data(2, 1, 9, 21) + normal("first", "data", "n") + relu("l", "n", "relu_param { negative_slope: 0.1 }") + conv("a", "n", 1, "kernel_size: 1")
+    + layer("s", "Eltwise", ["a", "n"]) + relu("p", "s", type="PReLU") + normal("second", "s", "m") + relu("clip", "m", "clip_param { min: -0.5 max: 0.25 }", type="Clip")
+    + conv("b", "m", 20),
     "one channel": data(1, 1, 17, 19) + conv("a", "data", 1) + relu("r", "a") + conv("b", "a", 24),
     "slopes": data(1, 5, 9, 9) + conv("a", "data", 10) + relu("p", "a", type="PReLU") + conv("b", "a", 6)
     + relu("l", "b", "relu_param { negative_slope: 0.1 }") + conv("c", "b", 6) + relu("six", "c", type="ReLU6")

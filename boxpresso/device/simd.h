@@ -76,6 +76,16 @@ DEVICE void write_past(Real* to, const Columns& value) {
 #endif
 }
 
+// In a register from here on: a compiler may else read memory anew for each use.
+DEVICE Columns held(Columns value) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(value));
+#elif defined(__SSE__)
+  asm("" : "+x"(value));
+#endif
+  return value;
+}
+
 // sum + a * b, rounded once where the machine can: a compiler that may choose would choose anew in each place.
 DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 #if defined(__AVX512F__)
