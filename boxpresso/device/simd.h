@@ -76,6 +76,29 @@ DEVICE void write_past(Real* to, const Columns& value) {
 #endif
 }
 
+// a > b ? a : b and a < b ? a : b for each lane: b where one of them is NaN.
+#if defined(__SSE__)
+#if defined(__AVX512F__)
+#define OF_LANES(name)                                                          \
+  sizeof(Real) == 4 ? (Columns)_mm512_##name##_ps((__m512)a, (__m512)b) \
+                    : (Columns)_mm512_##name##_pd((__m512d)a, (__m512d)b)
+#elif defined(__AVX__)
+#define OF_LANES(name)                                                          \
+  sizeof(Real) == 4 ? (Columns)_mm256_##name##_ps((__m256)a, (__m256)b) \
+                    : (Columns)_mm256_##name##_pd((__m256d)a, (__m256d)b)
+#else
+#define OF_LANES(name)                                                          \
+  sizeof(Real) == 4 ? (Columns)_mm_##name##_ps((__m128)a, (__m128)b) \
+                    : (Columns)_mm_##name##_pd((__m128d)a, (__m128d)b)
+#endif
+DEVICE Columns larger(Columns a, Columns b) { return OF_LANES(max); }
+DEVICE Columns smaller(Columns a, Columns b) { return OF_LANES(min); }
+#undef OF_LANES
+#else
+DEVICE Columns larger(Columns a, Columns b) { return a > b ? a : b; }
+DEVICE Columns smaller(Columns a, Columns b) { return a < b ? a : b; }
+#endif
+
 // In a register from here on: a compiler may else read memory anew for each use.
 DEVICE Columns held(Columns value) {
 #if defined(__AVX512F__)

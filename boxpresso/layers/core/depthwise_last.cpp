@@ -25,8 +25,7 @@ struct Ends {
   }
   INLINE Vector finish(const Ends& ends, Vector value) {
     if (SLOPED) return value < 0 ? ends.slope * value : value;
-    value = value < ends.least ? ends.least : value;
-    return value > ends.most ? ends.most : value;
+    return smaller(ends.most, larger(ends.least, value));
   }
 };
 INLINE bool sloped(const Epilogue& e) { return e.activation == LEAKY || e.activation == SLOPES; }

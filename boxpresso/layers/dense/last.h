@@ -72,10 +72,26 @@ __attribute__((noinline)) static void finish(const Real* sums, const TileRows& t
   else finish_as<V, 0>(sums, t, rows, channel, filters, e, first);
 }
 
-// Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here.
+// The same for whole sums whose activation is a matter of bounds, as none, RELU and CLIP are: from the registers that they are in.
+template <int V>
+struct Bounds {
+  Vector bias[V], least, most;
+  const Real* other;
+
+  Bounds(const Epilogue& e, int channel)
+      : least(all(e.activation == RELU ? 0 : e.activation == CLIP ? e.low : -INFINITY)),
+        most(all(e.activation == CLIP ? e.high : INFINITY)),
+        other(e.other ? e.other + channel : nullptr) {
+    for (int v = 0; v < V; ++v) bias[v] = e.bias ? load(e.bias + channel + v * LANES) : -Vector{};
+  }
+  static bool fit(const Epilogue& e) { return e.activation != LEAKY && e.activation != SLOPES; }
+};
+
+// Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here. bounds:
+// null for sums that are not whole, and for other activations.
 template <int R, int V, bool TABLE>
 DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
-                      bool first, bool last) {
+                      bool first, bool last, const Bounds<V>* bounds) {
   Vector sum[R][V];
   const Real* line[R];
 #pragma GCC unroll 16
@@ -96,6 +112,31 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
       for (int v = 0; v < V; ++v) sum[i][v] = fused(left, r[v], sum[i][v]);
     }
   }
+  if (bounds) {
+    const Vector least = bounds->least, most = bounds->most;
+    const Real* other = bounds->other ? bounds->other + t.other : nullptr;
+    Real* to = t.top + channel;
+    const long pitch = t.top_pitch, other_pitch = t.other_pitch;
+    const int count = filters - channel - (V - 1) * LANES;  // of the last vector
+    Vector bias[V];
+    for (int v = 0; v < V; ++v) bias[v] = bounds->bias[v];
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+      if (i == rows) break;
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        const bool whole = v < V - 1 || count >= LANES;
+        Vector value = sum[i][v] + bias[v];
+        if (other) value += whole ? load(other + v * LANES) : load_part(other + v * LANES, count);
+        value = smaller(most, larger(least, value));  // NaN stays NaN
+        if (whole) store(to + v * LANES, value);
+        else store_part(to + v * LANES, value, count);
+      }
+      to += pitch;
+      other = other ? other + other_pitch : nullptr;
+    }
+    return;
+  }
   Real sums[R][V * LANES];
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
@@ -109,12 +150,14 @@ template <int V, bool TABLE>
 DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int channel, int filters, const Epilogue& e,
                       bool first, bool last) {
   constexpr int R = TABLE ? min(8, tile_rows(V)) : tile_rows(V);
+  const Bounds<V> of_panel(e, channel);
+  const Bounds<V>* bounds = first && last && Bounds<V>::fit(e) ? &of_panel : nullptr;
   for (int i = 0; i < rows;) {
     const int left = rows - i;
     int step = R;
-    if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last);
-    else if (left >= 3) tile_last<R / 2, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last), step = R / 2;
-    else tile_last<1, V, TABLE>(depth, t, panel, 1, channel, filters, e, first, last), step = 1;
+    if (left >= R / 2 + 1 || R < 4) tile_last<R, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last, bounds);
+    else if (left >= 3) tile_last<R / 2, V, TABLE>(depth, t, panel, left, channel, filters, e, first, last, bounds), step = R / 2;
+    else tile_last<1, V, TABLE>(depth, t, panel, 1, channel, filters, e, first, last, bounds), step = 1;
     i += step;
     t.left += step * t.left_pitch;
     t.lines += TABLE ? step : 0;

@@ -7,6 +7,34 @@ struct LastPool {
   int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, mean, inside;
 };
 
+constexpr int NEAR = 4;  // neighbouring places that are done together
+
+// COUNT neighbouring places of as many pixels, [y0, y1) x [x0, x1) of the first one's; at: of pixel (0, 0). size: what a sum is
+// divided by.
+template <int COUNT, bool PART>
+DEVICE void places(const LastPool& g, const Real* at, int pitch, int y0, int y1, int x0, int x1, Real size, Real* to, int top_pitch,
+                   int count) {
+  Vector value[COUNT];
+  for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(-REAL_MAX);
+  const long step = long(g.stride_w) * pitch, line = long(g.width) * pitch;
+  for (int iy = y0; iy < y1; ++iy) {
+    const Real* row = at + iy * line;
+    for (int ix = x0; ix < x1; ++ix)
+#pragma GCC unroll 4
+      for (int i = 0; i < COUNT; ++i) {
+        const Real* from = row + long(ix) * pitch + i * step;
+        const Vector pixel = PART ? load_part(from, count) : load(from);
+        value[i] = g.mean ? value[i] + pixel : larger(pixel, value[i]);
+      }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < COUNT; ++i) {
+    if (g.mean) value[i] /= all(size);
+    if (PART) store_part(to + long(i) * top_pitch, value[i], count);
+    else store(to + long(i) * top_pitch, value[i]);
+  }
+}
+
 // n: images x rows of the top x cuts of the channels.
 KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout, int cuts) {
   const int vectors = (g.channels + LANES - 1) / LANES;
@@ -14,27 +42,21 @@ KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout
     const int cut = block % cuts, row = block / cuts, oy = row % g.out_height, number = row / g.out_height;
     const int y = oy * g.stride_h - g.pad_h, y0 = max(y, 0), y1 = min(y + g.kernel_h, g.height);
     const int down = min(y + g.kernel_h, g.height + g.pad_h) - y;
+    const int first = int(long(vectors) * cut / cuts), end = int(long(vectors) * (cut + 1) / cuts);
     const Real* image = bottom + long(number) * layout.bottom_step;
     Real* to = top + long(number) * layout.top_step + long(oy) * g.out_width * layout.top_pitch;
-    for (int ox = 0; ox < g.out_width; ++ox, to += layout.top_pitch) {
+    for (int ox = 0; ox < g.out_width;) {
       const int x = ox * g.stride_w - g.pad_w, x0 = max(x, 0), x1 = min(x + g.kernel_w, g.width);
+      const bool near = x >= 0 && ox + NEAR <= g.out_width && x + (NEAR - 1) * g.stride_w + g.kernel_w <= g.width;
       const int across = min(x + g.kernel_w, g.width + g.pad_w) - x;
       const Real size = g.inside ? (y1 - y0) * (x1 - x0) : down * across;
-      for (int v = int(long(vectors) * cut / cuts), end = int(long(vectors) * (cut + 1) / cuts); v < end; ++v) {
+      for (int v = first; v < end; ++v) {
         const int c = v * LANES, count = g.channels - c;
-        Vector value = g.mean ? Vector{} : all(-REAL_MAX);
-        for (int iy = y0; iy < y1; ++iy) {
-          const Real* at = image + (long(iy) * g.width + x0) * layout.bottom_pitch + c;
-          for (int ix = x0; ix < x1; ++ix, at += layout.bottom_pitch) {
-            const Vector pixel = count >= LANES ? load(at) : load_part(at, count);
-            if (g.mean) value += pixel;
-            else value = pixel > value ? pixel : value;
-          }
-        }
-        if (g.mean) value /= all(size);
-        if (count >= LANES) store(to + c, value);
-        else store_part(to + c, value, count);
+        const auto whole = near ? places<NEAR, false> : places<1, false>, part = near ? places<NEAR, true> : places<1, true>;
+        (count >= LANES ? whole : part)(g, image + c, layout.bottom_pitch, y0, y1, x0, x1, size, to + c, layout.top_pitch, count);
       }
+      ox += near ? NEAR : 1;
+      to += long(near ? NEAR : 1) * layout.top_pitch;
     }
   }
 }
