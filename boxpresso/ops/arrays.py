@@ -139,8 +139,8 @@ def borrowed(
     return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
 
 
-def regions_of(rois: Any, like: Any) -> Any:
-    """Regions (K, 1 + n) of a list of arrays of boxes (K, n), one for each image; anything else stays as it is.
+def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
+    """Regions (K, columns) of a list of arrays of boxes, one for each image; anything else stays as it is.
 
     Examples
     --------
@@ -149,21 +149,25 @@ def regions_of(rois: Any, like: Any) -> Any:
     """
     if not isinstance(rois, (list, tuple)) or not all(len(getattr(boxes, "shape", ())) == 2 for boxes in rois):
         return rois
+    device = device_of(like)
     if not rois:
-        return np.zeros((0, 5), np.float32)
+        none = np.zeros((0, columns), np.float32)
+        return none if device.kind == "cpu" else device.table(none, none.dtype)
     if len({boxes.shape[1] for boxes in rois}) > 1:
         raise BoxpressoError(f"boxes of all images must have one width, got {[tuple(b.shape) for b in rois]}")
     library = package(rois[0])
     if library == "torch":
         torch = import_module("torch")
-        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(rois)])
+        real = [b if b.dtype == torch.float64 else b.float() for b in rois]  # 16 bits hold few image numbers
+        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(real)])
     if library == "cupy":
         cupy = import_module("cupy")
-        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(rois)])
+        real = [b if b.dtype == np.float64 else b.astype(np.float32) for b in rois]
+        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(real)])
     images = np.repeat(np.arange(len(rois)), [len(boxes) for boxes in rois])
-    boxes = np.concatenate([on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois])
+    given = (on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois)
+    boxes = np.concatenate([cast_to(b, np.float32) if b.dtype == BFLOAT16 else b for b in given])
     rows = np.column_stack([images, boxes]).astype(np.float64 if boxes.dtype == np.float64 else np.float32)
-    device = device_of(like)
     return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 
 
