@@ -167,7 +167,7 @@ class RegionLayer(Layer):
         return PACKED[self.device.kind]
 
     def widened(self, array: AnyArray) -> AnyArray:
-        """The numbers of an array in the computed type: the array itself, or of float16 a copy."""
+        """The numbers of an array in the computed type: the array itself, or of 16 bits a copy."""
         if array.dtype == self.real:
             return array
         copy: AnyArray = self.device.empty(array.shape, self.real)
@@ -179,7 +179,7 @@ class RegionLayer(Layer):
         KERNELS.on(self.device).narrow(target.size, source, target)
 
     def sums_of(self, diff: AnyArray) -> AnyArray:
-        """An array for the sums that become `diff`: itself or, where it is float16, one of float32."""
+        """An array for the sums that become `diff`: itself or, where it is of 16 bits, one of float32."""
         return diff if self.real == self.dtype else self.scratch("sums of diff", tuple(diff.shape))
 
     @contextmanager
