@@ -12,6 +12,7 @@ import pytest
 from boxpresso import ops
 from boxpresso.device import open_device
 from boxpresso.device.cast import cast_to
+from boxpresso.device.kernel import real_of
 from boxpresso.device.signature import BFLOAT16
 from boxpresso.ops import memory
 from boxpresso.proto.errors import LayerError
@@ -102,6 +103,33 @@ def test_nothing_there(what, dtype):
             gradient = back(ones(wanted.shape, dtype), last, *rest, layout="NHWC", **options)["x"]
             assert gradient.shape == last.shape, name
             assert not wide(gradient).any(), name
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [BFLOAT16, np.float32], ids=["bfloat16", "float32"])
+@pytest.mark.parametrize("what", SIZES)
+def test_nothing_there_on_a_gpu(what, dtype, device):
+    """The same of a GPU's arrays."""
+    if device == "cpu":
+        pytest.skip("the CPU's arrays are tested above")
+    gpu, real = open_device(device), real_of(dtype)
+
+    def there(a, kind):
+        return gpu.table(cast_to(a, kind), kind) if isinstance(a, np.ndarray) else a
+
+    for name, ((x, *rest), options) in calls(*SIZES[what]).items():
+        op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
+        given = [there(a, dtype) for a in x] if isinstance(x, list) else there(x, dtype)
+        if name == "multi_scale_deformable_attn":
+            rest[:2] = (np.array(a, np.float64) for a in rest[:2])
+        others = [there(a, real) for a in rest]
+        result = op(given, *others, **options)
+        assert result.dtype == dtype, name
+        assert not wide(np.asarray(result)).any() or name in WITHOUT_REGIONS, name
+        grads = back(there(ones(result.shape, dtype), dtype), given, *others, **options)
+        for grad, source in zip(grads.get("features", [next(iter(grads.values()))]), x if isinstance(x, list) else [x]):
+            assert (grad.shape, grad.dtype) == (source.shape, dtype), name
+            assert not wide(np.asarray(grad)).any() or name in WITHOUT_REGIONS, name
 
 
 @DTYPES
