@@ -17,6 +17,7 @@ from test_ops import ROIS as REGIONS
 from test_ops import gradients
 
 from boxpresso import ops
+from boxpresso.device import open_device
 from boxpresso.device.cast import cast_to
 from boxpresso.device.signature import BFLOAT16
 from boxpresso.layers.core import REGISTRY, discover
@@ -191,18 +192,23 @@ OPERATORS.append(("ps_roi_pool", {"x": IN_BINS, "rois": REGIONS}, {"output_size"
         for i, c in enumerate(OPERATORS)
     ],
 )
-def test_an_operator_stores_bfloat16(name, given, options):
+def test_an_operator_stores_bfloat16(name, given, options, device):
     """Without torch or ml_dtypes, as arrays of 16 bits: results and gradients are those of float32, rounded once."""
-    op, first = getattr(ops, name), next(iter(given))
+    op, first, place = getattr(ops, name), next(iter(given)), open_device(device)
+
+    def there(arrays: dict) -> dict:
+        return {n: place.table(a, a.dtype) for n, a in arrays.items()}
+
     levels = {n: given[n] for n in ("spatial_shapes", "level_start_index") if n in given}
     for names in ((first,), tuple(n for n in given if n not in levels)):
         low, wide = low_and_wide(given, BFLOAT16, *names)
+        low, wide = there(low), there(wide)
         result = op(**wide, **options)
         same(op(**low, **options), result, BFLOAT16, name)
         grad = cast_to(np.random.default_rng(2).standard_normal(result.shape), BFLOAT16)
-        back = op.backward(grad, **low, **options)
+        back = op.backward(place.table(grad, BFLOAT16), **low, **options)
         assert list(back) == gradients(name, given)
-        for key, value in op.backward(cast_to(grad, np.float32), **wide, **options).items():
+        for key, value in op.backward(place.table(cast_to(grad, np.float32), np.float32), **wide, **options).items():
             same(back[key], value, BFLOAT16, f"{name}, {key}")
 
 
