@@ -63,8 +63,10 @@ def dirty() -> None:
         np.empty(size)[...] = np.nan
 
 
-DTYPES = pytest.mark.parametrize(
-    "dtype", [np.float16, BFLOAT16, np.float32, np.float64], ids=["float16", "bfloat16", "float32", "float64"]
+NAMED = {"float16": np.float16, "bfloat16": BFLOAT16, "float32": np.float32, "float64": np.float64}
+DTYPES = pytest.mark.parametrize("dtype", NAMED.values(), ids=NAMED)
+BUILDS = pytest.mark.parametrize(  # where each type is a build of many kernels
+    "dtype", [pytest.param(t, id=n, marks=[pytest.mark.slow] if n == "bfloat16" else []) for n, t in NAMED.items()]
 )
 
 
@@ -76,7 +78,7 @@ def ones(shape: tuple[int, ...], dtype) -> np.ndarray:
     return cast_to(np.ones(shape), dtype)
 
 
-@DTYPES
+@BUILDS
 @pytest.mark.parametrize("what", SIZES)
 def test_nothing_there(what, dtype):
     empty = calls(*SIZES[what])
