@@ -156,7 +156,8 @@ def test_functions_of_nothing(dtype):
     boxes, turned, scores = (cast_to(np.zeros(shape), dtype) for shape in ((0, 4), (0, 5), 0))
     for stay in (
         ops.nms(boxes, scores, 0.5), ops.batched_nms(boxes, scores, scores, 0.5), ops.nms_rotated(turned, scores, 0.5),
-        ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1], ops.matrix_nms(boxes, scores)[1],
+        ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1],
+        ops.matrix_nms(boxes, scores)[1],
     ):  # fmt: skip
         assert (stay.shape, stay.dtype) == ((0,), np.int64)
     for suppress in (ops.soft_nms, ops.matrix_nms):
