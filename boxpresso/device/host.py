@@ -29,7 +29,6 @@ SCALARS = {
     np.dtype(np.float32): ctypes.c_float,
     np.dtype(np.float64): ctypes.c_double,
 }
-REGISTERED = 2  # numpy's `isbuiltin` of a dtype of another library, such as ml_dtypes' bfloat16: it is in no buffer
 addressof, char_at = (
     ctypes.addressof,
     ctypes.c_char.from_buffer,
@@ -205,8 +204,10 @@ class Cpu:
             writeable = flags.writeable
             if not writeable and not parameter.const:
                 raise kernel.reject(parameter, "writable", "a read-only array")
-            quick = writeable and arg.size and dtype.isbuiltin != REGISTERED
-            passed[i] = addressof(char_at(arg)) if quick else arg.__array_interface__["data"][0]
+            try:
+                passed[i] = addressof(char_at(arg)) if writeable and arg.size else arg.__array_interface__["data"][0]
+            except ValueError:  # a dtype of another library, such as ml_dtypes' bfloat16, is in no buffer
+                passed[i] = arg.__array_interface__["data"][0]
             size += arg.nbytes
         return passed, size
 
