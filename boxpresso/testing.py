@@ -35,7 +35,7 @@ class Rig:
     device
         "cpu", "cuda" or "cuda:1".
     dtype
-        float32 or float64; float16 for layers that store it.
+        float32 or float64; float16 or ml_dtypes.bfloat16 for layers that store them.
     phase
         "TRAIN" or "TEST".
     tops

@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from benchmarks import __main__ as bench  # noqa: E402
-from benchmarks import cases, report, worker  # noqa: E402
+from benchmarks import acceptance, cases, report, worker  # noqa: E402
+from boxpresso import ops  # noqa: E402
 
 NET = """
 layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 4 dim: 3 dim: 8 dim: 9 } } }
@@ -140,3 +141,33 @@ def test_picture(tmp_path):
     table.add("one", {"boxpresso": {"ms": 1, "same": True}, "torch": {"ms": 2, "same": True}})
     report.draw(tmp_path / "a.png", "title", table)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_acceptance_has_every_operator():
+    names = {name.removesuffix("_backward") for name in ops.__all__} - {"forget", "roi_pool_argmax"}
+    assert {name.partition(" ")[0] for name in acceptance.OPERATORS} | set(acceptance.PLACES) == names
+    assert not {f"{name}_backward" for name in (*acceptance.FORWARD, *acceptance.PLACES)} & set(ops.__all__)
+
+
+def test_errors_are_found_by_the_acceptance():
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal(1000)
+    for off, dtype, said in (
+        (0 * exact, np.float32, "strict"), (1e-6 * rng.standard_normal(1000), np.float32, "strict"),
+        (1e-4 * rng.standard_normal(1000), np.float32, "accepted"), (1e-4 * rng.standard_normal(1000), np.float16, "strict"),
+        (1e-2 * rng.standard_normal(1000), np.float16, "FAILED"), (np.full(1000, 1e-6), np.float32, "FAILED"),
+    ):  # fmt: skip
+        assert acceptance.verdict(*acceptance.differences(exact + off, exact), np.dtype(dtype)) == said
+    with pytest.raises(ValueError, match="NaN"):
+        acceptance.differences(np.where(exact > 0, exact, np.nan), exact)
+
+
+@pytest.mark.slow
+def test_every_operator_is_accepted_on_a_small_map(monkeypatch):
+    monkeypatch.setattr(acceptance, "SHAPES", acceptance.SHAPES[-1:])
+    for name in acceptance.OPERATORS:
+        rows = [(line, said) for line, said in acceptance.rows_of(name, True) if said]
+        assert {kind for kind in acceptance.NAMES.values() for line, _ in rows if f" {kind} " in line} == {
+            "float32", "float16", "bfloat16",
+        }  # fmt: skip
+        assert not [line for line, said in rows if said == "FAILED"]

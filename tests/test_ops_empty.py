@@ -11,6 +11,9 @@ import pytest
 
 from boxpresso import ops
 from boxpresso.device import open_device
+from boxpresso.device.cast import cast_to
+from boxpresso.device.kernel import real_of
+from boxpresso.device.signature import BFLOAT16
 from boxpresso.ops import memory
 from boxpresso.proto.errors import LayerError
 
@@ -60,59 +63,145 @@ def dirty() -> None:
         np.empty(size)[...] = np.nan
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+NAMED = {"float16": np.float16, "bfloat16": BFLOAT16, "float32": np.float32, "float64": np.float64}
+DTYPES = pytest.mark.parametrize("dtype", NAMED.values(), ids=NAMED)
+BUILDS = pytest.mark.parametrize(  # where each type is a build of many kernels
+    "dtype", [pytest.param(t, id=n, marks=[pytest.mark.slow] if n == "bfloat16" else []) for n, t in NAMED.items()]
+)
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    return cast_to(array, np.float64)
+
+
+def ones(shape: tuple[int, ...], dtype) -> np.ndarray:
+    return cast_to(np.ones(shape), dtype)
+
+
+@BUILDS
 @pytest.mark.parametrize("what", SIZES)
 def test_nothing_there(what, dtype):
     empty = calls(*SIZES[what])
     assert {name.partition("-")[0] for name in empty} | {"deform_conv2d"} >= set(ops.OPERATORS)
     for name, ((x, *rest), options) in empty.items():
         op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
-        given = [a.astype(dtype) for a in x] if isinstance(x, list) else x.astype(dtype)
+        given = [cast_to(a, dtype) for a in x] if isinstance(x, list) else cast_to(x, dtype)
         dirty()
         result = op(given, *rest, **options)
         assert result.dtype == dtype, name
-        if name not in WITHOUT_REGIONS:
-            assert not result.any(), name
+        assert not wide(result).any() or name in WITHOUT_REGIONS, name
         dirty()
-        grads = back(np.ones(result.shape, dtype), given, *rest, **options)
+        grads = back(ones(result.shape, dtype), given, *rest, **options)
+        inputs = dict(zip(getattr(op, "inputs", ("features",)), (given, *rest)))
         for key, grad in grads.items():
-            for one, source in zip(grad, given) if isinstance(grad, list) else [(grad, None)]:
-                if source is not None or key in ("x", "value"):
-                    assert one.shape == (given if source is None else source).shape, name
-                    assert not one.any() or name in WITHOUT_REGIONS, name
-                assert np.isfinite(one).all(), (name, key)
+            for one, source in zip(grad, given) if isinstance(grad, list) else [(grad, inputs[key])]:
+                assert (one.shape, one.dtype) == (source.shape, dtype), (name, key)
+                assert not wide(one).any() or (name in WITHOUT_REGIONS and result.size), (name, key)
+                assert np.isfinite(wide(one)).all(), (name, key)
         if "layout" in getattr(op, "names", ()):
             last = np.ascontiguousarray(given.transpose(0, 2, 3, 1))
             wanted = result.transpose(0, 2, 3, 1)
             assert np.array_equal(op(last, *rest, layout="NHWC", **options), wanted), name
-            gradient = back(np.ones(wanted.shape, dtype), last, *rest, layout="NHWC", **options)["x"]
+            gradient = back(ones(wanted.shape, dtype), last, *rest, layout="NHWC", **options)["x"]
             assert gradient.shape == last.shape, name
-            assert not gradient.any(), name
+            assert not wide(gradient).any(), name
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.cuda
+@pytest.mark.parametrize("dtype", [BFLOAT16, np.float32], ids=["bfloat16", "float32"])
+@pytest.mark.parametrize("what", SIZES)
+def test_nothing_there_on_a_gpu(what, dtype, device):
+    """The same of a GPU's arrays."""
+    if device == "cpu":
+        pytest.skip("the CPU's arrays are tested above")
+    gpu, real = open_device(device), real_of(dtype)
+
+    def there(a, kind):
+        return gpu.table(cast_to(a, kind), kind) if isinstance(a, np.ndarray) else a
+
+    for name, ((x, *rest), options) in calls(*SIZES[what]).items():
+        op, back = (getattr(ops, name.partition("-")[0] + tail) for tail in ("", "_backward"))
+        given = [there(a, dtype) for a in x] if isinstance(x, list) else there(x, dtype)
+        if name == "multi_scale_deformable_attn":
+            rest[:2] = (np.array(a, np.float64) for a in rest[:2])
+        others = [there(a, real) for a in rest]
+        result = op(given, *others, **options)
+        assert result.dtype == dtype, name
+        assert not wide(np.asarray(result)).any() or name in WITHOUT_REGIONS, name
+        grads = back(there(ones(result.shape, dtype), dtype), given, *others, **options)
+        for grad, source in zip(grads.get("features", [next(iter(grads.values()))]), x if isinstance(x, list) else [x]):
+            assert (grad.shape, grad.dtype) == (source.shape, dtype), name
+            assert not wide(np.asarray(grad)).any() or name in WITHOUT_REGIONS, name
+
+
+@DTYPES
 def test_deformable_convolution(dtype):
     """No images and no outputs are fine. A convolution without channels, or of maps that its kernel does not fit, is an error."""
     offset, weight = np.zeros((0, 18, 9, 10)), np.ones((4, 8, 3, 3))
-    result = ops.deform_conv2d(np.ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
+    result = ops.deform_conv2d(ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
     assert result.shape == (0, 4, 9, 10)
-    grads = ops.deform_conv2d_backward(result, np.ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
+    grads = ops.deform_conv2d_backward(result, ones((0, 8, 9, 10), dtype), offset, weight, padding=1)
     assert [g.shape for g in grads.values()] == [(0, 8, 9, 10), offset.shape, weight.shape]
-    assert not grads["weight"].any()
+    assert all(g.dtype == dtype for g in grads.values())
+    assert not wide(grads["weight"]).any()
     with pytest.raises(LayerError, match="without elements"):
-        ops.deform_conv2d(np.ones((1, 0, 9, 10), dtype), np.zeros((1, 18, 9, 10)), weight[:, :0], padding=1)
+        ops.deform_conv2d(ones((1, 0, 9, 10), dtype), np.zeros((1, 18, 9, 10)), weight[:, :0], padding=1)
     with pytest.raises(LayerError, match="the kernel reaches"):
-        ops.deform_conv2d(np.ones((1, 8, 0, 10), dtype), np.zeros((1, 18, 0, 10)), weight, padding=1)
+        ops.deform_conv2d(ones((1, 8, 0, 10), dtype), np.zeros((1, 18, 0, 10)), weight, padding=1)
 
 
-def test_boxes_that_are_none():
-    for dtype in (np.float32, np.float64):
-        boxes, turned, scores = np.zeros((0, 4), dtype), np.zeros((0, 5), dtype), np.zeros(0, dtype)
-        for stay in (
-            ops.nms(boxes, scores, 0.5), ops.batched_nms(boxes, scores, scores, 0.5), ops.nms_rotated(turned, scores, 0.5),
-            ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1], ops.matrix_nms(boxes, scores)[1],
-        ):  # fmt: skip
-            assert (stay.shape, stay.dtype) == ((0,), np.int64)
+@DTYPES
+def test_functions_of_nothing(dtype):
+    """Those that are no Operator: no boxes, masks without pixels, images without pixels."""
+    boxes, turned, scores = (cast_to(np.zeros(shape), dtype) for shape in ((0, 4), (0, 5), 0))
+    for stay in (
+        ops.nms(boxes, scores, 0.5), ops.batched_nms(boxes, scores, scores, 0.5), ops.nms_rotated(turned, scores, 0.5),
+        ops.batched_nms_rotated(turned, scores, scores, 0.5), ops.soft_nms(boxes, scores)[1],
+        ops.matrix_nms(boxes, scores)[1],
+    ):  # fmt: skip
+        assert (stay.shape, stay.dtype) == ((0,), np.int64)
+    for suppress in (ops.soft_nms, ops.matrix_nms):
+        dets = suppress(boxes, scores)[0]
+        assert (dets.shape, dets.dtype) == ((0, 5), dtype)
+    three, corners = ones((3, 5), dtype), ones((3, 8), dtype)
+    for overlap, some in ((ops.box_iou_rotated, three), (ops.polygon_iou, corners)):
+        for a, b, aligned, shape in (
+            (0, 3, False, (0, 3)),
+            (3, 0, False, (3, 0)),
+            (0, 0, False, (0, 0)),
+            (0, 0, True, (0,)),
+        ):
+            got = overlap(some[:a], some[:b], aligned=aligned)
+            assert (got.shape, got.dtype) == (shape, dtype), overlap.__name__
+    for count, height, width, size in (
+        (0, 5, 6, (7, 8)),
+        (2, 0, 6, (7, 8)),
+        (2, 5, 0, (7, 8)),
+        (2, 5, 6, (0, 8)),
+        (2, 5, 6, (7, 0)),
+    ):
+        masks, places = ones((count, height, width), dtype), ones((count, 4), dtype)
+        for mode in ("detectron2", "torchvision"):
+            for threshold, kind in ((None, dtype), (0.5, np.dtype(bool))):
+                dirty()
+                pasted = ops.paste_masks(masks, places, size, threshold, mode)
+                assert (pasted.shape, pasted.dtype) == ((count, *size), kind)
+                assert not (wide(pasted) if threshold is None else pasted).any()
+    for b, k, h in ((0, 3, 9), (2, 0, 9), (2, 3, 0)):
+        x, rois = ones((b, 4, h, 9), dtype), cast_to(np.zeros((k, 5)), dtype)
+        dirty()
+        result, places = ops.roi_pool_argmax(x, rois, 2)
+        assert (result.shape, result.dtype, places.dtype) == ((k, 4, 2, 2), dtype, np.int32)
+        assert (places == -1).all()
+        assert not wide(ops.roi_pool_backward(result, x, rois, 2, argmax=places)["x"]).any()
+
+
+def test_no_function_is_left_out():
+    here = {name.partition("-")[0] for name in calls(*SIZES["batch"])} | {
+        "batched_nms", "batched_nms_rotated", "box_iou_rotated", "deform_conv2d", "matrix_nms", "nms", "nms_rotated",
+        "paste_masks", "polygon_iou", "roi_pool_argmax", "soft_nms",
+    }  # fmt: skip
+    assert {name.removesuffix("_backward") for name in ops.__all__} - {"forget"} == here
 
 
 def test_functions_of_several_kernels_take_a_devices_arrays(device):

@@ -196,6 +196,23 @@ def test_bfloat16_of_channels_last_and_of_other_operators(torch):
     assert np.array_equal(kept.float().numpy(), wild.bfloat16().float().numpy().T, equal_nan=True)
 
 
+def test_lists_of_boxes_in_16_bits_and_of_no_images(torch):
+    """The number of an image is exact where its boxes are of 16 bits; no images have no regions."""
+    ours = importlib.import_module("boxpresso.ops.torch")
+    x = torch.zeros(300, 1, 4, 4, dtype=torch.bfloat16)
+    x[299] = 1
+    boxes = [torch.zeros(0, 4, dtype=torch.bfloat16)] * 299 + [torch.tensor([[0, 0, 4, 4]], dtype=torch.bfloat16)]
+    for library in (ours, ops):
+        assert library.roi_align(x, boxes, 1).item() == 1
+        for name in ("roi_align", "roi_pool", "roi_align_rotated", "rotate_roi_pool"):
+            more = [torch.ones(1, 3)] if name == "rotate_roi_pool" else []
+            assert getattr(library, name)(x[:0], [], *more, 2).shape == (0, 1, 2, 2), name
+        assert library.multi_scale_roi_align([x[:0], x[:0]], [], 2, (1, 0.5)).shape == (0, 1, 2, 2)
+    empty = x[:0].requires_grad_()
+    ours.roi_align(empty, [], 2).sum().backward()
+    assert empty.grad.shape == (0, 1, 4, 4)
+
+
 def test_bfloat16_of_numpy():
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
     x = X.astype(ml_dtypes.bfloat16)

@@ -12,6 +12,7 @@ from ..proto.errors import LayerError
 from .array import AnyArray, Array, Buffer, First
 from .device import Device
 from .open import open_device
+from .signature import dtype_of
 
 LIMIT = 2**31 - 1  # kernels index with int, as Caffe's do
 AXES = 32  # Caffe's kMaxBlobAxes
@@ -27,7 +28,7 @@ class Blob:
     shape
         Of both arrays; at most 32 axes from 0 on, and 2^31 - 1 elements.
     dtype
-        float32 (the default), float64, or float16 to store in.
+        float32 (the default), float64, or float16 and ml_dtypes.bfloat16 to store in.
     device
         A Device or the name of one; by default the CPU.
 
@@ -54,7 +55,7 @@ class Blob:
         self._watch: Callable[[Blob], None] | None = None  # called before a script gets `data`
         self._watch_diff: Callable[[Blob], None] | None = None  # and `diff`
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: np.dtype[Any] = dtype_of(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
         self._views: dict[bool, tuple[Buffer, int, tuple[int, ...], AnyArray]] = {}
         self.shape: tuple[int, ...] = ()

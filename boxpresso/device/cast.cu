@@ -1,4 +1,4 @@
-// cast.cu: numbers of one type as another. Store is the half of a launch for float16.
+// cast.cu: numbers of one type as another. Store is float16 or bfloat16.
 #include "kernel.h"
 
 KERNEL from_store(int n, const Store* x, Real* y) { GRID_LOOP(i, n) y[i] = Real(x[i]); }

@@ -201,7 +201,10 @@ class Cpu:
             writeable = flags.writeable
             if not writeable and not parameter.const:
                 raise kernel.reject(parameter, "writable", "a read-only array")
-            passed[i] = addressof(char_at(arg)) if writeable and arg.size else arg.__array_interface__["data"][0]
+            try:
+                passed[i] = addressof(char_at(arg)) if writeable and arg.size else arg.__array_interface__["data"][0]
+            except ValueError:  # a dtype of another library, such as ml_dtypes' bfloat16, is in no buffer
+                passed[i] = arg.__array_interface__["data"][0]
             size += arg.nbytes
         return passed, size
 

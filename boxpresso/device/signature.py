@@ -43,12 +43,21 @@ REALS: dict[DType, str] = {
 }  # fmt: skip
 FORMATS = {np.dtype(np.int32): "i", np.dtype(np.uint32): "I", np.dtype(np.float32): "f", np.dtype(np.float64): "d"}
 SINGLE: DType = np.dtype(np.float32)
-HALVES: tuple[DType, ...] = (np.dtype(np.float16), BFLOAT16)  # types to store in, with arithmetic in float32
+HALVES: list[DType] = [np.dtype(np.float16), BFLOAT16]  # types to store in, with arithmetic in float32
+
+
+def dtype_of(dtype: Any) -> DType:
+    """numpy's dtype; the bfloat16 of ml_dtypes, from its first use on, is one to store in."""
+    known: DType = np.dtype(dtype)
+    if known.kind == "V" and known.name == "bfloat16" and known not in REALS:
+        REALS[known] = "bfloat16"
+        HALVES.append(known)
+    return known
 
 
 def real_of(dtype: Any) -> DType:
     """The dtype that kernels compute in when their Store arrays have that dtype: float32 for 16 bits, else the same."""
-    return SINGLE if np.dtype(dtype) in HALVES else np.dtype(dtype)
+    return SINGLE if dtype_of(dtype) in HALVES else np.dtype(dtype)
 
 
 def defines(real: str) -> tuple[str, ...]:

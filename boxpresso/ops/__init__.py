@@ -8,7 +8,8 @@ The layers of `boxpresso.layers` compute them on the device of the first array, 
 array of the first one's kind, dtype and device. Arrays that are not contiguous are copied first, but for torch's images in
 channels_last, whose format the result has too; so are further arrays of another dtype than the computation's. Dtypes are
 float32, float64, and float16 and bfloat16 (torch's, or ml_dtypes' under numpy) with arithmetic in float32: regions beside these
-are taken as float32.
+are taken as float32, and gradients of all inputs are of the first one's dtype. Arrays may be empty: docs/operators.md says what
+they give.
 
 Parameters that many functions share:
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..device import AnyArray, Array, Buffer, Device, open_device
-from ..device.cast import convert
+from ..device.cast import cast_to, convert
 from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.signature import BFLOAT16
@@ -63,30 +63,9 @@ def turned(x: Any, order: Sequence[int]) -> Any:
     return x.permute(*order) if package(x) == "torch" else np.asarray(x).transpose(order)
 
 
-def cast_to(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """An array of the CPU in another dtype, to and from bfloat16 included, rounded to nearest, halves to even.
-
-    Examples
-    --------
-    >>> cast_to(cast_to(np.array([1.0, 1.001, -np.inf], np.float32), BFLOAT16), np.float64).tolist()
-    [1.0, 1.0, -inf]
-    """
-    if array.dtype == dtype:
-        return array
-    if array.dtype == BFLOAT16:
-        array = (np.ascontiguousarray(array).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    if dtype != BFLOAT16:
-        return array.astype(dtype)
-    with np.errstate(over="ignore"):
-        whole = np.ascontiguousarray(array, np.float32)
-    bits = whole.view(np.uint32)
-    rounded = np.where(np.isnan(whole), bits >> 16 | 0x40, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16)
-    return rounded.astype(np.uint16).view(BFLOAT16)
-
-
 def cast_into(device: Device, source: AnyArray, target: AnyArray) -> None:
-    """target[...] = source, in the target's dtype; on a GPU bfloat16 goes through the host."""
-    if device.kind == "cpu" or BFLOAT16 in (source.dtype, target.dtype):
+    """target[...] = source, in the target's dtype."""
+    if device.kind == "cpu":
         target[...] = cast_to(np.asarray(source), target.dtype)
     else:
         convert(device, source, target)
@@ -101,6 +80,12 @@ def values(x: Any, device: Device) -> np.ndarray:
     """The caller's array on the host; bfloat16 as float32."""
     array = np.asarray(take(x, device))
     return cast_to(array, np.float32) if array.dtype == BFLOAT16 else array
+
+
+def float_of(x: Any, device: Device) -> np.dtype[Any]:
+    """The dtype of results that go with the caller's array: its own, float32 where that is not one of FLOATS."""
+    dtype = take(x, device).dtype
+    return dtype if dtype in FLOATS else np.dtype(np.float32)
 
 
 def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
@@ -154,8 +139,8 @@ def borrowed(
     return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
 
 
-def regions_of(rois: Any, like: Any) -> Any:
-    """Regions (K, 1 + n) of a list of arrays of boxes (K, n), one for each image; anything else stays as it is.
+def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
+    """Regions (K, columns) of a list of arrays of boxes, one for each image; anything else stays as it is.
 
     Examples
     --------
@@ -164,21 +149,25 @@ def regions_of(rois: Any, like: Any) -> Any:
     """
     if not isinstance(rois, (list, tuple)) or not all(len(getattr(boxes, "shape", ())) == 2 for boxes in rois):
         return rois
+    device = device_of(like)
     if not rois:
-        return np.zeros((0, 5), np.float32)
+        none = np.zeros((0, columns), np.float32)
+        return none if device.kind == "cpu" else device.table(none, none.dtype)
     if len({boxes.shape[1] for boxes in rois}) > 1:
         raise BoxpressoError(f"boxes of all images must have one width, got {[tuple(b.shape) for b in rois]}")
     library = package(rois[0])
     if library == "torch":
         torch = import_module("torch")
-        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(rois)])
+        real = [b if b.dtype == torch.float64 else b.float() for b in rois]  # 16 bits hold few image numbers
+        return torch.cat([torch.cat([torch.full_like(b[:, :1], i), b], 1) for i, b in enumerate(real)])
     if library == "cupy":
         cupy = import_module("cupy")
-        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(rois)])
+        real = [b if b.dtype == np.float64 else b.astype(np.float32) for b in rois]
+        return cupy.concatenate([cupy.hstack([cupy.full_like(b[:, :1], i), b]) for i, b in enumerate(real)])
     images = np.repeat(np.arange(len(rois)), [len(boxes) for boxes in rois])
-    boxes = np.concatenate([on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois])
+    given = (on_host(b) if place(b)[0] == CPU else np.asarray(b) for b in rois)
+    boxes = np.concatenate([cast_to(b, np.float32) if b.dtype == BFLOAT16 else b for b in given])
     rows = np.column_stack([images, boxes]).astype(np.float64 if boxes.dtype == np.float64 else np.float32)
-    device = device_of(like)
     return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 
 

@@ -71,6 +71,7 @@ class Operator(Generic[P]):
         self.regions = (
             self.inputs.index("rois") if "rois" in self.inputs else None
         )  # which input may be a list of boxes
+        self.columns = 6 if "rotat" in describe.__name__ else 5  # numbers of a region
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
@@ -142,7 +143,7 @@ class Operator(Generic[P]):
             self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
         inputs = [values.pop(name) for name in self.inputs]
         if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
-            inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0])
+            inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0], self.columns)
         return inputs, values
 
     def __repr__(self) -> str:

@@ -204,6 +204,8 @@ def paste_masks(
     given = arrays.take(masks, device)
     if given.dtype not in arrays.FLOATS:
         raise BoxpressoError(f"masks must be of float16, bfloat16, float32 or float64, got {given.dtype}")
+    if threshold is not None:  # what is compared with it is not rounded to 16 bits before
+        given = arrays.take(given, device, real_of(given.dtype))
     rows = arrays.take(boxes, device, real_of(given.dtype))
     extra = (1,) if given.ndim == 4 else ()
     fits = given.ndim in (3, 4) and given.shape[1:-2] == extra and rows.shape == (given.shape[0], 4)

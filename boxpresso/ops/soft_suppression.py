@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data.boxes import best
 from ..device import Device
+from ..device.cast import cast_to
 from ..layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from ..proto.errors import BoxpressoError
 from . import arrays
@@ -24,14 +25,14 @@ def soft_nms(
 
     Parameters
     ----------
-    boxes : (N, 4), x1, y1, x2, y2; float32 or float64. scores : (N,); of equal scores the first is better; NaN is never taken.
+    boxes : (N, 4), x1, y1, x2, y2. scores : (N,); of equal scores the first is better; NaN is never taken.
     min_score : a box goes when its score falls below it; the best of all always stays.
     method : "linear", "gaussian" or "naive". offset : what is added to widths and heights, 0 or 1.
     idxs : (N,), the class of each box, within which it is done; None: one class.
 
     Returns
     -------
-    dets : (M, 5), the boxes that stay with their new scores, best first. inds : (M,), int64, which they are.
+    dets : (M, 5), of the boxes' dtype, those that stay with their new scores, best first. inds : (M,), int64, which they are.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def soft_nms(
     stay = order[stay]
     by_score = np.argsort(-left, kind="stable")
     stay, left = stay[by_score], left[by_score]
-    return handed(boxes, device, np.column_stack([rows[stay], left]).astype(rows.dtype), stay.astype(np.int64))
+    return handed(boxes, device, np.column_stack([rows[stay], left]), stay.astype(np.int64))
 
 
 def matrix_nms(
@@ -81,7 +82,7 @@ def matrix_nms(
 
     Returns
     -------
-    dets : (M, 5), the boxes that stay with their new scores, best first. inds : (M,), int64, which they are.
+    dets : (M, 5), of the boxes' dtype, those that stay with their new scores, best first. inds : (M,), int64, which they are.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def matrix_nms(
     by_score = np.argsort(-new, kind="stable")
     stay = by_score[new[by_score] >= min_score]
     chosen = order[stay]
-    return handed(boxes, device, np.column_stack([rows[chosen], new[stay]]).astype(rows.dtype), chosen.astype(np.int64))
+    return handed(boxes, device, np.column_stack([rows[chosen], new[stay]]), chosen.astype(np.int64))
 
 
 def check_rule(offset: int, sigma: float) -> None:
@@ -133,11 +134,12 @@ def taken(boxes: Any, scores: Any, idxs: Any) -> tuple[Device, np.ndarray, np.nd
 
 
 def handed(like: Any, device: Device, *results: np.ndarray) -> tuple[Any, ...]:
-    """Results on the host as arrays of the caller's kind."""
+    """Results on the host as arrays of the caller's kind, numbers that are not whole in its dtype."""
     given = []
     for result in results:
-        theirs, ours = arrays.Results(like, device).empty(result.shape, result.dtype)
-        ours[...] = result
+        dtype = result.dtype if result.dtype.kind == "i" else arrays.float_of(like, device)
+        theirs, ours = arrays.Results(like, device).empty(result.shape, dtype)
+        ours[...] = cast_to(result, dtype)
         given.append(theirs)
     device.synchronize()
     return tuple(given)
@@ -154,7 +156,7 @@ def box_iou_rotated(boxes1: Any, boxes2: Any, mode: str = "iou", aligned: bool =
 
     Returns
     -------
-    (N, M), or (N,) where aligned; 0 for a box without an area, or with NaN.
+    (N, M), or (N,) where aligned, of boxes1's dtype; 0 for a box without an area, or with NaN.
 
     Raises
     ------
@@ -184,7 +186,7 @@ def polygon_iou(polygons1: Any, polygons2: Any, mode: str = "iou", aligned: bool
 
     Returns
     -------
-    (N, M), or (N,) where aligned; 0 for a polygon without an area, or with NaN.
+    (N, M), or (N,) where aligned, of polygons1's dtype; 0 for a polygon without an area, or with NaN.
 
     Raises
     ------

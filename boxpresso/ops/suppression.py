@@ -18,7 +18,7 @@ def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
 
     Parameters
     ----------
-    boxes : (N, 4), x1, y1, x2, y2; float32 or float64.
+    boxes : (N, 4), x1, y1, x2, y2.
     scores : (N,); of equal scores the first is better. Their order is found on the host.
     offset : what is added to widths and heights: 0 as in torchvision, or 1 for whole pixels.
 

@@ -37,12 +37,14 @@ class Differentiable(torch.autograd.Function):
         return None, None, *ctx.call.backward(grad, ctx.needs_input_grad[2:])
 
 
-def with_images(rois: Any) -> Any:
-    """Regions (K, 1 + n) of a list of boxes (K, n), one for each image; a tensor stays."""
+def with_images(rois: Any, like: Any, columns: int = 5) -> Any:
+    """Regions (K, columns) of a list of boxes, one for each image of `like`; a tensor stays."""
     if not isinstance(rois, (list, tuple)):
         return rois
-    rows = [torch.cat([torch.full_like(boxes[:, :1], i), boxes], 1) for i, boxes in enumerate(rois)]
-    return torch.cat(rows)
+    if not rois:
+        return like.new_zeros((0, columns))
+    real = [boxes if boxes.dtype == torch.float64 else boxes.float() for boxes in rois]  # for the image numbers
+    return torch.cat([torch.cat([torch.full_like(boxes[:, :1], i), boxes], 1) for i, boxes in enumerate(real)])
 
 
 def plain(value: Any) -> bool:
@@ -57,9 +59,10 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
     @functools.wraps(op.describe)
     def function(*args: Any, **kwargs: Any) -> Any:
         if regions:
-            args = tuple(with_images(value) if i == 1 else value for i, value in enumerate(args))
+            like = args[0] if args else kwargs.get("x")
+            args = tuple(with_images(value, like, op.columns) if i == 1 else value for i, value in enumerate(args))
             if "rois" in kwargs:
-                kwargs["rois"] = with_images(kwargs["rois"])
+                kwargs["rois"] = with_images(kwargs["rois"], like, op.columns)
         if torch.compiler.is_compiling() or not all(plain(value) for value in (*args, *kwargs.values())):
             return getattr(torch.ops.boxpresso, name)(*args, **kwargs)
         inputs, options = op.bind(*args, **kwargs)
@@ -71,7 +74,7 @@ def differentiable(op: Operator[...]) -> Callable[..., Any]:
 def multi_scale_roi_align(features: Any, rois: Any, *args: Any, **kwargs: Any) -> Any:
     """boxpresso.ops.multi_scale_roi_align, differentiable in the features; features may be a dict, as torchvision has them."""
     maps = list(features.values() if isinstance(features, dict) else features)
-    regions = with_images(rois).detach()
+    regions = with_images(rois, maps[0]).detach()
     _, levels, options = pyramid.chosen([x.detach() for x in maps], regions, *args, **kwargs)
     order = [torch.from_numpy(np.flatnonzero(levels == i)).to(regions.device) for i in range(len(maps))]
     pool = globals()["roi_align"]

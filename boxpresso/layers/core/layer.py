@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol, Union, cast
 import numpy as np
 
 from ...device import Blob, Device, Kernels
+from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import Fills, Seed
@@ -60,7 +61,7 @@ class Layer:
     device
         Where the layer runs; every Kernels of the class is bound to it.
     dtype
-        numpy.float32 or numpy.float64.
+        numpy.float32 or numpy.float64; numpy.float16 or ml_dtypes.bfloat16 for layers that store it.
     phase
         "TRAIN" or "TEST".
     seed
@@ -166,7 +167,7 @@ class Layer:
     def __init__(
         self, param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: Seed = 0
     ) -> None:
-        self.param, self.device, self.dtype, self.phase = param, device, np.dtype(dtype), phase
+        self.param, self.device, self.dtype, self.phase = param, device, dtype_of(dtype), phase
         for base in type(self).__mro__:
             for name, value in vars(base).items():
                 if isinstance(value, Kernels) and name not in vars(self):

@@ -38,7 +38,7 @@ def run_layer(
     phase
         "TRAIN" or "TEST".
     dtype
-        float32 or float64; float16 for layers that store it.
+        float32 or float64; float16 or ml_dtypes.bfloat16 for layers that store them.
     device
         A Device, or its name.
     seed

@@ -29,7 +29,7 @@ KERNEL row_column_forward(int n, const Real* bottom, Real* top, Pool p) {
     Real of_rows = 0, of_columns = 0;
     for (int r = rows.from; r < rows.to; ++r) of_rows += largest(plane + r * p.width + columns.from, wide, 1);
     for (int c = columns.from; c < columns.to; ++c) of_columns += largest(plane + rows.from * p.width + c, high, p.width);
-    top[i] = of_rows / high + of_columns / wide;
+    top[i] = high > 0 && wide > 0 ? of_rows / high + of_columns / wide : Real(0);  // no pixels: 0
   }
 }
 

@@ -66,7 +66,7 @@ class AnchorTargets(Layer):
         count = len(self.anchors)
         top[0].data[...] = labels.reshape(height, width, count).transpose(2, 0, 1).reshape(top[0].shape)
         for blob, value in zip(top[1:], values):
-            blob.data[...] = value.reshape(height, width, -1).transpose(2, 0, 1)[None]
+            blob.data[...] = value.reshape(height, width, blob.shape[1]).transpose(2, 0, 1)[None]
 
     def targets(self, bottom: list[Blob], every: np.ndarray) -> list[np.ndarray]:
         """The labels (A,) of all anchors, and offsets and weights (A, columns)."""

@@ -295,7 +295,8 @@ class FPNAnchorTarget(
         turn."""
         parts, start, count = [], 0, len(self.of_levels[0])
         for height, width in self.sizes:
-            part = rows[start : start + height * width * count].reshape(height * width, -1).T
-            parts.append(part.reshape(1, -1) if joined == 1 else part[None])
-            start += height * width * count
+            end = start + height * width * count
+            part = rows[start:end].reshape(height * width, count * rows.shape[1]).T
+            parts.append(part.reshape(1, part.size) if joined == 1 else part[None])
+            start = end
         return np.concatenate(parts, joined)

@@ -102,7 +102,7 @@ class InclinedProposalTarget(
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         drawn = self.sample(bottom)
         upright, s, count = self.offsets(drawn), self.settings, len(drawn.labels)
-        quads = np.asarray(bottom[2].data).astype(np.float64).reshape(len(drawn.truth), -1)[:, :8]
+        quads = np.asarray(bottom[2].data).astype(np.float64).reshape(bottom[2].shape[:2])[:, :8]
         self.need(np.isfinite(quads).all(), "a true quadrilateral holds NaN or infinity")
         targets, weights = np.zeros((count, self.classes, 5)), np.zeros((count, self.classes, 5))
         rows = np.flatnonzero(drawn.labels > 0)
@@ -243,7 +243,8 @@ class ViewpointProposalTarget(
         angles[mine, 0] = np.where(number > self.bins - 1, 0, number)
         place[mine] = np.minimum(drawn.labels[mine], self.classes - 1)
         weights[np.arange(count), place] = 1
-        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), angles, weights.reshape(count, -1)]
+        weights = weights.reshape(count, self.classes * self.bins)
+        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), angles, weights]
         for blob, part in zip(top, parts):
             blob.reshape(*part.shape, 1, 1)
             blob.data[...] = part.reshape(blob.shape)
@@ -299,8 +300,8 @@ class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops
         top[0].reshape(a[0], self.bins, 1, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = bottom[0].shape[0]
-        self.at = np.asarray(bottom[1].data).reshape(rows, -1) > 0
+        table = bottom[0].shape[:2]
+        self.at = np.asarray(bottom[1].data).reshape(table) > 0
         wrong = np.flatnonzero(self.at.sum(1) != self.bins)
         if len(wrong):
             self.need(
@@ -308,7 +309,7 @@ class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops
                 f"row {wrong[0]} has {self.at[wrong[0]].sum()} weights above 0, viewp_bins is {self.bins}; "
                 "give viewp_bins in param_str",
             )
-        top[0].data[...] = np.asarray(bottom[0].data).reshape(rows, -1)[self.at].reshape(top[0].shape)
+        top[0].data[...] = np.asarray(bottom[0].data).reshape(table)[self.at].reshape(top[0].shape)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "bottom 1 has no gradient; set propagate_down: false for it")

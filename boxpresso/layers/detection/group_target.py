@@ -87,7 +87,8 @@ def place(
     targets[rows, at] = (offsets - deviation.mean) / deviation.std
     inside = (pairs[rows, 5] >= np.float32(p.bbox_thr_lw)) & (pairs[rows, 5] <= np.float32(p.bbox_thr_hg))
     weights[rows, at] = inside[:, None]
-    return targets.reshape(len(boxes), -1), weights.reshape(len(boxes), -1)
+    columns = targets.shape[1] * 4
+    return targets.reshape(len(boxes), columns), weights.reshape(len(boxes), columns)
 
 
 def sample_weights(p: Any, labels: np.ndarray, overlaps: np.ndarray) -> np.ndarray:

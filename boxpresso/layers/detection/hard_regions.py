@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -96,7 +97,10 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
     def losses(self, bottom: list[Blob]) -> np.ndarray:
         """The loss of each region; NaN is the greatest."""
         rows = bottom[0].shape[0]
-        chances = np.asarray(bottom[0].data).astype(np.float64).reshape(rows, -1)
+        chances, *values = (
+            np.asarray(bottom[i].data).astype(np.float64).reshape(rows, prod(bottom[i].shape[1:]))
+            for i in (0, 1, *range(4, len(bottom)))
+        )
         labels = np.asarray(bottom[3].data).reshape(-1)
         wrong = np.flatnonzero(~((labels >= 0) & (labels < chances.shape[1])))
         if len(wrong):
@@ -106,9 +110,7 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
             )
         loss = -np.log(np.maximum(chances[np.arange(rows), labels.astype(int)], LEAST))
         if len(bottom) > 4:
-            given, wanted, inside, outside = (
-                np.asarray(bottom[i].data).astype(np.float64).reshape(rows, -1) for i in (1, 4, 5, 6)
-            )
+            given, wanted, inside, outside = values
             with np.errstate(invalid="ignore", over="ignore"):
                 apart = np.abs(np.where(inside != 0, inside * (given - wanted), 0))
                 each = np.where(apart < 1, apart * apart / 2, apart - 0.5)

@@ -5,6 +5,7 @@ A true mask has the size of its box in the picture, which im_info's scale leads 
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class MaskedTargets(RegionTargets):
         if not objects:
             return values, weights, info
         self.need(scale > 0, f"im_info gives the scale {scale:g}; it must be above 0")
-        given = np.asarray(masks.data).reshape(-1, *masks.shape[-2:])
+        given = np.asarray(masks.data).reshape(prod(masks.shape[:-2]), *masks.shape[-2:])
         shapes = np.asarray(sizes.data).reshape(len(given), -1)[:, :2].astype(int)
         boxes = sane(regions[:objects, 1:5].astype(np.float64) / scale, self)
         true = sane(truth[matched[:objects], :4].astype(np.float64) / scale, self)

@@ -107,8 +107,8 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
             offsets = np.clip(offsets, -most, most)
         whole = np.zeros((len(self.every), 4))
         whole[self.chosen] = offsets
-        _, _, height, width = bottom[1].shape
-        bottom[1].diff[...] = whole.reshape(height, width, -1).transpose(2, 0, 1)[None]
+        _, channels, height, width = bottom[1].shape
+        bottom[1].diff[...] = whole.reshape(height, width, channels).transpose(2, 0, 1)[None]
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 1

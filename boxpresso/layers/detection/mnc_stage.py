@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,7 +66,7 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[0] if bottom[0].shape else 0
-        side = round((bottom[0].count // max(1, rows)) ** 0.5)
+        side = round(prod(bottom[0].shape[1:]) ** 0.5)
         self.need(
             rows * side * side == bottom[0].count, f"bottom 0 must be (R, M M), square masks; got {bottom[0].shape}"
         )
@@ -79,9 +80,10 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
         if len(top) < 2:
             return
         rows = top[0].shape[0]
-        info = np.asarray(bottom[2].data).reshape(bottom[2].shape[0], -1)
-        self.need(info.shape == (rows, INFO), f"bottom 2 must be ({rows}, {INFO}), got {bottom[2].shape}")
-        masks = np.asarray(bottom[1].data).reshape(-1, *bottom[1].shape[-2:])
+        shape = bottom[2].shape
+        self.need(shape[:1] == (rows,) and prod(shape[1:]) == INFO, f"bottom 2 must be ({rows}, {INFO}), got {shape}")
+        info = np.asarray(bottom[2].data).reshape(rows, INFO)
+        masks = np.asarray(bottom[1].data).reshape(prod(bottom[1].shape[:-2]), *bottom[1].shape[-2:])
         known = info[:, 0] != -1
         fits = (info[known, 0] >= 0) & (info[known, 0] < len(masks)) & (np.abs(info[known, 4:]) < 2**14).all(1)
         self.need(fits.all(), "bottom 2 names a true mask that is not there, or a box that is no box")
@@ -96,7 +98,7 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "only bottom 0 has a gradient; set propagate_down: false for the others")
         if propagate_down[0]:
-            diff = np.array(top[0].diff).reshape(top[0].shape[0], -1)
+            diff = np.array(top[0].diff)
             if len(top) > 1:
                 diff[~self.positive] = 0
             bottom[0].diff[...] = diff.reshape(bottom[0].shape)
@@ -170,9 +172,10 @@ class MNCStageBridge(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[0] if bottom[0].shape else 0
         self.need(bottom[0].count == 5 * rows, f"bottom 0, the regions, must be (R, 5), got {bottom[0].shape}")
-        scores = bottom[2].count // max(1, rows)
+        scores = prod(bottom[2].shape[1:])
+        fits = bottom[1].shape[:1] == bottom[2].shape[:1] == (rows,) and prod(bottom[1].shape[1:]) == 4 * scores
         self.need(
-            bottom[2].count == rows * scores and bottom[1].count == 4 * bottom[2].count and scores > 1,
+            fits and scores > 1,
             f"offsets and scores must be (R, 4 C) and (R, C) for {rows} regions, got {bottom[1].shape}, {bottom[2].shape}",
         )
         self.columns = scores

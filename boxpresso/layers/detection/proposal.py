@@ -159,7 +159,7 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
-        info = info.reshape(len(info), -1)
+        info = info.reshape(info.shape[:2])
         count, columns = len(self.anchors), self.boxes.columns
         height, width = scores.shape[2:]
         anchors = self.boxes.everywhere(self.anchors, height, width, self.settings["feat_stride"])

@@ -59,7 +59,7 @@ class Upright:
         boxes = boxes.astype(offsets.dtype, copy=False)
         size = boxes[:, 2:] - boxes[:, :2] + 1
         centre = boxes[:, :2] + offsets.dtype.type(0.5) * size
-        by = offsets.reshape(len(boxes), -1, 4)
+        by = offsets.reshape(len(boxes), offsets.shape[1] // 4, 4)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = by[..., :2] * size[:, None] + centre[:, None]
             half = offsets.dtype.type(0.5) * (np.exp(by[..., 2:]) * size[:, None])
@@ -143,7 +143,7 @@ class Rotated:
     def decode(boxes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Boxes (N, 5 K) at offsets (x, y, width, height, radians) from boxes (N, 5); angles end from -45 to 135."""
         boxes = boxes.astype(offsets.dtype, copy=False)
-        by = offsets.reshape(len(boxes), -1, 5)
+        by = offsets.reshape(len(boxes), offsets.shape[1] // 5, 5)
         size = boxes[:, None, 3:1:-1]  # width, height
         with np.errstate(over="ignore", invalid="ignore"):
             centre = by[..., :2] * size + boxes[:, None, :2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ class RONTargets(Layer):
             bottom[1].shape[1:2] == (COLUMNS,) and bottom[1].count == COLUMNS * bottom[1].shape[0],
             f"bottom 1, the true boxes, must be (G, {COLUMNS}), a box, its label and its image; got {bottom[1].shape}",
         )
-        self.need(bottom[2].count >= 2, f"bottom 2, im_info, must be (N, 2), got {bottom[2].shape}")
+        self.need(bottom[2].count >= 2 or not images, f"bottom 2, im_info, must be (N, 2), got {bottom[2].shape}")
         self.size = height, width
         top[0].reshape(images, 1, count * height, width)
         for blob in top[1:]:
@@ -66,7 +67,7 @@ class RONTargets(Layer):
         if len(wrong):
             self.need(False, f"true box {wrong[0]} holds NaN or infinity: {truth[wrong[0]].tolist()}")
         every = Upright.everywhere(self.anchors, height, width, self.stride)
-        info = np.asarray(bottom[2].data).reshape(-1)
+        info = np.asarray(bottom[2].data).reshape(-1) if bottom[2].count else np.zeros(2)
         self.at = np.flatnonzero(Upright.inside(every, info[0], info[1], self.border))
         return every, truth
 
@@ -83,7 +84,7 @@ class RONTargets(Layer):
         whole = np.full((every, *values.shape[1:]), fill, np.float64)
         whole[self.at] = values
         height, width = self.size
-        return np.asarray(whole.reshape(height, width, -1).transpose(2, 0, 1))
+        return np.asarray(whole.reshape(height, width, len(self.anchors) * prod(whole.shape[1:])).transpose(2, 0, 1))
 
     def best(self, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For each anchor the true box that it overlaps most, and how much; 0 without true boxes."""
@@ -241,7 +242,7 @@ class RONTarget(RONTargets, type="RONTarget", param="python_param", bottoms=(3, 
         )
         anchors = every[self.at]
         shared = Upright.overlaps(self.device, anchors, truth[:, :4])
-        objects = np.asarray(bottom[0].data)[:, count:].transpose(0, 2, 3, 1).reshape(images, -1)[:, self.at]
+        objects = np.asarray(bottom[0].data)[:, count:].transpose(0, 2, 3, 1).reshape(images, len(every))[:, self.at]
         labels = np.full((images, len(anchors)), -1.0)
         for image in range(images):
             mine = np.flatnonzero(truth[:, 5] == image)

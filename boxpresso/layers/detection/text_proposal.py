@@ -88,7 +88,7 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
         height, width = scores.shape[2:]
         y, x = np.mgrid[:height, :width] * self.stride
         anchors = self.anchors + np.stack([x, y, x, y], -1).reshape(-1, 1, 4)
-        by = offsets[0].transpose(1, 2, 0).reshape(height * width, -1, 2).astype(np.float64)
+        by = offsets[0].transpose(1, 2, 0).reshape(height * width, len(self.anchors), 2).astype(np.float64)
         tall, centre = anchors[..., 3] - anchors[..., 1] + 1, (anchors[..., 1] + anchors[..., 3]) / 2
         with np.errstate(over="ignore", invalid="ignore"):
             size = np.exp(by[..., 1]) * tall

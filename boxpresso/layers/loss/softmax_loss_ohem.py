@@ -77,8 +77,9 @@ class SoftmaxWithLossOHEM(
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
         self.shape = outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+        self.need(channels > 0, f"scores of shape {shape} have no channels")
         self.need(
-            bottom[1].count == outer * inner and channels > 0,
+            bottom[1].count == outer * inner,
             f"scores of shape {shape} have {outer * inner} labels beside axis {axis}, bottom 1 has {bottom[1].shape}",
         )
         top[0].reshape()

@@ -15,7 +15,7 @@ class Carafe(Layer, type="Carafe", param="python_param", bottoms=2, tops=1):
     top[n, c, y, x] = sum over i, j of mask[n, (g k + i) k + j, y, x] bottom[n, c, y / s + i - k / 2, x / s + j - k / 2], where
     g is the group of channel c, quotients are rounded down, and pixels outside the bottom are 0.
 
-    Gradients go to the features and to the masks. float16 is a storage type.
+    Gradients go to the features and to the masks. float16 and bfloat16 are storage types.
 
     Parameters
     ----------

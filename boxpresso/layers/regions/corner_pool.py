@@ -19,7 +19,8 @@ class CornerPool(RegionLayer, type="CornerPool", param="python_param", bottoms=1
     top: of the pixels from (y, x) to the last row, top[y, x] = max over i >= y of bottom[i, x]; bottom: to the first row;
     left: to the last column; right: to the first column. A NaN holds for all pixels that see it.
 
-    The gradient goes to the pixel that was taken, of equal ones to the farthest from the result's. float16 is a storage type.
+    The gradient goes to the pixel that was taken, of equal ones to the farthest from the result's. float16 and bfloat16
+    are storage types.
 
     Parameters
     ----------

@@ -21,7 +21,8 @@ class CropAndResize(RegionLayer, type="CropAndResize", param="python_param", bot
     extrapolation_value.
 
     Gradients go to the images and, with bilinear, to the boxes; nearest has none for them. A box with NaN, infinity or an
-    image outside the batch gives extrapolation_value and has no gradient. float16 is a storage type.
+    image outside the batch gives extrapolation_value and has no gradient. float16 and bfloat16 are
+    storage types.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class MultiScaleDeformableAttention(
 
     Gradients go to the values, the places and the weights, each number summed in one order, so that they are bitwise
     the same on every run. A place that is NaN or infinite, or has no pixel of the map beside it, counts for nothing and has
-    no gradient, whatever its weight. float16 is a storage type of the values and the top: the arithmetic is in float32.
+    no gradient, whatever its weight. float16 and bfloat16 are storage types: the arithmetic is in float32.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class LocalCorrelation(Layer, type="LocalCorrelation", param="python_param", bot
     w likewise, dy = (p - max_displacement) dilation_patch and dx = (q - max_displacement) dilation_patch; pixels outside
     either map are 0. It is not divided by anything.
 
-    Gradients go to both maps. float16 is a storage type.
+    Gradients go to both maps. float16 and bfloat16 are storage types.
 
     Parameters
     ----------

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from .region_base import RegionLayer
 
 
-class MaskResize(Layer, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
+class MaskResize(RegionLayer, type="MaskResize", param="mask_resize_param", bottoms=1, tops=1):
     """Resizes each plane to h x w by bilinear interpolation: pixel (y, x) of the top is at (y H / h, x W / w).
 
     So the first pixels lie on each other. The value of the last pixel holds for half a pixel beyond it; from there on
@@ -52,15 +52,21 @@ class MaskResize(Layer, type="MaskResize", param="mask_resize_param", bottoms=1,
         p = self.param.mask_resize_param
         self.out = p.output_height, p.output_width
         self.need(min(self.out) > 0, f"output_height and output_width must be positive, got {self.out}")
+        self.setup_types()
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        images, channels, *self.size = self.axes(bottom[0], 4)
+        images, channels, *size = self.axes(bottom[0], 4)
+        self.size = size[0], size[1]
         top[0].reshape(images, channels, *self.out)
         self.planes = images * channels
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.mask_resize_forward(self.planes, bottom[0].data, top[0].data, *self.size, *self.out)
+        given = self.widened(bottom[0].data)
+        with self.rounded(top[0].data) as resized:
+            self.kernels.mask_resize_forward(self.planes, given, resized, *self.size, *self.out)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
-            self.kernels.mask_resize_backward(self.planes, top[0].diff, bottom[0].diff, *self.size, *self.out)
+            given = self.widened(top[0].diff)
+            with self.rounded(bottom[0].diff) as sums:
+                self.kernels.mask_resize_backward(self.planes, given, sums, *self.size, *self.out)

@@ -17,8 +17,8 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
     """A bilinear sample of each map at each point of its image.
 
     A point lies at x W - 1/2, y H - 1/2 of the map, or at x (W - 1), y (H - 1) with align_corners; pixels outside the map
-    are 0. Gradients go to the maps and to the points. A point with NaN or infinity gives 0 and has no gradient. float16 is
-    a storage type.
+    are 0. Gradients go to the maps and to the points. A point with NaN or infinity gives 0 and has no gradient. float16
+    and bfloat16 are storage types.
 
     Parameters
     ----------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,23 @@ class RegionLayer(Layer):
     """A layer whose bottoms are features (B, C, H, W) and regions, a row of numbers each, in pixels of the image.
 
     `setup_bins` and `setup_ratio` check parameters, `read_shapes` the bottoms' shapes; `fields` are then what the kernels'
-    structs have in common. Kernels compute in `real`: float32 where the blobs are float16.
+    structs have in common. Kernels compute in `real`: float32 where the blobs are of 16 bits.
     """
 
     columns: tuple[str, ...] = CORNERS  # what a region's row holds
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
-        self.real = real_of(self.dtype)
+        self.setup_types()
         self.pooled, self.scale = (pooled_height, pooled_width), scale
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
-        self.arrays: dict[str, AnyArray] = {}
         self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
+
+    def setup_types(self) -> None:
+        """For layers whose kernels compute in `real`."""
+        self.real = real_of(self.dtype)
+        self.arrays: dict[str, AnyArray] = {}
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
         """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
@@ -162,7 +167,7 @@ class RegionLayer(Layer):
         return PACKED[self.device.kind]
 
     def widened(self, array: AnyArray) -> AnyArray:
-        """The numbers of an array in the computed type: the array itself, or of float16 a copy."""
+        """The numbers of an array in the computed type: the array itself, or of 16 bits a copy."""
         if array.dtype == self.real:
             return array
         copy: AnyArray = self.device.empty(array.shape, self.real)
@@ -174,8 +179,16 @@ class RegionLayer(Layer):
         KERNELS.on(self.device).narrow(target.size, source, target)
 
     def sums_of(self, diff: AnyArray) -> AnyArray:
-        """An array for the sums that become `diff`: itself or, where it is float16, one of float32."""
+        """An array for the sums that become `diff`: itself or, where it is of 16 bits, one of float32."""
         return diff if self.real == self.dtype else self.scratch("sums of diff", tuple(diff.shape))
+
+    @contextmanager
+    def rounded(self, target: AnyArray) -> Iterator[AnyArray]:
+        """An array of the computed type, whose numbers are rounded once, at the end, where the target is of 16 bits."""
+        sums = self.sums_of(target)
+        yield sums
+        if sums is not target:
+            self.narrow(sums, target)
 
     def need_no_region_gradient(self, propagate_down: Sequence[bool]) -> None:
         self.need(not propagate_down[1], "there is no gradient for the regions; set propagate_down: false for bottom 1")

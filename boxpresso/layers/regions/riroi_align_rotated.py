@@ -82,23 +82,27 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_ali
 
     def unmixed(self, features: AnyArray, rows: AnyArray, shape: tuple[int, ...]) -> AnyArray:
         """The averages before the orientations are shifted."""
-        pooled = self.scratch("pooled", shape, self.dtype)
+        pooled = self.scratch("pooled", shape)
         self.pool(features, rows, pooled)
         return pooled
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        rows = self.widened(bottom[1].data)
-        self.mix(self.unmixed(bottom[0].data, rows, top[0].shape), rows, top[0].data, False)
+        features, rows = (self.widened(blob.data) for blob in bottom)
+        with self.rounded(top[0].data) as mixed:
+            self.mix(self.unmixed(features, rows, top[0].shape), rows, mixed, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        rows, diff = self.widened(bottom[1].data), self.scratch("diff", top[0].shape, self.dtype)
-        self.mix(top[0].diff, rows, diff, True)
+        rows, given, diff = self.widened(bottom[1].data), self.widened(top[0].diff), self.scratch("diff", top[0].shape)
+        self.mix(given, rows, diff, True)
         if propagate_down[0]:
-            self.to_features(diff, rows, bottom[0].diff)
+            with self.rounded(bottom[0].diff) as sums:
+                self.to_features(diff, rows, sums)
         if propagate_down[1]:
-            self.to_regions(bottom[0].data, diff, rows, bottom[1].diff)
-            pooled = self.unmixed(bottom[0].data, rows, top[0].shape)
-            self.kernels.riroi_align_rotated_angle(
-                self.regions, pooled, top[0].diff, rows, bottom[1].diff, self.channels, self.pooled[0] * self.pooled[1],
-                self.orientations, self.batch,
-            )  # fmt: skip
+            features = self.widened(bottom[0].data)
+            with self.rounded(bottom[1].diff) as sums:
+                self.to_regions(features, diff, rows, sums)
+                pooled = self.unmixed(features, rows, top[0].shape)
+                self.kernels.riroi_align_rotated_angle(
+                    self.regions, pooled, given, rows, sums, self.channels, self.pooled[0] * self.pooled[1],
+                    self.orientations, self.batch,
+                )  # fmt: skip

@@ -36,7 +36,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     A region with NaN, infinity or a batch index outside the batch gives 0. With `aligned`, a region of negative size
     gives 0, or, with a fixed sampling_ratio, samples that run backwards. MAX of no samples is the smallest number.
-    float16 is a storage type: regions may be float32 beside it, and all arithmetic is in float32.
+    float16 and bfloat16 are storage types: regions may be float32 beside them, and all arithmetic is in float32.
 
     Forks have other operators under this name. With roi_pooling_param the layer is Cascade R-CNN's: one sample at each
     corner of the pooled_h x pooled_w cells of a region that is widened by pad_ratio of its size on each side, half a

@@ -19,8 +19,8 @@ class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", param="roi_align_rot
     number of samples taken as fixed.
 
     A region with NaN, infinity or a batch index outside the batch gives 0. With `aligned`, a region of negative size
-    gives 0, or, with a fixed sampling_ratio, mirrored samples. float16 is a storage type: regions may be float32 beside
-    it, and all arithmetic is in float32.
+    gives 0, or, with a fixed sampling_ratio, mirrored samples. float16 and bfloat16 are storage types: regions may be
+    float32 beside them, and all arithmetic is in float32.
 
     Parameters
     ----------

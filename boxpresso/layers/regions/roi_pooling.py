@@ -20,8 +20,8 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
     its size (MS-CNN).
 
     The gradient goes to the pixel that was the largest, the first of equals; not to the regions. A region with NaN,
-    infinity or a batch index outside the batch gives 0 and gets no gradient. float16 is a storage type: regions may be
-    float32 beside it.
+    infinity or a batch index outside the batch gives 0 and gets no gradient. float16 and bfloat16 are storage types:
+    regions may be float32 beside them.
 
     The forward pass stores the places of the largest pixels in phase TRAIN, for a top 1, or where the attribute `keep`
     is set; detection does not need them. Without stored places, the backward pass walks the bins again.

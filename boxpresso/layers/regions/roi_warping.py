@@ -76,17 +76,19 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
         return image, self.scratch("low", shape, np.int32), self.scratch("part", shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        places = self.places
-        self.kernels.roi_warping_places(self.regions, bottom[1].data, *places, self.geometry)
+        places, (features, rows) = self.places, (self.widened(blob.data) for blob in bottom)
+        self.kernels.roi_warping_places(self.regions, rows, *places, self.geometry)
         planes = self.regions * self.channels
-        self.kernels.roi_warping_forward(planes, bottom[0].data, *places, top[0].data, self.geometry)
+        with self.rounded(top[0].data) as pooled:
+            self.kernels.roi_warping_forward(planes, features, *places, pooled, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        places = self.places
+        places, given = self.places, self.widened(top[0].diff)
         if propagate_down[0]:
             planes = self.batch * self.channels
-            self.kernels.roi_warping_backward(planes, top[0].diff, *places, bottom[0].diff, self.geometry)
+            with self.rounded(bottom[0].diff) as sums:
+                self.kernels.roi_warping_backward(planes, given, *places, sums, self.geometry)
         if propagate_down[1]:
-            self.kernels.roi_warping_regions(
-                self.regions, bottom[0].data, top[0].diff, bottom[1].data, *places, bottom[1].diff, self.geometry
-            )
+            features, rows = (self.widened(blob.data) for blob in bottom)
+            with self.rounded(bottom[1].diff) as sums:
+                self.kernels.roi_warping_regions(self.regions, features, given, rows, *places, sums, self.geometry)
