@@ -41,6 +41,10 @@ SINGLE: DType = np.dtype(np.float32)
 HALVES: tuple[DType, ...] = (np.dtype(np.float16), BFLOAT16)  # types to store in, with arithmetic in float32
 
 
+# An option of files of kernels whose decisions are to be the same on all devices: each product is rounded before it is added.
+UNFUSED = "-DUNFUSED"
+
+
 def real_of(dtype: Any) -> DType:
     """The dtype that kernels compute in when their Store arrays have that dtype: float32 for 16 bits, else the same."""
     return SINGLE if np.dtype(dtype) in HALVES else np.dtype(dtype)

@@ -64,12 +64,15 @@ class Segment:
         In order.
     live
         Why it is not captured; "" where it is.
+    rest
+        Whether its last step is not done when it has run: the layer's `forward_finish` waits for it.
     graph
         The Graph, once captured.
     """
 
     def __init__(self, steps: Sequence[Step], live: str = "") -> None:
         self.steps, self.live = list(steps), live
+        self.rest = False
         self.graph: Graph | None = None
         self.bound: list[tuple[Blob, Buffer]] = []
 
@@ -110,6 +113,7 @@ class GpuProgram:
         self.shared: Shared | None = None
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
+        self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
         self.segments: list[Segment] = []
 
     def share(self, arena: Arena) -> bool:
@@ -147,15 +151,31 @@ class GpuProgram:
         for i in self.first:
             self.forward(i)
 
-    def run_step(self, step: Step) -> None:
-        """Launches what a step does."""
+    def launch(self, step: Step) -> bool:
+        """Launches what a step does; whether its layer has a rest, for `finish`."""
         if not isinstance(step.lowering, GpuLowering):
-            self.forward(step.layer)
-            return
+            i = step.layer
+            with named(self.source.layers[i]):
+                if self.source.layers[i].forward_launch(self.source.bottoms[i], self.source.tops[i]):
+                    return True
+            self.forward(i)
+            return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None
         with named(self.source.layers[step.layer]):
             step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
+        return False
+
+    def run_step(self, step: Step) -> None:
+        """All that a step does."""
+        if self.launch(step):
+            self.finish(step)
+
+    def finish(self, step: Step) -> None:
+        """Waits for what a step has launched, and gives its tops their shapes."""
+        layer = self.source.layers[step.layer]
+        with named(layer):
+            layer.forward_finish(self.source.bottoms[step.layer], self.source.tops[step.layer])
 
     def run(self, dynamic: Collection[int]) -> int | None:
         """Runs all steps; dynamic: layers that may give their tops other shapes.
@@ -174,13 +194,18 @@ class GpuProgram:
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before = self.device.host_work, layer.pass_number
-            if self.changes_shapes(step, dynamic):
-                return step.layer
+            before, shapes = (self.device.host_work, layer.pass_number), self.watched(step, dynamic)
+            rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
                 if reason:
                     self.host[place] = reason
+                elif rest:
+                    self.rests.add(place)
+            if rest:
+                self.finish(step)
+            if self.reshaped(step, shapes):
+                return step.layer
         return None
 
     def upload(self, step: Step) -> None:
@@ -204,36 +229,47 @@ class GpuProgram:
             return "draws random numbers"
         return "" if self.device.host_work == before[0] else "needs the host"
 
-    def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
-        """Runs a step; whether it has given its tops shapes that nobody expected."""
+    def watched(self, step: Step, dynamic: Collection[int]) -> list[tuple[int, ...]] | None:
+        """The shapes of a step's tops, where others read them and nobody expects that it gives them others."""
         i = step.layer
         if isinstance(step.lowering, GpuLowering) or i not in self.read or i in dynamic:
-            self.run_step(step)
-            return False
-        before = [blob.shape for blob in self.source.tops[i]]
-        self.run_step(step)
-        return before != [blob.shape for blob in self.source.tops[i]]
+            return None
+        return [blob.shape for blob in self.source.tops[i]]
+
+    def reshaped(self, step: Step, before: list[tuple[int, ...]] | None) -> bool:
+        """Whether a step has given its tops shapes that nobody expected. before: what `watched` gave."""
+        return before is not None and before != [blob.shape for blob in self.source.tops[step.layer]]
 
     def divide(self) -> None:
         """Makes segments of the steps."""
         for place, step in enumerate(self.steps):
             reason = self.host.get(place, "")
             last = self.segments[-1] if self.segments else None
-            if reason or last is None or last.live:
+            if reason or last is None or last.live or last.rest:
                 self.segments.append(Segment([step], reason))
             else:
                 last.steps.append(step)
+            self.segments[-1].rest = place in self.rests
 
     def run_segments(self, dynamic: Collection[int]) -> int | None:
         """As `run`, by graphs where there are."""
         for segment in self.segments:
+            last = segment.steps[-1]
+            shapes = self.watched(last, dynamic) if segment.rest else None
             if not segment.live and not segment.valid():
                 self.capture(segment)
             if segment.graph is not None:
                 segment.graph.launch()
+                if segment.rest:
+                    self.finish(last)
+                    if self.reshaped(last, shapes):
+                        return last.layer
                 continue
             for step in segment.steps:
-                if self.changes_shapes(step, dynamic):
+                shapes = self.watched(step, dynamic)
+                if self.launch(step):
+                    self.finish(step)
+                if self.reshaped(step, shapes):
                     return step.layer
         return None
 
@@ -242,7 +278,7 @@ class GpuProgram:
 
         def work() -> None:
             for step in segment.steps:
-                self.run_step(step)
+                self.launch(step)
 
         segment.graph = None
         for step in segment.steps:
