@@ -113,6 +113,7 @@ class GpuProgram:
         self.shared: Shared | None = None
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
+        self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
         self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
         self.segments: list[Segment] = []
 
@@ -135,8 +136,9 @@ class GpuProgram:
         return self.shared.moved
 
     def shaped(self, dynamic: Collection[int]) -> bool:
-        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic` shapes in each forward."""
-        free = {id(blob) for i in dynamic for blob in self.source.tops[i]}
+        """Whether the blobs have the shapes of this program, but for those that a layer shapes in each forward: one of `dynamic`,
+        or one that was seen to."""
+        free = {id(blob) for i in self.tells.union(dynamic) for blob in self.source.tops[i]}
         return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
 
     def begin(self, reshape: Callable[[int], None]) -> None:
@@ -194,7 +196,7 @@ class GpuProgram:
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before, shapes = (self.device.host_work, layer.pass_number), self.watched(step, dynamic)
+            before, shapes = (self.device.host_work, layer.pass_number), self.tops(step)
             rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
@@ -204,7 +206,7 @@ class GpuProgram:
                     self.rests.add(place)
             if rest:
                 self.finish(step)
-            if self.reshaped(step, shapes):
+            if self.reshaped(step, shapes, dynamic):
                 return step.layer
         return None
 
@@ -229,16 +231,16 @@ class GpuProgram:
             return "draws random numbers"
         return "" if self.device.host_work == before[0] else "needs the host"
 
-    def watched(self, step: Step, dynamic: Collection[int]) -> list[tuple[int, ...]] | None:
-        """The shapes of a step's tops, where others read them and nobody expects that it gives them others."""
-        i = step.layer
-        if isinstance(step.lowering, GpuLowering) or i not in self.read or i in dynamic:
-            return None
-        return [blob.shape for blob in self.source.tops[i]]
+    def tops(self, step: Step) -> list[tuple[int, ...]]:
+        """The shapes of a step's tops."""
+        return [blob.shape for blob in self.source.tops[step.layer]]
 
-    def reshaped(self, step: Step, before: list[tuple[int, ...]] | None) -> bool:
-        """Whether a step has given its tops shapes that nobody expected. before: what `watched` gave."""
-        return before is not None and before != [blob.shape for blob in self.source.tops[step.layer]]
+    def reshaped(self, step: Step, before: list[tuple[int, ...]], dynamic: Collection[int]) -> bool:
+        """Whether a step has given its tops, which others read, shapes that nobody expected. before: their shapes until then."""
+        if self.tops(step) == before:
+            return False
+        self.tells.add(step.layer)
+        return step.layer in self.read and step.layer not in dynamic
 
     def divide(self) -> None:
         """Makes segments of the steps."""
@@ -255,21 +257,21 @@ class GpuProgram:
         """As `run`, by graphs where there are."""
         for segment in self.segments:
             last = segment.steps[-1]
-            shapes = self.watched(last, dynamic) if segment.rest else None
+            shapes = self.tops(last)
             if not segment.live and not segment.valid():
                 self.capture(segment)
             if segment.graph is not None:
                 segment.graph.launch()
                 if segment.rest:
                     self.finish(last)
-                    if self.reshaped(last, shapes):
+                    if self.reshaped(last, shapes, dynamic):
                         return last.layer
                 continue
             for step in segment.steps:
-                shapes = self.watched(step, dynamic)
+                shapes = self.tops(step)
                 if self.launch(step):
                     self.finish(step)
-                if self.reshaped(step, shapes):
+                if self.reshaped(step, shapes, dynamic):
                     return step.layer
         return None
 
