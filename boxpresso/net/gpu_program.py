@@ -136,8 +136,8 @@ class GpuProgram:
         return self.shared.moved
 
     def shaped(self, dynamic: Collection[int]) -> bool:
-        """Whether the blobs have the shapes of this program, but for those that a layer shapes in each forward: one of `dynamic`,
-        or one that was seen to."""
+        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic`, or one that was seen to,
+        shapes in each forward."""
         free = {id(blob) for i in self.tells.union(dynamic) for blob in self.source.tops[i]}
         return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
 
@@ -236,7 +236,7 @@ class GpuProgram:
         return [blob.shape for blob in self.source.tops[step.layer]]
 
     def reshaped(self, step: Step, before: list[tuple[int, ...]], dynamic: Collection[int]) -> bool:
-        """Whether a step has given its tops, which others read, shapes that nobody expected. before: their shapes until then."""
+        """Whether a step has given its tops, which others read, shapes that nobody expected. before: the shapes that they had."""
         if self.tops(step) == before:
             return False
         self.tells.add(step.layer)

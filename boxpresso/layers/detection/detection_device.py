@@ -9,14 +9,14 @@ import numpy as np
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ...device.kernel import StructValue
-from ..core import Layer
+from ..core import Layer, doubt
 from . import order, suppress
 from .order import MOST_ROWS, Order, Scratch, sortable, starts_of, told
 
 WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
 
 kernels = Kernels(Path(__file__).with_name("detection_device.cu"), UNFUSED)
-FILES = kernels, order.kernels, suppress.kernels
+FILES = kernels, order.kernels, suppress.kernels, doubt.kernels
 
 
 class DeviceDetections:

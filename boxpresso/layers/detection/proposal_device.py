@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, doubt
 from . import order, suppress
 from .order import MOST_ROWS, Order, Scratch, sortable, starts_of, told
 
 kernels = Kernels(Path(__file__).with_name("proposal_device.cu"), UNFUSED)
-FILES = kernels, order.kernels, suppress.kernels
+FILES = kernels, order.kernels, suppress.kernels, doubt.kernels
 
 
 class DeviceProposals:
