@@ -236,7 +236,7 @@ class GpuProgram:
         return [blob.shape for blob in self.source.tops[step.layer]]
 
     def reshaped(self, step: Step, before: list[tuple[int, ...]], dynamic: Collection[int]) -> bool:
-        """Whether a step has given its tops, which others read, shapes that nobody expected. before: the shapes that they had."""
+        """Whether a step has given its tops, which others read, shapes that nobody expected. before: those that they had."""
         if self.tops(step) == before:
             return False
         self.tells.add(step.layer)
