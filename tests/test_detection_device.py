@@ -10,7 +10,9 @@ from harness import Rig, close
 from boxpresso import Net
 from boxpresso.device import open_device
 from boxpresso.layers.core.doubt import nan_in
+from boxpresso.layers.core.layer import REGISTRY
 from boxpresso.layers.detection import order
+from boxpresso.layers.detection.detection_output import DetectionOutput
 from boxpresso.layers.detection.order import Order, Scratch, starts_of
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import BoxpressoWarning
@@ -294,6 +296,29 @@ def test_a_net_of_regions_is_two_graphs(monkeypatch):
             wanted = {"captures": 0, "replays": 2, "launches": 0, "to_device": 4, "to_host": 3}
             assert {name: grown[name] for name in wanted} == wanted
     assert [program.describe()["by themselves"] for program in planned._runner.describe()] == [{}, {}]
+
+
+class Loud(DetectionOutput, type="LoudDetectionOutput", bottoms=3, tops=1):
+    """A user's layer, made of ours."""
+
+    def forward(self, bottom, top):
+        super().forward(bottom, top)
+        top[0].data[...] = 2 * np.asarray(top[0].data)
+
+
+@on_the_stand_in
+@pytest.mark.cuda
+def test_a_forward_that_a_user_has_written_is_run(monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    planned, layers = pair(SSD.replace('"DetectionOutput"', '"LoudDetectionOutput"'))
+    for _ in range(5):
+        x = np.random.default_rng(1).normal(0, 3, (2, 3, 6, 6))
+        got = planned.forward(x=x)["found"]
+        np.testing.assert_array_equal(got, layers.forward(x=x)["found"])
+        assert got[..., 1].max() > 2
+    (program,) = planned._runner.describe()
+    assert program.describe()["by themselves"] == {"found": "runs a user's code"}
+    del REGISTRY["louddetectionoutput"]
 
 
 @on_the_stand_in

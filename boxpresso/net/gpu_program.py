@@ -13,6 +13,7 @@ from ..device import Blob, Buffer
 from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
+from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..proto.errors import BoxpressoError
@@ -53,6 +54,11 @@ PURE = frozenset({
     "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
     "Upsample",
 })  # fmt: skip
+
+
+def ours(layer: Layer) -> bool:
+    """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
+    return type(layer).__module__.startswith(OURS)
 
 
 class Segment:
@@ -156,11 +162,12 @@ class GpuProgram:
     def launch(self, step: Step) -> bool:
         """Launches what a step does; whether its layer has a rest, for `finish`."""
         if not isinstance(step.lowering, GpuLowering):
-            i = step.layer
-            with named(self.source.layers[i]):
-                if self.source.layers[i].forward_launch(self.source.bottoms[i], self.source.tops[i]):
-                    return True
-            self.forward(i)
+            layer = self.source.layers[step.layer]
+            if ours(layer):
+                with named(layer):
+                    if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
+                        return True
+            self.forward(step.layer)
             return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None
@@ -225,7 +232,7 @@ class GpuProgram:
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
-        if layer.type == "Python" or not type(layer).__module__.startswith(OURS):
+        if layer.type == "Python" or not ours(layer):
             return "runs a user's code"
         if layer.pass_number != before[1]:
             return "draws random numbers"

@@ -12,6 +12,7 @@ from ...device import UNFUSED, AnyArray, Device, Kernels
 
 BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
 MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared one after another
+KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to the next
 
 kernels = Kernels(Path(__file__).with_name("suppress.cu"), UNFUSED)
 
@@ -82,7 +83,7 @@ def suppress_upright(
     kept, most = device.empty((count,), np.int32), int(np.diff(starts).max())
     launch_upright(
         device, boxes, device.table(starts), kept, None, threshold, limit, most, lambda _, *a: device.empty(*a),
-        last=last, eta=eta, above=above,
+        MOST_WORDS, last=last, eta=eta, above=above,
     )  # fmt: skip
     return chosen(kept)
 
@@ -97,6 +98,7 @@ def launch_upright(
     limit: int,
     most: int,
     room: Callable[[str, tuple[int, ...], Any], AnyArray],
+    most_words: int = KEPT_WORDS,
     *,
     last: int = 0,
     eta: float = 1.0,
@@ -112,10 +114,11 @@ def launch_upright(
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
     room : makes an array to work in, of a name, a shape and a dtype.
+    most_words : of pairs, at most; more boxes are compared one after another.
     """
     count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
     limit, across = (count if limit < 0 else limit), -(-most // 32)
-    if BITS[device.kind] and eta == 1 and across * count <= MOST_WORDS:
+    if BITS[device.kind] and eta == 1 and across * count <= most_words:
         words, gone = room("words", (across, count), np.int32), room("gone", (groups, across), np.int32)
         bound.suppress_words(across * count, boxes, starts, words, count, groups, last, threshold, int(above))
         bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across)
