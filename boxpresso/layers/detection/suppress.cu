@@ -104,24 +104,44 @@ KERNEL suppress_words(int n, const Real* boxes, const int* start, int* words, in
   }
 }
 
-// Then a block for each group goes through its boxes, best first, with the bits of all that are suppressed so far in gone (groups,
-// across): it waits only where a box stays. stayed: how many stay of each group, or null.
+// Then a block for each group goes through its boxes, 32 at a time, best first, with the bits of all that are suppressed so far in
+// gone (groups, across). Which of the 32 stay is seen by every thread from their own words; then the threads share the words behind,
+// and suppress there what clashes with those that stay. stayed: how many stay of each group, or null.
 KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int* stayed, int limit, int count,
                        int across) {
+  SHARED int own[32];
   BLOCK_LOOP(g, n) {
-    const int first = start[g], size = start[g + 1] - first;
+    const int first = start[g], size = start[g + 1] - first, most = (size + 31) / 32;
     int* mine = gone + (long long)g * across;
-    THREAD_LOOP(w, across) mine[w] = 0;
+    THREAD_LOOP(w, most) mine[w] = 0;
     THREAD_LOOP(k, size) kept[first + k] = -1;
     BARRIER();
     int stay = 0;
-    for (int i = 0; i < size && stay < limit; ++i) {
-      if (unsigned(mine[i / 32]) >> i % 32 & 1) continue;
+    for (int w = 0; w < most && stay < limit; ++w) {
+      const int here = first + 32 * w, boxes = min(32, size - 32 * w);
+      THREAD_LOOP(i, boxes) own[i] = words[(long long)w * count + here + i];
       BARRIER();
-      THREAD_LOOP(one, 1) kept[first + stay] = first + i;
-      THREAD_LOOP(w, across - i / 32) mine[i / 32 + w] |= words[(long long)(i / 32 + w) * count + first + i];
+      const int before = stay;
+      unsigned suppressed = mine[w], chosen = 0;
+      for (int i = 0; i < boxes && stay < limit; ++i) {
+        if (suppressed >> i & 1) continue;
+        chosen |= 1u << i;
+        suppressed |= unsigned(own[i]);
+        ++stay;
+      }
+      THREAD_LOOP(one, 1) {
+        int at = first + before;
+        for (int i = 0; i < boxes; ++i)
+          if (chosen >> i & 1) kept[at++] = here + i;
+      }
+      THREAD_LOOP(k, most - w - 1) {
+        const int* column = words + (long long)(w + 1 + k) * count + here;
+        int word = mine[w + 1 + k];
+        for (int i = 0; i < boxes; ++i)
+          if (chosen >> i & 1) word |= column[i];
+        mine[w + 1 + k] = word;
+      }
       BARRIER();
-      ++stay;
     }
     if (stayed) THREAD_LOOP(one, 1) stayed[g] = stay;
     BARRIER();
