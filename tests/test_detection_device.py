@@ -8,7 +8,7 @@ import stand_in
 from harness import Rig, close
 
 from boxpresso import Net
-from boxpresso.device import open_device
+from boxpresso.device import UNFUSED, Kernels, open_device
 from boxpresso.layers.core.doubt import nan_in
 from boxpresso.layers.core.layer import REGISTRY
 from boxpresso.layers.detection import order
@@ -202,6 +202,20 @@ def test_nan_is_seen(device):
             if device != "cpu" and array.size:
                 array.address(False)
         assert nan_in(opened, [*arrays, arrays[1]]) == [False, True, False, True, True]
+
+
+def test_no_product_is_fused_with_a_sum(device, tmp_path):
+    """Of all devices the same bits: what numpy has, which rounds the product first."""
+    (tmp_path / "sum.cu").write_text(
+        '#include "kernel.h"\nKERNEL sum(int n, const Real* a, const Real* b, const Real* c, Real* y) '
+        "{ GRID_LOOP(i, n) y[i] = a[i] * b[i] + c[i]; }\n"
+    )
+    opened, rng = open_device(device), np.random.default_rng(2)
+    for dtype in (np.float32, np.float64):
+        a, b, c = (rng.standard_normal(1000).astype(dtype) for _ in range(3))
+        y = opened.empty((1000,), dtype)
+        Kernels(tmp_path / "sum.cu", UNFUSED).on(opened).sum(1000, *(opened.table(x, dtype) for x in (a, b, c)), y)
+        np.testing.assert_array_equal(np.asarray(y), a * b + c)
 
 
 # As graphs

@@ -35,14 +35,12 @@ KERNEL detection_boxes(int n, const Real* priors, const Real* variances, const R
     const int group = i / of.most, at = start[group] + i - group * of.most;
     if (at >= start[group + 1]) continue;
     const int prior = order[at], image = group / of.labels;
-    const Real *anchor = priors + 4 * prior, *variance = variances + 4 * prior;
-    Real refined[4], *box = boxes + 4 * at;
-    if (first) {
-      decode(how, anchor, variance, first + 4 * ((long long)image * of.priors + prior), refined);
-      anchor = refined;
-    }
+    const Real *plain = priors + 4 * prior, *variance = variances + 4 * prior;
+    Real anchor[4], box[4];
+    for (int k = 0; k < 4; ++k) anchor[k] = plain[k];
+    if (first) decode(how, plain, variance, first + 4 * ((long long)image * of.priors + prior), anchor);
     decode(how, anchor, variance, locations + location_of(of, group, prior), box);
-    for (int k = 0; of.clip && k < 4; ++k) box[k] = clipped(box[k]);
+    for (int k = 0; k < 4; ++k) boxes[4 * at + k] = of.clip ? clipped(box[k]) : box[k];
   }
 }
 
