@@ -28,7 +28,14 @@ class DeviceDetections:
         Its param is read once.
     coding
         How locations say boxes.
+
+    Attributes
+    ----------
+    rows
+        At most so many there can be; 0 where the host has to look: there is nothing to find, or more than kernels can count.
     """
+
+    rows = 0
 
     def __init__(self, layer: Layer, coding: StructValue) -> None:
         self.layer, self.coding = layer, coding
@@ -39,13 +46,7 @@ class DeviceDetections:
         self.scratch = Scratch(layer.device)
 
     def reshape(self, batch: int, priors: int, corners: int) -> None:
-        """Takes the sizes of the bottoms, and counts the rows that there can be.
-
-        Attributes
-        ----------
-        rows
-            At most so many; 0 where the host has to look: there is nothing to find, or more than kernels can count.
-        """
+        """Takes the sizes of the bottoms, and counts the rows that there can be."""
         p, labels = self.p, self.p.num_classes
         self.batch, self.priors, self.corners, self.rows = batch, priors, corners, 0
         self.groups, self.columns = batch * labels, 7 + corners

@@ -152,11 +152,12 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
-        self.on_device.reshape(self.batch, self.priors, self.corners)
+        if ON_DEVICE[self.device.kind]:
+            self.on_device.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if not (ON_DEVICE[self.device.kind] and self.on_device.rows):
+        if not self.on_device.rows:
             return False
         self.on_device.launch(bottom, top[0])
         return True

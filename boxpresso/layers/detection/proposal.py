@@ -100,7 +100,7 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
     angles: ClassVar[tuple[float, ...]] = (0,)
-    on_device: DeviceProposals | None = None  # of upright boxes
+    on_device: DeviceProposals | None = None  # on a GPU, of upright boxes
     suppression: ClassVar[Kernels] = suppress.kernels
     gpu_files = proposal_device.FILES
 
@@ -157,16 +157,15 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             and info.count == info.shape[0] * info.shape[1],
             f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
         )
-        if self.on_device is None and columns == 4:
-            self.on_device = DeviceProposals(self, self.settings, self.anchors)
-        if self.on_device is not None:
+        if ON_DEVICE[self.device.kind] and columns == 4:
+            self.on_device = self.on_device or DeviceProposals(self, self.settings, self.anchors)
             self.on_device.reshape(images, height, width, info.shape)
         top[0].reshape(1, columns + 1, *self.trailing)  # forward knows how many there are
         if len(top) > 1:
             top[1].reshape(1, 1, 1, 1)
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not (ON_DEVICE[self.device.kind] and self.on_device.rows):
+        if self.on_device is None or not self.on_device.rows:
             return False
         self.on_device.launch(bottom, top, self.trailing)
         return True

@@ -28,7 +28,14 @@ class DeviceProposals:
         Its settings, by the names of py-faster-rcnn.
     anchors
         (A, 4), around the first place.
+
+    Attributes
+    ----------
+    rows
+        At most so many there can be; 0 where the host has to look: there is nothing to find, or more than kernels can count.
     """
+
+    rows = 0
 
     def __init__(self, layer: Layer, settings: Mapping[str, Any], anchors: np.ndarray) -> None:
         self.layer, self.device, self.settings = layer, layer.device, settings
@@ -37,13 +44,7 @@ class DeviceProposals:
         self.scratch = Scratch(layer.device)
 
     def reshape(self, images: int, height: int, width: int, info: tuple[int, ...]) -> None:
-        """Takes the sizes of the bottoms, and counts the rows that there can be.
-
-        Attributes
-        ----------
-        rows
-            At most so many; 0 where the host has to look: there is nothing to find, or more than kernels can count.
-        """
+        """Takes the sizes of the bottoms, and counts the rows that there can be."""
         self.images, self.items, self.rows = images, len(self.anchors) * height * width, 0
         self.places = kernels.struct(
             "Places", anchors=len(self.anchors), height=height, width=width, info_rows=info[0], info_columns=info[1],
