@@ -10,14 +10,15 @@ struct Heads {
   int batch, priors, labels, background, loc_labels, size, most, keep, rows, clip;
 };
 
-// values (batch, labels, priors): the scores (batch, priors, labels) above the threshold, NaN elsewhere. objectness (batch, priors,
+// values (batch, labels, room >= priors): the scores (batch, priors, labels) above the threshold, NaN elsewhere. objectness (batch, priors,
 // 2), or null: scores of priors with less than `least` are 0.
-KERNEL detection_values(int n, const Real* scores, const Real* objectness, Real* values, Heads of, Real threshold, Real least) {
+KERNEL detection_values(int n, const Real* scores, const Real* objectness, Real* values, Heads of, int room, Real threshold,
+                        Real least) {
   GRID_LOOP(i, n) {
     const int group = i / of.priors, prior = i - group * of.priors;
     const int image = group / of.labels, label = group - image * of.labels, place = image * of.priors + prior;
     const Real score = objectness && objectness[2 * place + 1] < least ? Real(0) : scores[(long long)place * of.labels + label];
-    values[i] = label != of.background && score > threshold ? score : Real(NAN);
+    values[(long long)group * room + prior] = label != of.background && score > threshold ? score : Real(NAN);
   }
 }
 

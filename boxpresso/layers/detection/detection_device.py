@@ -72,7 +72,14 @@ class DeviceDetections:
         )  # fmt: skip
         bound, count = kernels.on(device), self.groups * best.most
         bound.detection_values(
-            self.groups * self.priors, conf, objectness, best.values, heads, self.threshold, p.objectness_score
+            self.groups * self.priors,
+            conf,
+            objectness,
+            best.values,
+            heads,
+            best.room,
+            self.threshold,
+            p.objectness_score,
         )
         best.sort(device)
         boxes = scratch("boxes", (count, 4), dtype)

@@ -3,14 +3,15 @@
 // Nothing is contended, so the order is the same in every run: of equal values the lower index comes first. NaN is no item.
 #include "order.h"
 
-// Block b sorts tile b % tiles of group b / tiles, of values (groups, items): its best values and their indices in the group go to
-// sorted and at (groups, tiles, TILE), and how many there are to sizes (groups, tiles).
-KERNEL order_tiles(int n, const Real* values, Real* sorted, int* at, int* sizes, int items, int tiles) {
+// Block b sorts tile b % tiles of group b / tiles in place, of values (groups, tiles, TILE), of which the first `items` of each group
+// count: its best come first, their indices in the group go to `at`, of the same shape, and how many there are to sizes (groups,
+// tiles).
+KERNEL order_tiles(int n, Real* values, int* at, int* sizes, int items, int tiles) {
   SHARED Real value[TILE];
   SHARED int count;
   BLOCK_LOOP(b, n) {
-    const int group = b / tiles, first = (b - group * tiles) * TILE, size = min(TILE, items - first);
-    const Real* mine = values + (long long)group * items + first;
+    const int first = b % tiles * TILE, size = min(TILE, items - first);
+    Real* mine = values + (long long)b * TILE;
     THREAD_LOOP(t, size) value[t] = mine[t];
     THREAD_LOOP(one, 1) count = 0;
     BARRIER();
@@ -20,7 +21,7 @@ KERNEL order_tiles(int n, const Real* values, Real* sorted, int* at, int* sizes,
         int place = 0;
         for (int j = 0; j < t; ++j) place += value[j] >= own;
         for (int j = t + 1; j < size; ++j) place += value[j] > own;
-        sorted[(long long)b * TILE + place] = own;
+        mine[place] = own;
         at[(long long)b * TILE + place] = first + t;
         raise_to(&count, place + 1);
       }
@@ -61,16 +62,16 @@ KERNEL order_starts(int n, const int* sizes, int* start, int groups, int parts, 
   }
 }
 
-// Each sorted item, of (groups, tiles, TILE), goes to its place in the list of its group: best, its value, and order, its index.
-KERNEL order_merge(int n, const Real* sorted, const int* at, const int* sizes, const int* start, Real* best, int* order, int tiles,
+// Each item of the sorted tiles goes to its place in the list of its group: best, its value, and order, its index.
+KERNEL order_merge(int n, const Real* values, const int* at, const int* sizes, const int* start, Real* best, int* order, int tiles,
                    int most) {
   GRID_LOOP(i, n) {
     const int tile = i / TILE, group = tile / tiles;
     if (i - tile * TILE >= sizes[tile]) continue;
-    const Real value = sorted[i];
+    const Real value = values[i];
     int place = i - tile * TILE;
     for (int t = group * tiles; t < group * tiles + tiles && place < most; ++t) {
-      const Real* other = sorted + (long long)t * TILE;
+      const Real* other = values + (long long)t * TILE;
       if (t != tile) place += count_above(sizes[t], value, t < tile, [=](int k) { return other[k]; });
     }
     if (place >= most) continue;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from ...device import AnyArray, Array, Device, Kernels
 
 ON_DEVICE = {"cpu": False, "cuda": True}  # whether a layer finds its boxes by kernels alone, without the host
-MOST_ITEMS = 2**27  # places of items in tiles; with more the host sorts
+MOST_ITEMS = 2**26  # places of items in tiles; with more the host sorts
 MOST_ROWS = 2**24  # a number of rows is told as a Real, which is exact up to here
 ALL = 2**31 - 1  # no limit
 
@@ -39,6 +38,8 @@ class Order:
 
     Attributes
     ----------
+    values : (groups, room), to be filled before `sort`: `items` numbers of each group, of which NaN is no item.
+    room : how many numbers a group has room for.
     start : (groups + 1,), the index at which each group's list starts, with the end at the end.
     best : (groups * most,), the values. What lies behind the end is undefined.
     order : the same, the index of each item in its group.
@@ -49,19 +50,18 @@ class Order:
         self.groups, self.items = groups, items
         self.most = min(limit, items) if limit >= 0 else items
         self.tiles = tiles_of(items)
-        sorted_ = groups * self.tiles, kernels.constants["TILE"]
-        self.values = scratch("values", (groups, items), dtype)
-        self.sorted, self.at = scratch("sorted", sorted_, dtype), scratch("at", sorted_)
+        self.room = self.tiles * kernels.constants["TILE"]
+        self.values, self.at = scratch("values", (groups, self.room), dtype), scratch("at", (groups, self.room))
         self.sizes, self.start = scratch("sizes", (groups, self.tiles)), scratch("start", (groups + 1,))
         self.best, self.order = scratch("best", (groups * self.most,), dtype), scratch("order", (groups * self.most,))
 
     def sort(self, device: Device) -> None:
-        """Lists the best of `values` (groups, items), in which NaN is no item; of equal values the lower index first."""
+        """Lists the best of `values`, of equal ones the lower index first. They are sorted tile by tile then."""
         bound, tiles = kernels.on(device), self.groups * self.tiles
-        bound.order_tiles(tiles, self.values, self.sorted, self.at, self.sizes, self.items, self.tiles)
+        bound.order_tiles(tiles, self.values, self.at, self.sizes, self.items, self.tiles)
         bound.order_starts(1, self.sizes, self.start, self.groups, self.tiles, self.most)
         bound.order_merge(
-            prod(self.sorted.shape), self.sorted, self.at, self.sizes, self.start, self.best, self.order, self.tiles,
+            self.groups * self.room, self.values, self.at, self.sizes, self.start, self.best, self.order, self.tiles,
             self.most,
         )  # fmt: skip
 

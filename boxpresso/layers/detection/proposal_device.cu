@@ -14,10 +14,10 @@ DEVICE Real lower(Real a, Real b) { return a < b || a != a ? a : b; }
 DEVICE Real higher(Real a, Real b) { return a > b || a != a ? a : b; }
 
 // The box of every anchor at every place, by image, row, column, anchor: moved by the offsets (images, 4 anchors, height, width), and
-// clipped to the image. values: its score, of the second half of scores (images, 2 anchors, height, width); NaN for a box with a
+// clipped to the image. values (images, room): its score, of the second half of scores (images, 2 anchors, height, width); NaN for a box with a
 // side below min_size times the image's scale.
 KERNEL proposal_boxes(int n, const Real* scores, const Real* offsets, const Real* info, const double* anchors, Real* boxes,
-                      Real* values, Places at, Real min_size) {
+                      Real* values, Places at, int room, Real min_size) {
   GRID_LOOP(i, n) {
     const int plane = at.height * at.width, row = i / at.width, x = i - row * at.width, y = row % at.height;
     const int anchor = row / at.height % at.anchors, image = row / at.height / at.anchors, place = y * at.width + x;
@@ -31,11 +31,12 @@ KERNEL proposal_boxes(int n, const Real* scores, const Real* offsets, const Real
       box[k] = higher(lower(moved - half, most), Real(0));
       box[k + 2] = higher(lower(moved + half, most), Real(0));
     }
-    const long long to = (long long)image * at.anchors * plane + (long long)place * at.anchors + anchor;
-    for (int k = 0; k < 4; ++k) boxes[4 * to + k] = box[k];
+    const int item = place * at.anchors + anchor;
+    Real* to = boxes + 4 * ((long long)image * at.anchors * plane + item);
+    for (int k = 0; k < 4; ++k) to[k] = box[k];
     const Real least = min_size * told[2];
     const bool large = box[2] - box[0] + 1 >= least && box[3] - box[1] + 1 >= least;
-    values[to] = large ? score[(long long)(at.anchors + anchor) * plane + place] : Real(NAN);
+    values[(long long)image * room + item] = large ? score[(long long)(at.anchors + anchor) * plane + place] : Real(NAN);
   }
 }
 

@@ -69,7 +69,7 @@ class DeviceProposals:
         scores, offsets, info = (blob.data for blob in bottom)
         bound = kernels.on(device)
         bound.proposal_boxes(
-            self.images * self.items, scores, offsets, info, self.anchors, boxes, best.values, self.places,
+            self.images * self.items, scores, offsets, info, self.anchors, boxes, best.values, self.places, best.room,
             float(s["rpn_min_size"]),
         )  # fmt: skip
         best.sort(device)
