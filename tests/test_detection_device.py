@@ -11,7 +11,7 @@ from boxpresso import Net
 from boxpresso.device import UNFUSED, Kernels, open_device
 from boxpresso.layers.core.doubt import nan_in
 from boxpresso.layers.core.layer import REGISTRY
-from boxpresso.layers.detection import order
+from boxpresso.layers.detection import order, suppress
 from boxpresso.layers.detection.detection_output import DetectionOutput
 from boxpresso.layers.detection.order import Order, Scratch, starts_of
 from boxpresso.proto import parse_net
@@ -22,11 +22,13 @@ WILD = np.array([np.nan, np.inf, -np.inf, 1e38, -1e38, 0, 0.5])
 
 
 def both(monkeypatch, device: str, text: str, bottoms: list, tops: int = 1, **options) -> list:
-    """What the host chooses on the CPU, and kernels on the device; the latter twice, the same each time."""
+    """What kernels choose on the device, twice the same and by bits where they are, and what the host chooses on the CPU."""
     opened = open_device(device)
+    monkeypatch.setitem(suppress.BITS, "cpu", False)
     monkeypatch.setitem(order.ON_DEVICE, "cpu", False)
     wanted = Rig(text, bottoms, tops=tops, **options).forward()
     monkeypatch.setitem(order.ON_DEVICE, opened.kind, True)
+    monkeypatch.setitem(suppress.BITS, opened.kind, True)
     rig = Rig(text, bottoms, device=device, tops=tops, **options)
     got = rig.forward()
     assert rig.layer.on_device.rows > 0
@@ -118,6 +120,16 @@ def test_more_than_kernels_can_count_is_chosen_by_the_host(device, monkeypatch):
     for none in ("nms_param { top_k: 0 }", "keep_top_k: 0"):
         text = layer.replace("code_type", f"{none} code_type")
         assert Rig(text, bottoms, device=device).forward()[0].tolist() == [[[[0, *[-1] * 6]]]]
+
+
+def test_too_many_pairs_are_compared_one_after_another(device, monkeypatch):
+    bottoms = predictions(np.random.default_rng(5), 2, 90, 4, 9)
+    layer = f'type: "DetectionOutput" detection_output_param {{ {CODED} keep_top_k: 30 }}'
+    by_bits, _ = both(monkeypatch, device, layer, bottoms)
+    monkeypatch.setattr(suppress, "KEPT_WORDS", 10)
+    got, wanted = both(monkeypatch, device, layer, bottoms)
+    same_bits(device, layer, got, wanted)
+    np.testing.assert_array_equal(by_bits[0], got[0])
 
 
 def test_detections_are_saved(device, monkeypatch, tmp_path):

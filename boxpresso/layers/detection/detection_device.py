@@ -89,7 +89,7 @@ class DeviceDetections:
         kept, stay, taken = scratch("kept", (count,)), scratch("stay", (self.groups,)), scratch("taken", (self.groups,))
         suppress.launch_upright(
             device, boxes, best.start, kept, stay, p.nms_param.nms_threshold, -1, best.most, scratch,
-            eta=p.nms_param.eta, above=True,
+            suppress.KEPT_WORDS, eta=p.nms_param.eta, above=True,
         )  # fmt: skip
         out = scratch("out", (self.groups + 1,))
         bound.detection_taken(self.groups, best.best, kept, best.start, stay, taken, heads)

@@ -76,7 +76,7 @@ class DeviceProposals:
         bound.proposal_listed(self.images * best.most, boxes, best.order, best.start, listed, self.items, best.most)
         suppress.launch_upright(
             device, listed, best.start, kept, stay, suppress.least_overlap(s["rpn_nms_thresh"], dtype), self.each, best.most,
-            scratch, last=1,
+            scratch, suppress.KEPT_WORDS, last=1,
         )  # fmt: skip
         starts_of(device, stay, out)
         second = top[1].data if len(top) > 1 else None

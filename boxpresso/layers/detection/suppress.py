@@ -98,7 +98,7 @@ def launch_upright(
     limit: int,
     most: int,
     room: Callable[[str, tuple[int, ...], Any], AnyArray],
-    most_words: int = KEPT_WORDS,
+    most_words: int,
     *,
     last: int = 0,
     eta: float = 1.0,
