@@ -2,13 +2,16 @@
 
     python benchmarks/counts.py [--out FILE] [--without-nvcc]
 
-First a row for each kernel of the region operators, of suppression and of Permute, from the real nvcc in float32: registers of
-a thread on Turing and Hopper, shared memory of a block, the share of a Hopper multiprocessor's threads that both leave room
-for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local memory in
-Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with 998 regions:
-its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in waves), the
-bytes that must be moved, each array once, the operations of the plain formula, and from these the roofline: the least
-milliseconds on an H200 and a T4. Kernels that make lists come in addition.
+First a row for each kernel of the region operators, of what chooses boxes, and of Permute, from the real nvcc in float32:
+registers of a thread on Turing and Hopper, shared memory of a block, the share of a Hopper multiprocessor's threads that both
+leave room for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local
+memory in Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with
+998 regions: its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in
+waves), the bytes that must be moved, each array once, the operations of the plain formula, and from these the roofline: the
+least milliseconds on an H200 and a T4. Kernels that make lists come in addition.
+
+Last a row for each launch of DetectionOutput and Proposal, at the shapes of SSD300, SSD512 of COCO's labels, and VGG16's
+Faster R-CNN.
 """
 
 from __future__ import annotations
@@ -35,10 +38,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import ptxas  # noqa: E402
 
 from benchmarks import gpu_operators  # noqa: E402
+from boxpresso.device import Blob  # noqa: E402
 from boxpresso.device.cuda import THREADS, Cuda  # noqa: E402
+from boxpresso.layers.core import make_layer  # noqa: E402
+from boxpresso.proto import parse_net  # noqa: E402
 
 FOLDERS = ("regions",)
-FILES = ("suppress", "permute")
+FILES = ("suppress", "permute", "order", "detection_device", "proposal_device")
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
 REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
@@ -105,6 +111,36 @@ def operator_lines() -> Iterator[str]:
         )
 
 
+SSD = """type: "DetectionOutput" detection_output_param { num_classes: LABELS code_type: CENTER_SIZE
+    confidence_threshold: 0.01 keep_top_k: 200 nms_param { nms_threshold: 0.45 top_k: 400 } }"""
+CHOICES = {
+    "DetectionOutput, SSD300": (SSD.replace("LABELS", "21"), [(1, 4 * 8732), (1, 21 * 8732), (1, 2, 4 * 8732)]),
+    "the same, 8 images": (SSD.replace("LABELS", "21"), [(8, 4 * 8732), (8, 21 * 8732), (1, 2, 4 * 8732)]),
+    "DetectionOutput, SSD512, 81 labels": (
+        SSD.replace("LABELS", "81"),
+        [(1, 4 * 24564), (1, 81 * 24564), (1, 2, 4 * 24564)],
+    ),
+    "Proposal, VGG16, 600 x 1000": ('type: "Proposal"', [(1, 18, 38, 63), (1, 36, 38, 63), (1, 3)]),
+}
+
+
+def choice_lines() -> Iterator[str]:
+    """The launches of the layers that choose boxes, and their blocks: as many as there is room for, whatever is found."""
+    yield f"{'layer':42} {'kernel':24} {'blocks':>8}"
+    for title, (text, shapes) in CHOICES.items():
+        device: Any = Null()
+        layer = make_layer(
+            parse_net(f"layer {{ {text} }}").layer[0], device=device, dtype=np.float32, phase="TEST", seed=0
+        )
+        bottom, top = [Blob(shape, np.float32, device) for shape in shapes], [Blob((), np.float32, device)]
+        layer.setup(bottom, top)
+        layer.reshape(bottom, top)
+        layer.forward_launch(bottom, top)
+        for name, blocks in device.launches:
+            yield f"{title:42} {name:24} {blocks:8}"
+            title = ""
+
+
 def occupancy(registers: int, shared: int) -> float:
     """The share of a Hopper multiprocessor's threads that blocks of THREADS threads fill."""
     by_registers = REGISTERS // (-(-registers // 8) * 8 * THREADS)
@@ -168,7 +204,7 @@ def main() -> None:
             for rows in pool.map(kernel_lines, files()):
                 text += rows
         text.append("")
-    text += operator_lines()
+    text += [*operator_lines(), "", *choice_lines()]
     print("\n".join(text))
     if asked.out:
         part = asked.out.with_name(f"{asked.out.name}.tmp")

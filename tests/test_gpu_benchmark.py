@@ -142,6 +142,17 @@ def test_the_script_of_the_day(tmp_path):
         assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"
 
 
+def test_choices_are_counted_without_a_gpu():
+    """Of 21 labels and 8732 priors: tiles of 512, 400 candidates of each, 13 words of pairs."""
+    rows = [line.split() for line in counts.choice_lines()][1:]
+    assert [(name, int(blocks)) for name, blocks in (row[-2:] for row in rows[:8])] == [
+        ("detection_values", -(-21 * 8732 // 256)), ("order_tiles", 21 * 18), ("order_starts", 1),
+        ("order_merge", 21 * 18 * 2), ("detection_boxes", -(-21 * 400 // 256)), ("suppress_words", -(-13 * 21 * 400 // 256)),
+        ("suppress_chosen", 21), ("detection_taken", 21),
+    ]  # fmt: skip
+    assert len(rows) == 3 * 10 + 9
+
+
 def test_counts_without_a_gpu():
     """Launches and their blocks at a shape that can be counted by hand: 2 images of 2 x 2 tiles in one slab, 6 regions."""
     case = gpu_operators.Case("ROIAlign", (2, 16, 20, 30), 6, 0.25, backward=True)

@@ -21,6 +21,8 @@ from boxpresso.device import Blob, open_device
 from boxpresso.device.cast import CAST
 from boxpresso.device.kernel import Kernels
 from boxpresso.layers.core import discover
+from boxpresso.layers.core.doubt import kernels as DOUBT
+from boxpresso.layers.detection import order
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.neuron.eltwise import Eltwise
@@ -211,6 +213,28 @@ def suppress() -> None:
     overlaps(device, pixels.reshape(-1, 8)[:4], pixels.reshape(-1, 8)[4:8], aligned=True, foreground=False, boxes=False)
 
 
+def detect() -> None:
+    """DetectionOutput and Proposal as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors."""
+    many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
+    priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
+    more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
+    head = 'type: "DetectionOutput" detection_output_param { num_classes: 2 background_label_id: -1 code_type: CENTER_SIZE '
+    order.ON_DEVICE["cpu"] = True
+    try:
+        run(head + "keep_top_k: 9 nms_param { top_k: 40 } }", [np.repeat(many[0], 2, 0), more, priors], [])
+        run(head + "confidence_threshold: 2 }", [OFFSETS, SCORES, PRIORS], [])
+        run(head + "keep_top_k: 5 }", [np.tile(OFFSETS, 3), SCORES, PRIORS], [])
+        run(head + "nms_param { eta: 0.9 } }", [OFFSETS, SCORES, PRIORS, SCORES, OFFSETS], [])
+        offsets, info = 0.1 * RNG.standard_normal((2, 36, 7, 9)), [[112, 144, 1], [90, 90, 1]]
+        scores = RNG.random((2, 18, 7, 9))
+        run('type: "Proposal" proposal_param { post_nms_topn: 30 }', [scores, offsets, info], [], {"tops": 2})
+    finally:
+        order.ON_DEVICE["cpu"] = False
+    seen = np.zeros(2, np.int32)
+    DOUBT.on(open_device("cpu")).nan_seen(2, np.append(np.zeros(20000, np.float32), np.float32(np.nan)), seen, 20001)
+    assert seen.tolist() == [0, 1]
+
+
 def paste_masks() -> None:
     """Masks in their boxes, by both rules."""
     device, boxes = open_device("cpu"), np.float32([[1, 2, 9, 7], [-3, -2, 5, 4], [4, 4, 4, 9]])
@@ -243,6 +267,7 @@ def launch_all() -> None:
     compare_blobs()
     make_tiles()
     suppress()
+    detect()
     paste_masks()
     change_types()
 

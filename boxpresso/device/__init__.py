@@ -8,7 +8,9 @@ from .blob import Blob
 from .device import Device, GpuDevice
 from .kernel import Kernels
 from .open import build_all, devices, open_device
+from .signature import UNFUSED
 
 __all__ = [
-    "AnyArray", "Array", "Blob", "Buffer", "Device", "GpuDevice", "Kernels", "build_all", "devices", "open_device", "strides",
+    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Device", "GpuDevice", "Kernels", "build_all", "devices", "open_device",
+    "strides",
 ]  # fmt: skip

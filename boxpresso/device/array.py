@@ -183,6 +183,14 @@ class Array(NDArrayOperatorsMixin):
             flat.flags.writeable = False
         return flat
 
+    def some(self, start: int, count: int) -> np.ndarray[Any, Any]:
+        """`count` elements from flat index `start` on, for the host to read; of what the GPU holds only these are copied."""
+        if self.buffer.host_fresh or not self.buffer.device_fresh:
+            return self.numpy(write=False).reshape(-1)[start : start + count]
+        values = np.empty(count, self.dtype)
+        self.device.to_host(self.address(False) + start * self.dtype.itemsize, values)
+        return values
+
     def fill(self, value: float) -> None:
         self.device.fill(self, value)
 

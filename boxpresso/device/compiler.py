@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..proto.errors import DeviceError, KernelError
 from . import cache
-from .signature import HEADERS, KernelFile, defines
+from .signature import HEADERS, UNFUSED, KernelFile, defines
 
 # No fast-math: it breaks NaN, infinity and even the bins of ROIPooling (a division becomes a product before floor).
 FLAGS = ("-std=c++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-w")
@@ -106,7 +106,8 @@ def launchers(kernels: KernelFile) -> str:
 
 
 def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
-    return (*FLAGS, *kernels.options, *defines(real), f"-I{HEADERS}")
+    unfused = ("-ffp-contract=off",) if UNFUSED in kernels.options else ()
+    return (*FLAGS, *unfused, *kernels.options, *defines(real), f"-I{HEADERS}")
 
 
 def library_path(kernels: KernelFile, real: str) -> Path:

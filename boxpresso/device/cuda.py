@@ -27,7 +27,7 @@ from . import cache, context
 from .array import Array, Buffer, recording
 from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .packed import Packed
-from .signature import HEADERS, REALS, DType, Kernel, KernelFile, StructValue, defines
+from .signature import HEADERS, REALS, UNFUSED, DType, Kernel, KernelFile, StructValue, defines
 
 __all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
 
@@ -218,7 +218,8 @@ class Cuda(Entered):
         source = (
             f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
         )
-        options = [*FLAGS, *kernels.options, *defines(real)]
+        unfused = ("-fmad=false",) if UNFUSED in kernels.options else ()
+        options = [*FLAGS, *unfused, *kernels.options, *defines(real)]
         includes = [str(HEADERS), str(kernels.path.parent)]
         try:
             cubin = compile_cubin(source, nvcc(), options, False, True, self.arch, None, False, includes)

@@ -80,7 +80,8 @@ class Kernels(KernelFile):
     file
         Its path; as an attribute of a class it may be relative to the folder of the class's module.
     options
-        Further compiler options, for both compilers.
+        Further compiler options, for both compilers. UNFUSED: no product and sum are one operation, so that both devices round
+        alike.
 
     Raises
     ------

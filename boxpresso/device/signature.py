@@ -55,6 +55,10 @@ def dtype_of(dtype: Any) -> DType:
     return known
 
 
+# An option of files of kernels whose decisions are to be the same on all devices: each product is rounded before it is added.
+UNFUSED = "-DUNFUSED"
+
+
 def real_of(dtype: Any) -> DType:
     """The dtype that kernels compute in when their Store arrays have that dtype: float32 for 16 bits, else the same."""
     return SINGLE if dtype_of(dtype) in HALVES else np.dtype(dtype)

@@ -13,6 +13,7 @@ from ..device import Blob, Buffer
 from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
+from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..proto.errors import BoxpressoError
@@ -55,6 +56,11 @@ PURE = frozenset({
 })  # fmt: skip
 
 
+def ours(layer: Layer) -> bool:
+    """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
+    return type(layer).__module__.startswith(OURS)
+
+
 class Segment:
     """Steps that run one after the other: captured as a graph where none of them needs the host.
 
@@ -64,12 +70,15 @@ class Segment:
         In order.
     live
         Why it is not captured; "" where it is.
+    rest
+        Whether its last step is not done when it has run: the layer's `forward_finish` waits for it.
     graph
         The Graph, once captured.
     """
 
     def __init__(self, steps: Sequence[Step], live: str = "") -> None:
         self.steps, self.live = list(steps), live
+        self.rest = False
         self.graph: Graph | None = None
         self.bound: list[tuple[Blob, Buffer]] = []
 
@@ -110,6 +119,8 @@ class GpuProgram:
         self.shared: Shared | None = None
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
+        self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
+        self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
         self.segments: list[Segment] = []
 
     def share(self, arena: Arena) -> bool:
@@ -131,8 +142,9 @@ class GpuProgram:
         return self.shared.moved
 
     def shaped(self, dynamic: Collection[int]) -> bool:
-        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic` shapes in each forward."""
-        free = {id(blob) for i in dynamic for blob in self.source.tops[i]}
+        """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic`, or one that was seen to,
+        shapes in each forward."""
+        free = {id(blob) for i in self.tells.union(dynamic) for blob in self.source.tops[i]}
         return all(blob.shape == shape or id(blob) in free for blob, shape in self.shapes)
 
     def begin(self, reshape: Callable[[int], None]) -> None:
@@ -147,15 +159,32 @@ class GpuProgram:
         for i in self.first:
             self.forward(i)
 
-    def run_step(self, step: Step) -> None:
-        """Launches what a step does."""
+    def launch(self, step: Step) -> bool:
+        """Launches what a step does; whether its layer has a rest, for `finish`."""
         if not isinstance(step.lowering, GpuLowering):
+            layer = self.source.layers[step.layer]
+            if ours(layer):
+                with named(layer):
+                    if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
+                        return True
             self.forward(step.layer)
-            return
+            return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None
         with named(self.source.layers[step.layer]):
             step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
+        return False
+
+    def run_step(self, step: Step) -> None:
+        """All that a step does."""
+        if self.launch(step):
+            self.finish(step)
+
+    def finish(self, step: Step) -> None:
+        """Waits for what a step has launched, and gives its tops their shapes."""
+        layer = self.source.layers[step.layer]
+        with named(layer):
+            layer.forward_finish(self.source.bottoms[step.layer], self.source.tops[step.layer])
 
     def run(self, dynamic: Collection[int]) -> int | None:
         """Runs all steps; dynamic: layers that may give their tops other shapes.
@@ -174,13 +203,18 @@ class GpuProgram:
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before = self.device.host_work, layer.pass_number
-            if self.changes_shapes(step, dynamic):
-                return step.layer
+            before, shapes = (self.device.host_work, layer.pass_number), self.tops(step)
+            rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
                 if reason:
                     self.host[place] = reason
+                elif rest:
+                    self.rests.add(place)
+            if rest:
+                self.finish(step)
+            if self.reshaped(step, shapes, dynamic):
+                return step.layer
         return None
 
     def upload(self, step: Step) -> None:
@@ -198,42 +232,53 @@ class GpuProgram:
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
-        if layer.type == "Python" or not type(layer).__module__.startswith(OURS):
+        if layer.type == "Python" or not ours(layer):
             return "runs a user's code"
         if layer.pass_number != before[1]:
             return "draws random numbers"
         return "" if self.device.host_work == before[0] else "needs the host"
 
-    def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
-        """Runs a step; whether it has given its tops shapes that nobody expected."""
-        i = step.layer
-        if isinstance(step.lowering, GpuLowering) or i not in self.read or i in dynamic:
-            self.run_step(step)
+    def tops(self, step: Step) -> list[tuple[int, ...]]:
+        """The shapes of a step's tops."""
+        return [blob.shape for blob in self.source.tops[step.layer]]
+
+    def reshaped(self, step: Step, before: list[tuple[int, ...]], dynamic: Collection[int]) -> bool:
+        """Whether a step has given its tops, which others read, shapes that nobody expected. before: those that they had."""
+        if self.tops(step) == before:
             return False
-        before = [blob.shape for blob in self.source.tops[i]]
-        self.run_step(step)
-        return before != [blob.shape for blob in self.source.tops[i]]
+        self.tells.add(step.layer)
+        return step.layer in self.read and step.layer not in dynamic
 
     def divide(self) -> None:
         """Makes segments of the steps."""
         for place, step in enumerate(self.steps):
             reason = self.host.get(place, "")
             last = self.segments[-1] if self.segments else None
-            if reason or last is None or last.live:
+            if reason or last is None or last.live or last.rest:
                 self.segments.append(Segment([step], reason))
             else:
                 last.steps.append(step)
+            self.segments[-1].rest = place in self.rests
 
     def run_segments(self, dynamic: Collection[int]) -> int | None:
         """As `run`, by graphs where there are."""
         for segment in self.segments:
+            last = segment.steps[-1]
+            shapes = self.tops(last)
             if not segment.live and not segment.valid():
                 self.capture(segment)
             if segment.graph is not None:
                 segment.graph.launch()
+                if segment.rest:
+                    self.finish(last)
+                    if self.reshaped(last, shapes, dynamic):
+                        return last.layer
                 continue
             for step in segment.steps:
-                if self.changes_shapes(step, dynamic):
+                shapes = self.tops(step)
+                if self.launch(step):
+                    self.finish(step)
+                if self.reshaped(step, shapes, dynamic):
                     return step.layer
         return None
 
@@ -242,7 +287,7 @@ class GpuProgram:
 
         def work() -> None:
             for step in segment.steps:
-                self.run_step(step)
+                self.launch(step)
 
         segment.graph = None
         for step in segment.steps:

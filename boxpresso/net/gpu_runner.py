@@ -29,7 +29,8 @@ class GpuRunner(Runner):
 
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
-        files = [DEVICE, *(file for layer in self.source.layers for file in layer.kernel_files())]
+        layers = self.source.layers
+        files = [DEVICE, *(file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files))]
         return list(dict.fromkeys(files))
 
     def make_plan(self) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from ...device import Blob
+from ...device import AnyArray, Array, Blob, Device, Kernels
 from ...proto.errors import BoxpressoWarning
 from .layer import Layer
+
+kernels = Kernels(Path(__file__).with_name("doubt.cu"))
 
 
 def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
@@ -17,8 +20,10 @@ def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
     if layer.warned:
         return
     given = [(f"the net's input {name!r}", blob) for name, blob in layer.net_blobs.items() if blob.given]
-    for what, blob in [*given, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]:
-        if blob.dtype.kind == "f" and np.isnan(np.asarray(blob.data)).any():
+    looked_at = [*given, *((f"bottom {i}", blob) for i, blob in enumerate(bottom))]
+    looked_at = [(what, blob) for what, blob in looked_at if blob.dtype.kind == "f" and blob.count]
+    for (what, _), seen in zip(looked_at, nan_in(layer.device, [blob.data for _, blob in looked_at])):
+        if seen:
             layer.warned = True
             warnings.warn(
                 f"{layer}: there are no detections, and {what} holds NaN; this is said once",
@@ -26,3 +31,17 @@ def warn_of_nan(layer: Layer, bottom: Sequence[Blob]) -> None:
                 stacklevel=4,
             )
             return
+
+
+def nan_in(device: Device, arrays: Sequence[AnyArray]) -> list[bool]:
+    """Of each array whether it holds NaN. Those of a GPU are looked at there, and the host is told of all at once."""
+    on_gpu = {id(a): a for a in arrays if isinstance(a, Array) and a.buffer.device_fresh and a.dtype.itemsize >= 4}
+    parts = {key: -(-a.size // kernels.constants["PART"]) for key, a in on_gpu.items()}
+    seen = device.empty((sum(parts.values()),), np.int32)
+    at = 0
+    for key, a in on_gpu.items():
+        kernels.on(device).nan_seen(parts[key], a, device.part(seen, at, (parts[key],)), a.size)
+        at += parts[key]
+    ends = np.cumsum(list(parts.values()), dtype=int)[:-1]
+    told = dict(zip(on_gpu, np.split(np.asarray(seen), ends))) if on_gpu else {}
+    return [bool(told[id(a)].any() if id(a) in told else np.isnan(np.asarray(a)).any()) for a in arrays]

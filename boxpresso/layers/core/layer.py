@@ -107,6 +107,7 @@ class Layer:
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
+    gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     pass_number = 0  # how many forwards there were, of a layer that draws in each
 
     def __init_subclass__(
@@ -222,6 +223,20 @@ class Layer:
             For each bottom whether its diff is needed.
         """
         self.need(not any(propagate_down), "this layer has no gradient; set propagate_down: false for its bottoms")
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        """The part of a forward that needs no host, of a layer of which only the device knows how many rows its tops
+        have; `forward_finish` is the rest. A program on a GPU captures it with the layers before it.
+
+        Returns
+        -------
+        bool
+            Whether it was launched; False says that `forward` must run as a whole.
+        """
+        return False
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """What follows `forward_launch`: waits for it, and gives the tops their shapes."""
 
     def fuse(self) -> Fusible | None:
         """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""

@@ -1,5 +1,6 @@
 """Layers of boxes: priors, anchors, proposals, their targets and losses, suppression and evaluation.
 
 Read detection_output.py first, then proposal.py. Boxes on the host are in data/boxes.py, in kernels in boxes.h and rotated.h;
-rcnn.py has the boxes of the R-CNN family, whose widths count the last pixel, and suppress.py all suppression.
+rcnn.py has the boxes of the R-CNN family, whose widths count the last pixel, and suppress.py all suppression. order.py,
+detection_device.py and proposal_device.py choose boxes on a GPU without the host.
 """

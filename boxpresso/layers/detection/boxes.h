@@ -21,6 +21,9 @@ DEVICE Real overlap(const Real* a, const Real* b) {
   return width > 0 && height > 0 ? shared / (area(a) + area(b) - shared) : Real(0);
 }
 
+// From 0 to 1; NaN stays.
+DEVICE Real clipped(Real x) { return x < 0 ? Real(0) : x > 1 ? Real(1) : x; }
+
 // What a prediction says: the box at `offset` from `prior`.
 DEVICE void decode(Coding how, const Real* prior, const Real* variance, const Real* offset, Real* box) {
   Real moved[4];

@@ -6,6 +6,6 @@ KERNEL detection_decode(int n, const Real* priors, const int* prior_at, const Re
                         const Real* offsets, const int* offset_at, Real* boxes, Coding how, int clip) {
   GRID_LOOP(i, n) {
     decode(how, priors + 4 * prior_at[i], variances + 4 * variance_at[i], offsets + 4 * offset_at[i], boxes + 4 * i);
-    for (int k = 4 * i; clip && k < 4 * i + 4; ++k) boxes[k] = min(max(boxes[k], Real(0)), Real(1));
+    for (int k = 4 * i; clip && k < 4 * i + 4; ++k) boxes[k] = clipped(boxes[k]);
   }
 }

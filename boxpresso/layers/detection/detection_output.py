@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...data.boxes import best
-from ...device import AnyArray, Blob, Kernels
+from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
 from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
-from . import suppress
+from . import detection_device, suppress
+from .detection_device import DeviceDetections
+from .order import ON_DEVICE
 from .results import Results
 
 _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_type.values_by_name
@@ -89,8 +91,9 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
-    kernels = Kernels("detection_output.cu")
+    kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels
+    gpu_files = detection_device.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_output_param
@@ -110,6 +113,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         )
         self.need(0 < p.nms_param.eta <= 1, f"eta must be above 0 and at most 1, got {p.nms_param.eta}")
         self.results = self.results_of(p)
+        self.on_device = DeviceDetections(self, self.coding)
         if p.visualize:
             warnings.warn(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
@@ -148,9 +152,32 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
                 blob.shape[:1] == (self.batch,) and blob.count == self.batch * self.priors * each,
                 f"the {what} must be (N, {self.priors} * {each}) for {self.priors} priors, got {blob.shape}",
             )
+        if ON_DEVICE[self.device.kind]:
+            self.on_device.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if not self.on_device.rows:
+            return False
+        self.on_device.launch(bottom, top[0])
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.on_device.finish(top[0]):
+            warn_of_nan(self, bottom)
+        if self.results:
+            self.save(np.asarray(top[0].data)[0, 0])
+
+    def save(self, rows: np.ndarray) -> None:
+        """Adds the detections of each image to the files."""
+        assert self.results is not None
+        for i in range(self.batch):
+            self.results.add(rows[(rows[:, 0] == i) & (rows[:, 1] >= 0), 1:7])
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
         if len(bottom) == 5:
             objectness = np.asarray(bottom[3].data).reshape(self.batch, self.priors, 2)[..., 1:]
@@ -168,8 +195,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         if self.corners:
             rows[:, 7:] = self.polygons(bottom, image[chosen], prior[chosen], label[chosen])
         if self.results:
-            for i in range(self.batch):
-                self.results.add(rows[rows[:, 0] == i, 1:7])
+            self.save(rows)
         if not len(rows):
             warn_of_nan(self, bottom)
             rows = np.full((self.batch, 7 + self.corners), -1, self.dtype)

@@ -11,8 +11,10 @@ from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
-from . import pyramid, suppress
+from . import proposal_device, pyramid, suppress
 from .anchors import choose_anchors
+from .order import ON_DEVICE
+from .proposal_device import DeviceProposals
 from .rcnn import Boxes, Rotated, Upright
 
 OTHERS = (  # proposal_param of programs whose Proposal is another
@@ -98,7 +100,9 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
     angles: ClassVar[tuple[float, ...]] = (0,)
+    on_device: DeviceProposals | None = None  # on a GPU, of upright boxes
     suppression: ClassVar[Kernels] = suppress.kernels
+    gpu_files = proposal_device.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -153,11 +157,27 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             and info.count == info.shape[0] * info.shape[1],
             f"bottom 2, im_info, must be ({images}, 3): height, width, scale of each image; got {info.shape}",
         )
+        if ON_DEVICE[self.device.kind] and columns == 4:
+            self.on_device = self.on_device or DeviceProposals(self, self.settings, self.anchors)
+            self.on_device.reshape(images, height, width, info.shape)
         top[0].reshape(1, columns + 1, *self.trailing)  # forward knows how many there are
         if len(top) > 1:
             top[1].reshape(1, 1, 1, 1)
 
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        self.on_device.launch(bottom, top, self.trailing)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.on_device is not None and not self.on_device.finish(top, self.trailing):
+            warn_of_nan(self, bottom)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         info = info.reshape(info.shape[:2])
         count, columns = len(self.anchors), self.boxes.columns

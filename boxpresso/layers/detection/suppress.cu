@@ -4,12 +4,17 @@
 
 constexpr int ROOM = 5;  // numbers of scratch memory for each upright box
 
+// Of NaN and a number the first: a GPU's own min and max give the number, and then boxes with NaN would be others there.
+DEVICE Real smaller(Real a, Real b) { return b < a ? b : a; }
+DEVICE Real larger(Real a, Real b) { return a < b ? b : a; }
+
 // The loop of all suppression, for the group of `size` boxes from `first` on. clashes(i, count, least): whether box i overlaps
 // one of the `count` boxes that stay by `least`; each thread of the block tries a part of them. keep(i, count): box i stays.
+// stay: where it writes how many do, or null.
 // With eta below 1 `least` shrinks by that factor each time a box stays, while it is above 0.5.
 template <class Threshold, class Clashes, class Keep>
-DEVICE void suppress_group(int first, int size, int* kept, int limit, Threshold threshold, Threshold eta, Clashes clashes,
-                           Keep keep) {
+DEVICE void suppress_group(int first, int size, int* kept, int* stay, int limit, Threshold threshold, Threshold eta,
+                           Clashes clashes, Keep keep) {
   SHARED int count, clash;
   SHARED Threshold least;
   THREAD_LOOP(k, size) kept[first + k] = -1;
@@ -31,14 +36,16 @@ DEVICE void suppress_group(int first, int size, int* kept, int limit, Threshold 
     }
     BARRIER();
   }
+  if (stay) THREAD_LOOP(one, 1) *stay = count;
+  BARRIER();
 }
 
 // Boxes (xmin, ymin, xmax, ymax), a width being xmax - xmin + last: 1 in whole pixels, as Fast R-CNN has them, where the last
 // pixel belongs to the box, and 0 for plain coordinates. A box goes when it overlaps one that stays by the threshold or more;
 // if `above`, as in SSD, when it meets one that it overlaps by more, or by NaN (both are infinite).
 // room: ROOM numbers for each box: the corners and areas of the boxes that stay lie one kind after another, so that a vector
-// of them is tried at once.
-KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, int* kept, int limit, Real last,
+// of them is tried at once. stay: how many stay of each group, or null.
+KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, int* kept, int* stay, int limit, Real last,
                         Real threshold, Real eta, int above) {
   BLOCK_LOOP(g, n) {
     const int first = start[g], size = start[g + 1] - first;
@@ -50,8 +57,8 @@ KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, 
       const Real left = box[0], top = box[1], right = box[2], bottom = box[3], area = area_of(box);
       int hit = 0;
       THREAD_LOOP(k, count) {
-        const Real width = max(Real(0), min(right, x1[k]) - max(left, x0[k]) + last);
-        const Real height = max(Real(0), min(bottom, y1[k]) - max(top, y0[k]) + last);
+        const Real width = larger(Real(0), smaller(right, x1[k]) - larger(left, x0[k]) + last);
+        const Real height = larger(Real(0), smaller(bottom, y1[k]) - larger(top, y0[k]) + last);
         const Real shared = width * height, overlap = shared / (areas[k] + area - shared);
         hit |= above ? (width > 0) & (height > 0) & !(overlap <= least) : overlap >= least;
       }
@@ -65,15 +72,15 @@ KERNEL suppress_upright(int n, const Real* boxes, const int* start, Real* room, 
       y1[count] = box[3];
       areas[count] = area_of(box);
     };
-    suppress_group(first, size, kept, limit, threshold, eta, clashes, keep);
+    suppress_group(first, size, kept, stay ? stay + g : stay, limit, threshold, eta, clashes, keep);
   }
 }
 
 // Whether a box that stays, `kept`, and a worse one clash: the rule of suppress_upright.
 DEVICE bool clash(const Real* kept, const Real* box, Real last, Real least, int above) {
   const Real area = (box[2] - box[0] + last) * (box[3] - box[1] + last);
-  const Real width = max(Real(0), min(box[2], kept[2]) - max(box[0], kept[0]) + last);
-  const Real height = max(Real(0), min(box[3], kept[3]) - max(box[1], kept[1]) + last);
+  const Real width = larger(Real(0), smaller(box[2], kept[2]) - larger(box[0], kept[0]) + last);
+  const Real height = larger(Real(0), smaller(box[3], kept[3]) - larger(box[1], kept[1]) + last);
   const Real shared = width * height, overlap = shared / ((kept[2] - kept[0] + last) * (kept[3] - kept[1] + last) + area - shared);
   return above ? (width > 0) & (height > 0) & !(overlap <= least) : overlap >= least;
 }
@@ -97,24 +104,46 @@ KERNEL suppress_words(int n, const Real* boxes, const int* start, int* words, in
   }
 }
 
-// Then a block for each group goes through its boxes, best first, with the bits of all that are suppressed so far in gone (groups,
-// across): it waits only where a box stays.
-KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int limit, int count, int across) {
+// Then a block for each group goes through its boxes, 32 at a time, best first, with the bits of all that are suppressed so far in
+// gone (groups, across). Which of the 32 stay is seen by every thread from their own words; then the threads share the words behind,
+// and suppress there what clashes with those that stay. stayed: how many stay of each group, or null.
+KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int* stayed, int limit, int count,
+                       int across) {
+  SHARED int own[32];
   BLOCK_LOOP(g, n) {
-    const int first = start[g], size = start[g + 1] - first;
+    const int first = start[g], size = start[g + 1] - first, most = (size + 31) / 32;
     int* mine = gone + (long long)g * across;
-    THREAD_LOOP(w, across) mine[w] = 0;
+    THREAD_LOOP(w, most) mine[w] = 0;
     THREAD_LOOP(k, size) kept[first + k] = -1;
     BARRIER();
     int stay = 0;
-    for (int i = 0; i < size && stay < limit; ++i) {
-      if (unsigned(mine[i / 32]) >> i % 32 & 1) continue;
+    for (int w = 0; w < most && stay < limit; ++w) {
+      const int here = first + 32 * w, boxes = min(32, size - 32 * w);
+      THREAD_LOOP(i, boxes) own[i] = words[(long long)w * count + here + i];
       BARRIER();
-      THREAD_LOOP(one, 1) kept[first + stay] = first + i;
-      THREAD_LOOP(w, across - i / 32) mine[i / 32 + w] |= words[(long long)(i / 32 + w) * count + first + i];
+      const int before = stay;
+      unsigned suppressed = mine[w], chosen = 0;
+      for (int i = 0; i < boxes && stay < limit; ++i) {
+        if (suppressed >> i & 1) continue;
+        chosen |= 1u << i;
+        suppressed |= unsigned(own[i]);
+        ++stay;
+      }
+      THREAD_LOOP(one, 1) {
+        int at = first + before;
+        for (int i = 0; i < boxes; ++i)
+          if (chosen >> i & 1) kept[at++] = here + i;
+      }
+      THREAD_LOOP(k, most - w - 1) {
+        const int* column = words + (long long)(w + 1 + k) * count + here;
+        int word = mine[w + 1 + k];
+        for (int i = 0; i < boxes; ++i)
+          if (chosen >> i & 1) word |= column[i];
+        mine[w + 1 + k] = word;
+      }
       BARRIER();
-      ++stay;
     }
+    if (stayed) THREAD_LOOP(one, 1) stayed[g] = stay;
     BARRIER();
   }
 }
@@ -130,7 +159,7 @@ KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, i
       THREAD_LOOP(k, count) hit |= rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > least;
       return hit;
     };
-    suppress_group(first, size, kept, limit, threshold, 1.0, clashes, [](int, int) {});
+    suppress_group(first, size, kept, (int*)nullptr, limit, threshold, 1.0, clashes, [](int, int) {});
   }
 }
 

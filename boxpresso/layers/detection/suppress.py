@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Device, Kernels
+from ...device import UNFUSED, AnyArray, Device, Kernels
 
 BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
 MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared one after another
+KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to the next
 
-kernels = Kernels(Path(__file__).with_name("suppress.cu"))
+kernels = Kernels(Path(__file__).with_name("suppress.cu"), UNFUSED)
 
 
 def suppress_boxes(
@@ -43,11 +45,8 @@ def suppress_boxes(
         return np.zeros(0, np.intp)
     if columns == 4:
         real = real_type(boxes)
-        least = real.type(threshold)  # the threshold is a double: the first Real that is not below it, or is above it
-        if float(least) < threshold or (strict and float(least) == threshold):
-            least = np.nextafter(least, real.type(np.inf))
-        rows = device.table(boxes, real)
-        return suppress_upright(device, rows, float(least), limit, starts, last=int(pixels))
+        least = least_overlap(threshold, real, strict)  # the threshold is a double
+        return suppress_upright(device, device.table(boxes, real), least, limit, starts, last=int(pixels))
     bounds = device.table(np.array([0, count]) if starts is None else starts)
     kept = device.empty((count,), np.int32)
     rows = device.table(boxes, real_type(boxes))
@@ -81,22 +80,59 @@ def suppress_upright(
     if not count:
         return np.zeros(0, np.intp)
     starts = np.array([0, count]) if starts is None else np.asarray(starts)
-    bounds = device.table(starts)
-    kept = device.empty((count,), np.int32)
-    across = -(-int(np.diff(starts).max()) // 32)
-    if BITS[device.kind] and eta == 1 and across * count <= MOST_WORDS:
-        groups = len(starts) - 1
-        words, gone = device.empty((across, count), np.int32), device.empty((groups, across), np.int32)
-        bound = kernels.on(device)
-        bound.suppress_words(across * count, boxes, bounds, words, count, groups, last, threshold, int(above))
-        bound.suppress_chosen(groups, words, bounds, gone, kept, count if limit < 0 else limit, count, across)
-        return chosen(kept)
-    room = device.empty((kernels.constants["ROOM"] * count,), boxes.dtype)
-    limit = count if limit < 0 else limit
-    kernels.on(device).suppress_upright(
-        bounds.shape[0] - 1, boxes, bounds, room, kept, limit, last, threshold, eta, int(above)
-    )
+    kept, most = device.empty((count,), np.int32), int(np.diff(starts).max())
+    launch_upright(
+        device, boxes, device.table(starts), kept, None, threshold, limit, most, lambda _, *a: device.empty(*a),
+        MOST_WORDS, last=last, eta=eta, above=above,
+    )  # fmt: skip
     return chosen(kept)
+
+
+def launch_upright(
+    device: Device,
+    boxes: AnyArray,
+    starts: AnyArray,
+    kept: AnyArray,
+    stay: AnyArray | None,
+    threshold: float,
+    limit: int,
+    most: int,
+    room: Callable[[str, tuple[int, ...], Any], AnyArray],
+    most_words: int,
+    *,
+    last: int = 0,
+    eta: float = 1.0,
+    above: bool = False,
+) -> None:
+    """The kernels of `suppress_upright`, for groups that the device knows, without the host.
+
+    Parameters
+    ----------
+    boxes : (count, 4); those behind the last group's end are not looked at.
+    starts : (groups + 1,).
+    kept : (count,) of int32: in each group the indices of the boxes that stay, then -1.
+    stay : (groups,) of int32, how many stay; or None.
+    most : at most so many boxes are in a group.
+    room : makes an array to work in, of a name, a shape and a dtype.
+    most_words : of pairs, at most; more boxes are compared one after another.
+    """
+    count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
+    limit, across = (count if limit < 0 else limit), -(-most // 32)
+    if BITS[device.kind] and eta == 1 and across * count <= most_words:
+        words, gone = room("words", (across, count), np.int32), room("gone", (groups, across), np.int32)
+        bound.suppress_words(across * count, boxes, starts, words, count, groups, last, threshold, int(above))
+        bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across)
+        return
+    numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
+    bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
+
+
+def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -> float:
+    """The first number of dtype `real` that is not below a threshold, or with `strict` above it."""
+    least = real.type(threshold)
+    if float(least) < threshold or (strict and float(least) == threshold):
+        least = np.nextafter(least, real.type(np.inf))
+    return float(least)
 
 
 def chosen(kept: AnyArray) -> np.ndarray:

@@ -1,0 +1,88 @@
+"""The best items of many groups, in order, on the device: what DetectionOutput and Proposal share where no host takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...device import AnyArray, Array, Device, Kernels
+
+ON_DEVICE = {"cpu": False, "cuda": True}  # whether a layer finds its boxes by kernels alone, without the host
+MOST_ITEMS = 2**26  # places of items in tiles; with more the host sorts
+MOST_ROWS = 2**24  # a number of rows is told as a Real, which is exact up to here
+ALL = 2**31 - 1  # no limit
+
+kernels = Kernels(Path(__file__).with_name("order.cu"))
+
+
+class Scratch:
+    """Arrays that the kernels of a layer work in, kept from one forward to the next: a graph finds them where they were."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.arrays: dict[str, AnyArray] = {}
+
+    def __call__(self, name: str, shape: Sequence[int], dtype: Any = np.int32) -> AnyArray:
+        """The array of that name; a new one where the shape is another than before. What it holds is undefined."""
+        known = self.arrays.get(name)
+        if known is None or known.shape != tuple(shape):
+            self.arrays[name] = known = self.device.empty(tuple(shape), dtype)
+        return known
+
+
+class Order:
+    """The best of each group, as kernels have listed them, group after group.
+
+    Attributes
+    ----------
+    values : (groups, room), to be filled before `sort`: `items` numbers of each group, of which NaN is no item.
+    room : how many numbers a group has room for.
+    start : (groups + 1,), the index at which each group's list starts, with the end at the end.
+    best : (groups * most,), the values. What lies behind the end is undefined.
+    order : the same, the index of each item in its group.
+    most : the length of a list at most.
+    """
+
+    def __init__(self, scratch: Scratch, groups: int, items: int, limit: int, dtype: Any) -> None:
+        self.groups, self.items = groups, items
+        self.most = min(limit, items) if limit >= 0 else items
+        self.tiles = tiles_of(items)
+        self.room = self.tiles * kernels.constants["TILE"]
+        self.values, self.at = scratch("values", (groups, self.room), dtype), scratch("at", (groups, self.room))
+        self.sizes, self.start = scratch("sizes", (groups, self.tiles)), scratch("start", (groups + 1,))
+        self.best, self.order = scratch("best", (groups * self.most,), dtype), scratch("order", (groups * self.most,))
+
+    def sort(self, device: Device) -> None:
+        """Lists the best of `values`, of equal ones the lower index first. They are sorted tile by tile then."""
+        bound, tiles = kernels.on(device), self.groups * self.tiles
+        bound.order_tiles(tiles, self.values, self.at, self.sizes, self.items, self.tiles)
+        bound.order_starts(1, self.sizes, self.start, self.groups, self.tiles, self.most)
+        bound.order_merge(
+            self.groups * self.room, self.values, self.at, self.sizes, self.start, self.best, self.order, self.tiles,
+            self.most,
+        )  # fmt: skip
+
+
+def starts_of(device: Device, sizes: AnyArray, start: AnyArray, limit: int = ALL) -> None:
+    """start (groups + 1,): the sums of the sizes (groups,) before each group, and of all; a size counts as `limit` at most."""
+    kernels.on(device).order_starts(1, sizes, start, sizes.shape[0], 1, limit)
+
+
+def tiles_of(items: int) -> int:
+    """How many tiles the items of a group make."""
+    return -(-items // kernels.constants["TILE"])
+
+
+def sortable(groups: int, items: int) -> bool:
+    """Whether there is something to sort, and room in which a kernel's `int` can count it."""
+    return 0 < groups * tiles_of(items) * kernels.constants["TILE"] <= MOST_ITEMS
+
+
+def told(array: AnyArray, at: int) -> int:
+    """The number that a kernel has left at flat index `at`. On a GPU this waits, and copies the number alone."""
+    if isinstance(array, Array):
+        return int(array.some(at, 1)[0])
+    return int(array.reshape(-1)[at])
