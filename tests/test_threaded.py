@@ -140,6 +140,7 @@ def pack_slabs() -> None:
         for text in (
             'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
             'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 pool_mode: MAX }',
+            'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 }',
         ):
             run(text, [MAPS, REGIONS], [])
     finally:

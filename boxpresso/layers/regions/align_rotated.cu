@@ -4,6 +4,7 @@
 // y = yy cos - xx sin + cy, x = yy sin + xx cos + cx (the image's y goes down, so theta turns it counter-clockwise).
 #include "grid.h"
 #include "tiles.h"
+#include "wide.h"
 
 struct Turned {
   Grid grid;  // around the centre
@@ -140,7 +141,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Lanes averages[BINS * GROUPS];
+    SHARED Wide averages[stage_of(BINS)];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
     for (int i = b / parts; i < batch * slabs; i += n / parts) {
@@ -157,21 +158,21 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
-          TILE_LOOP(c, group, some.bins, GROUPS) {
-            Lanes sum = {};
+          TILE_LOOP(c, share, some.bins, SHARES) {
+            Wide sum = {};
             for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Lanes value = chunk.weight[0][v] * lanes(slab, chunk.at[0][v], group);
+              Wide value = chunk.weight[0][v] * wide(slab, chunk.at[0][v], share);
               for (int corner = 1; corner < 4; ++corner)
-                value += chunk.weight[corner][v] * lanes(slab, chunk.at[corner][v], group);
+                value += chunk.weight[corner][v] * wide(slab, chunk.at[corner][v], share);
               sum += value;
             }
-            Lanes& to = averages[c * GROUPS + group];
+            Wide& to = staged(averages, c, share);
             to = some.first == 0 ? sum : to + sum;
-            if (some.first + some.count >= samples) to /= max(Real(samples), Real(1));
+            if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
           }
           BARRIER();
           if (some.first + some.count >= samples)
-            turn((const Real*)averages, SLAB, out + bin, bins, some.bins, min(SLAB, channels - channel));
+            empty_stage(averages, out + bin, channels - channel, bins, some.bins);
         });
         BARRIER();
       }
