@@ -13,8 +13,8 @@ from ...proto.errors import BoxpressoWarning
 from .region_base import RegionLayer
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
-# Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50 pixels
-# at two samples an axis reads some 4 KB of a channel less from slabs than from planes, and a pixel packed is 8 bytes.
+# Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50
+# pixels at two samples an axis reads some 4 KB of a channel less from slabs than from planes, and a pixel packed is 8 bytes.
 MANY = {"cpu": 4096, "cuda": 400}
 OTHERS = {
     "pad_ratio": "MS-CNN's and others'",
