@@ -275,6 +275,7 @@ JOINED = "\n".join([
 def test_operands_of_a_concatenation_lie_in_its_top(by):
     """With one image nothing is copied: convolutions and Permutes write where the top has them. With two they cannot."""
     planned, layers = nets(JOINED)
+    nodes = {}
     for _ in range(4):
         for batch in (1, 2):
             x = images(batch)
@@ -286,10 +287,8 @@ def test_operands_of_a_concatenation_lie_in_its_top(by):
                 assert planned.blobs["e3"]._data.start == planned.blobs["fire"]._data.start + 4 * 6 * 9 * 8
                 half = planned.blobs["half_perm"]._data.start - planned.blobs["mbox"]._data.start
                 assert half == 4 * 3 * 9 * 8
+    assert nodes[2] == nodes[1] + 4  # launches that copy
     x = images(1)
-    before = stand_in.counts()
-    same(planned.forward(x=x), layers.forward(x=x))
-    assert stand_in.since(before)["replays"] == 1
     for name in ("e1", "e3", "fire", "half_flat", "mbox"):  # each may be asked for, and is then kept
         same({name: np.array(planned.blobs[name].data)}, {name: np.array(layers.blobs[name].data)})
     for _ in range(4):
@@ -301,7 +300,12 @@ def test_operands_of_a_concatenation_lie_in_its_top(by):
 def test_operands_that_are_needed_elsewhere_are_copied():
     """One that a later layer reads while the top is changed in place, one that is taken twice, and one that is an output."""
     heads = [INPUT, conv("a", "x"), conv("b", "x")]
-    later = [layer("Concat", "j", "a", "b"), layer("ReLU", "r", "j", top="j"), layer("Eltwise", "s", "a", "b"), layer("Power", "y", "j")]
+    later = [
+        layer("Concat", "j", "a", "b"),
+        layer("ReLU", "r", "j", top="j"),
+        layer("Eltwise", "s", "a", "b"),
+        layer("Power", "y", "j"),
+    ]
     twice = [layer("Concat", "j", "a", "a"), layer("Power", "y", "j"), layer("Power", "z", "b")]
     final = [layer("Concat", "j", "a", "b")]
     nested = [layer("Concat", "j", "a", "b"), conv("c", "x"), layer("Concat", "k", "c", "j"), layer("Power", "y", "k")]

@@ -35,7 +35,7 @@ class Join:
 
 
 def place_joins(of: dict[int, Span], joins: Sequence[Join], tight: Collection[int]) -> list[Join]:
-    """The joins whose buffers can lie in the whole; those are taken out of `of`, and the whole is needed for as long as they are.
+    """The joins whose buffers can lie in the whole; those are taken out of `of`, and the whole is needed as long as they are.
 
     Parameters
     ----------
@@ -77,9 +77,7 @@ class Part:
         return self.address
 
 
-def spans(
-    uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]
-) -> dict[int, Span]:
+def spans(uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]) -> dict[int, Span]:
     """{id: (buffer, first step, last step)} of the buffers that steps alone write and read, each written before it is read.
 
     Parameters
