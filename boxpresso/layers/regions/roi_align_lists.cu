@@ -71,20 +71,17 @@ DEVICE int enter(const Samples& axis, int p, const Entries& to, int& low, int& h
   return count;
 }
 
-// How many entries the samples of bin p make: as they ascend, it is enough to know which of two pixels have been entered, and
-// how: bit 0 with a weight, bit 1 without one.
+// How many entries the samples of bin p make: as they ascend, it is enough to know how two pixels have been entered, 1 with a
+// weight, 2 without one, and 4 and 8 the pixel behind.
 DEVICE int entries_of(const Samples& axis, int p) {
-  int count = 0, last = -2, seen[2] = {};
+  int count = 0, last = -2, seen = 0;
   visit_samples(axis, p, [&](int, Real, const int* pixels, Real part) {
-    if (pixels[0] != last) {
-      seen[0] = pixels[0] == last + 1 ? seen[1] : 0;
-      seen[1] = 0;
-      last = pixels[0];
-    }
+    if (pixels[0] != last) seen = pixels[0] == last + 1 ? seen >> 2 : 0;
+    last = pixels[0];
     for (int side = 0; side < 2; ++side) {
-      const int bit = (side ? part : 1 - part) != 0 ? 1 : 2, of = pixels[side] - last;
-      count += !(seen[of] & bit);
-      seen[of] |= bit;
+      const int bit = ((side ? part : 1 - part) != 0 ? 1 : 2) << 2 * (pixels[side] - last);
+      count += (seen & bit) == 0;
+      seen |= bit;
     }
   });
   return count;
