@@ -7,8 +7,9 @@ registers of a thread on Turing and Hopper, shared memory of a block, the share 
 leave room for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local
 memory in Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with
 998 regions: its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in
-waves), the bytes that must be moved, each array once, the operations of the plain formula, and from these the roofline: the
-least milliseconds on an H200 and a T4. Kernels that make lists come in addition.
+waves), the bytes that must be moved, each array once, those of all arrays of all launches, with room that lists may not fill
+(what a layout costs above the least), the operations of the plain formula, and from these the roofline: the least milliseconds
+on an H200 and a T4. Kernels that make lists come in addition.
 
 Last a row for each launch of DetectionOutput and Proposal, at the shapes of SSD300, SSD512 of COCO's labels, and VGG16's
 Faster R-CNN.
@@ -59,12 +60,14 @@ class Null:
 
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []  # kernel, blocks
+        self.bytes = 0  # of the arrays of all launches
         self.memo: dict[Any, Any] = {}
 
     def launch(self, kernel: Any, real: Any, args: Sequence[Any]) -> None:
         n = int(args[0])
         if n > 0:
             self.launches.append((kernel.name, n if kernel.blocks else -(-n // THREADS)))
+            self.bytes += sum(a.nbytes for a in args if hasattr(a, "nbytes"))
 
     def among(self, arrays: Any) -> Any:
         return nullcontext()
@@ -83,12 +86,18 @@ class Null:
 
 def launches_of(case: gpu_operators.Case) -> list[tuple[str, int]]:
     """Kernels and their blocks in one pass of an operator."""
+    return passed(case).launches
+
+
+def passed(case: gpu_operators.Case) -> Null:
+    """A device that has noticed one pass of an operator."""
     device = Null()
     rig = gpu_operators.Rig(case, device)  # type: ignore[arg-type]  # it has what layers ask of a device
     rig.forward()
     device.launches.clear()
+    device.bytes = 0
     (rig.backward if case.backward else rig.forward)()
-    return device.launches
+    return device
 
 
 def least_ms(case: gpu_operators.Case, machine: str) -> float:
@@ -99,15 +108,17 @@ def least_ms(case: gpu_operators.Case, machine: str) -> float:
 
 def operator_lines() -> Iterator[str]:
     head = f"{'operator':42} {'launches':>8} {'fewest':>8} {'most blocks':>11}"
-    yield f"{head}  {'of kernel':34} {'MB':>7} {'Gop':>7} {'H200':>8} {'T4':>8}"
+    yield f"{head}  {'of kernel':34} {'MB':>7} {'arrays':>7} {'Gop':>7} {'H200':>8} {'T4':>8}"
     for case in gpu_operators.cases(quick=True):
-        launches = launches_of(case)
+        device = passed(case)
+        launches = device.launches
         name, most = max(launches, key=lambda pair: pair[1])
         title = f"{case.operator}{' backward' * case.backward}{', adaptive' * (case.ratio == 0)}"
         least = " ".join(f"{least_ms(case, machine):8.3f}" for machine in MACHINES)
         yield (
             f"{title:42} {len(launches):8} {min(blocks for _, blocks in launches):8} {most:11}  {name:34} "
-            f"{gpu_operators.moved(case) / 1e6:7.1f} {gpu_operators.operations(case) / 1e9:7.2f} {least}"
+            f"{gpu_operators.moved(case) / 1e6:7.1f} {device.bytes / 1e6:7.1f} "
+            f"{gpu_operators.operations(case) / 1e9:7.2f} {least}"
         )
 
 

@@ -259,6 +259,65 @@ def test_values_share_memory_by_when_they_are_needed():
     same(planned.forward(x=x), layers.forward(x=x))
 
 
+TURN = "permute_param { order: 0 order: 2 order: 3 order: 1 }"
+JOINED = "\n".join([
+    INPUT, conv("e1", "x", "num_output: 6 kernel_size: 1"), layer("ReLU", "re1", "e1", top="e1"),
+    conv("e3", "x", "num_output: 7 kernel_size: 3 pad: 1"), layer("ReLU", "re3", "e3", top="e3"),
+    layer("Concat", "fire", "e1", "e3"), layer("Pooling", "half", "fire", more="pooling_param { kernel_size: 2 stride: 2 }"),
+    *(line for name in ("fire", "half") for line in (
+        conv(f"{name}_loc", name, "num_output: 3 kernel_size: 1"), layer("Permute", f"{name}_perm", f"{name}_loc", more=TURN),
+        layer("Flatten", f"{name}_flat", f"{name}_perm"),
+    )),
+    layer("Concat", "mbox", "fire_flat", "half_flat"), layer("TanH", "out", "mbox"),
+])  # fmt: skip
+
+
+def test_operands_of_a_concatenation_lie_in_its_top(by):
+    """With one image nothing is copied: convolutions and Permutes write where the top has them. With two they cannot."""
+    planned, layers = nets(JOINED)
+    nodes = {}
+    for _ in range(4):
+        for batch in (1, 2):
+            x = images(batch)
+            same(planned.forward(x=x), layers.forward(x=x))
+            (program,) = planned._runner.describe()
+            nodes[batch] = program.describe()["nodes"]
+            assert sorted(planned.layers[i].name for i in program.joined) == (["fire", "mbox"] if batch == 1 else [])
+            if batch == 1:
+                assert planned.blobs["e3"]._data.start == planned.blobs["fire"]._data.start + 4 * 6 * 9 * 8
+                half = planned.blobs["half_perm"]._data.start - planned.blobs["mbox"]._data.start
+                assert half == 4 * 3 * 9 * 8
+    assert nodes[2] == nodes[1] + 4  # launches that copy
+    x = images(1)
+    for name in ("e1", "e3", "fire", "half_flat", "mbox"):  # each may be asked for, and is then kept
+        same({name: np.array(planned.blobs[name].data)}, {name: np.array(layers.blobs[name].data)})
+    for _ in range(4):
+        x = images(1)
+        same(planned.forward(x=x), layers.forward(x=x))
+        same({"e3": np.array(planned.blobs["e3"].data)}, {"e3": np.array(layers.blobs["e3"].data)})
+
+
+def test_operands_that_are_needed_elsewhere_are_copied():
+    """One that a later layer reads while the top is changed in place, one that is taken twice, and one that is an output."""
+    heads = [INPUT, conv("a", "x"), conv("b", "x")]
+    later = [
+        layer("Concat", "j", "a", "b"),
+        layer("ReLU", "r", "j", top="j"),
+        layer("Eltwise", "s", "a", "b"),
+        layer("Power", "y", "j"),
+    ]
+    twice = [layer("Concat", "j", "a", "a"), layer("Power", "y", "j"), layer("Power", "z", "b")]
+    final = [layer("Concat", "j", "a", "b")]
+    nested = [layer("Concat", "j", "a", "b"), conv("c", "x"), layer("Concat", "k", "c", "j"), layer("Power", "y", "k")]
+    for rest, joined in ((later, []), (twice, []), (final, []), (nested, ["j", "k"])):
+        planned, layers = nets("\n".join([*heads, *rest]).replace("dim: 2", "dim: 1", 1))
+        for _ in range(5):
+            x = images(1)
+            same(planned.forward(x=x), layers.forward(x=x))
+        (program,) = planned._runner.describe()
+        assert sorted(planned.layers[i].name for i in program.joined) == joined
+
+
 def test_what_a_layer_reads_on_the_host_is_not_baked_into_a_graph():
     """Embed looks its numbers up on the host, where they are already: nothing is copied, and yet they are not the graph's."""
     embed = 'embed_param { input_dim: 9 num_output: 4 bias_term: false weight_filler { type: "gaussian" } }'

@@ -161,6 +161,7 @@ def test_slabs_made_first_or_one_after_another(monkeypatch):
     texts = (
         TEXT % (3, 2, 0.5),
         'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 spatial_scale: 0.5 pool_mode: MAX }',
+        'type: "ROIAlign" roi_align_param { pooled_h: 9 pooled_w: 8 spatial_scale: 0.5 }',
     )
     for text in texts:
         tops = []

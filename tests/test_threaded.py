@@ -142,6 +142,7 @@ def pack_slabs() -> None:
         for text in (
             'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
             'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 pool_mode: MAX }',
+            'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 }',
         ):
             run(text, [MAPS, REGIONS], [])
     finally:
@@ -188,6 +189,8 @@ def make_tiles() -> None:
 
     region_base.TILED["cpu"] = True
     try:
+        text, bottoms, down = LAYERS["PrROIPooling"]  # by region and slab, in an order that no machine changes
+        run(text, bottoms, down, {"phase": "TRAIN"})
         for text, bottoms, down in LAYERS.values():
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})

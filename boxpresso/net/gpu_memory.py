@@ -3,12 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..device import Buffer
 from ..device.cuda import Cuda
 
 ALIGN = 512  # bytes that a buffer begins at a multiple of
+INNER = 16  # bytes that a part of another begins at a multiple of, where a library reads or writes it
+
+Span = tuple[Buffer, int, int]  # a buffer, and the first and the last step that uses it
+
+
+@dataclass(frozen=True)
+class Join:
+    """A step that puts buffers one behind the other into another: nothing has to be copied if they lie there from the start.
+
+    Attributes
+    ----------
+    place
+        Which step it is.
+    whole
+        What it writes.
+    parts
+        What it reads: (buffer, where it begins in the whole, its elements).
+    """
+
+    place: int
+    whole: Buffer
+    parts: tuple[tuple[Buffer, int, int], ...]
+
+
+def place_joins(of: dict[int, Span], joins: Sequence[Join], tight: Collection[int]) -> list[Join]:
+    """The joins whose buffers can lie in the whole; those are taken out of `of`, and the whole is needed as long as they are.
+
+    Parameters
+    ----------
+    of
+        What `spans` has found: changed.
+    joins
+        In the order of their steps.
+    tight
+        The ids of buffers that must begin at a multiple of INNER.
+    """
+    placed = []
+    tight = set(tight)
+    for join in joins:
+        parts = {id(buffer): (at, buffer) for buffer, at, _ in join.parts}
+        whole = of.get(id(join.whole))
+        if whole is None or whole[1] != join.place or len(parts) < len(join.parts) or id(join.whole) in parts:
+            continue
+        if any(key not in of or of[key][2] != join.place for key in parts):  # kept, or used by a later step
+            continue
+        if any(key in tight and at * buffer.dtype.itemsize % INNER for key, (at, buffer) in parts.items()):
+            continue
+        first = min(of[key][1] for key in parts)
+        if tight.intersection(parts):
+            tight.add(id(join.whole))
+        for key in parts:
+            del of[key]
+        of[id(join.whole)] = join.whole, first, whole[2]
+        placed.append(join)
+    return placed
 
 
 class Part:
@@ -21,9 +77,7 @@ class Part:
         return self.address
 
 
-def spans(
-    uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]
-) -> dict[int, tuple[Buffer, int, int]]:
+def spans(uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]) -> dict[int, Span]:
     """{id: (buffer, first step, last step)} of the buffers that steps alone write and read, each written before it is read.
 
     Parameters
@@ -33,7 +87,7 @@ def spans(
     kept
         The ids of buffers that are needed before or after.
     """
-    found: dict[int, tuple[Buffer, int, int]] = {}
+    found: dict[int, Span] = {}
     never = set(kept)
     for place, (reads, writes) in enumerate(uses):
         for buffer in reads:
@@ -45,7 +99,7 @@ def spans(
     return {key: span for key, span in found.items() if key not in never}
 
 
-def places(of: Mapping[int, tuple[Buffer, int, int]]) -> tuple[dict[int, int], int]:
+def places(of: Mapping[int, Span]) -> tuple[dict[int, int], int]:
     """Where each buffer begins, in bytes, and the bytes in all: the largest first, each as low as it fits."""
     starts: dict[int, int] = {}
     total = 0
@@ -96,15 +150,24 @@ class Shared:
         The net's.
     uses, kept
         As `spans` takes them. The buffers have their sizes.
+    joins, tight
+        As `place_joins` takes them.
     """
 
     def __init__(
-        self, arena: Arena, uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int]
-    ) -> None:
+        self, arena: Arena, uses: Sequence[tuple[Sequence[Buffer], Sequence[Buffer]]], kept: Collection[int],
+        joins: Sequence[Join] = (), tight: Collection[int] = (),
+    ) -> None:  # fmt: skip
         found = spans(uses, kept)
+        self.joins = place_joins(found, joins, tight)
         starts, self.size = places(found)
         self.moved = arena.grow(self.size)
         self.parts = [(found[key][0], found[key][0].count, Part(arena.memory, start)) for key, start in starts.items()]
+        for join in reversed(self.joins):  # a whole may be a part of a later one
+            base = starts[id(join.whole)]
+            for buffer, at, count in join.parts:
+                starts[id(buffer)] = base + at * buffer.dtype.itemsize
+                self.parts.append((buffer, count, Part(arena.memory, starts[id(buffer)])))
 
     def bind(self) -> None:
         """Gives the buffers their places; what they held is gone."""

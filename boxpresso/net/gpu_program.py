@@ -16,9 +16,10 @@ from ..device.graph import Graph
 from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.dense.gpu_lowerings import GpuLowering
+from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError
 from .connect import named
-from .gpu_memory import Arena, Shared
+from .gpu_memory import Arena, Join, Shared
 from .plan import Plan, Source, Step
 
 OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
@@ -117,6 +118,7 @@ class GpuProgram:
             if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
         ]  # fmt: skip
         self.shared: Shared | None = None
+        self.joined: set[int] = set()  # layers whose bottoms lie in their top
         self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
@@ -138,8 +140,27 @@ class GpuProgram:
             for blob in (*reads, *writes):
                 blob._data.grow(blob.count)
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
-        self.shared = Shared(arena, uses, kept)
+        lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, GpuLowering)]
+        tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
+        self.shared = Shared(arena, uses, kept, self.joins(), tight)
+        self.joined = {self.steps[join.place].layer for join in self.shared.joins}
         return self.shared.moved
+
+    def joins(self) -> list[Join]:
+        """The concatenations whose operands lie one behind the other in their top, as with one image."""
+        counts: dict[int, set[int]] = {}
+        for blob in self.source.blobs.values():
+            counts.setdefault(id(blob._data), set()).add(blob.count)
+        found = []
+        for place, step in enumerate(self.steps):
+            layer, bottom = self.source.layers[step.layer], self.source.bottoms[step.layer]
+            if step.lowering is not None or not isinstance(layer, Concat) or len(bottom) < 2:
+                continue
+            starts = [sum(blob.count for blob in bottom[:i]) for i in range(len(bottom))]
+            if layer.starts == starts and all(counts[id(blob._data)] == {blob.count} for blob in bottom):
+                parts = tuple((blob._data, at, blob.count) for blob, at in zip(bottom, starts))
+                found.append(Join(place, self.source.tops[step.layer][0]._data, parts))
+        return found
 
     def shaped(self, dynamic: Collection[int]) -> bool:
         """Whether the blobs have the shapes of this program, but for those that a layer of `dynamic`, or one that was seen to,
@@ -161,6 +182,10 @@ class GpuProgram:
 
     def launch(self, step: Step) -> bool:
         """Launches what a step does; whether its layer has a rest, for `finish`."""
+        if step.layer in self.joined:  # there is nothing to do but to know that it is there
+            for blob in (*self.source.bottoms[step.layer], *self.source.tops[step.layer]):
+                blob._data.on_device(blob is self.source.tops[step.layer][0])
+            return False
         if not isinstance(step.lowering, GpuLowering):
             layer = self.source.layers[step.layer]
             if ours(layer):

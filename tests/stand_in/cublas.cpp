@@ -15,39 +15,15 @@ using Handle = cublasContext*;
 
 namespace {
 
-enum Status { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, EXECUTION_FAILED = 13 };
+enum Status { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NULL_POINTER = INVALID_VALUE, FAILED = 13 };
 constexpr int TF32 = 3;  // CUBLAS_TF32_TENSOR_OP_MATH
-std::vector<Handle> handles;
-thread_local std::string said;
 
-Status refuse(Status status, const std::string& what) {
-  said = what;
-  fault(CUDA_ERROR_INVALID_VALUE, what);
-  return status;
-}
+}  // namespace
+#include "vendor.h"
+namespace {
 
-Status need_handle(const char* who, Handle handle) {
-  if (std::find(handles.begin(), handles.end(), handle) == handles.end())
-    return refuse(NOT_INITIALIZED, text("%s: the handle is destroyed, or was never made", who));
-  if (need_context()) return refuse(EXECUTION_FAILED, text("%s: no context is current", who));
-  if (handle->device != device())
-    return refuse(EXECUTION_FAILED, text("%s: a handle of device %d, context of device %d", who, handle->device, device()));
-  return SUCCESS;
-}
-#define NEED_HANDLE(who) \
-  Lock hold(mutex);      \
-  if (Status seen = need_handle(who, handle)) return seen
-
-// A float as TF32 sees it: 10 bits of its fraction.
 template <class T>
-T factor(T value, bool rounded) {
-  if (!rounded || sizeof(T) != 4) return value;
-  unsigned bits;
-  memcpy(&bits, &value, 4);
-  bits = (bits + 0x1000u) & ~0x1FFFu;
-  memcpy(&value, &bits, 4);
-  return value;
-}
+T factor(T value, bool rounded) { return rounded && sizeof(T) == 4 ? T(as_tf32(float(value))) : value; }
 
 template <class T>
 Status multiply(const char* who, Handle handle, int ta, int tb, int m, int n, int k, const T* alpha, CUdeviceptr a, int lda,
@@ -67,15 +43,15 @@ Status multiply(const char* who, Handle handle, int ta, int tb, int m, int n, in
     if (rows == 0 || columns == 0) return SUCCESS;
     const size_t last = (count - 1) * step + (columns - 1) * ld + rows;
     if (step < 0 || at % sizeof(T) || need_memory(text("%s, %s", who, what).c_str(), at, last * sizeof(T)))
-      return refuse(EXECUTION_FAILED, complaint.empty() ? text("%s, %s: misaligned", who, what) : complaint);
+      return refuse(FAILED, complaint.empty() ? text("%s, %s: misaligned", who, what) : complaint);
     return SUCCESS;
   };
   if (Status seen = range("A", a, lda, rows_a, columns_a, step_a)) return seen;
   if (Status seen = range("B", b, ldb, rows_b, columns_b, step_b)) return seen;
   if (Status seen = range("C", c, ldc, m, n, step_c)) return seen;
   if (capturing && handle->workspace == 0)
-    return refuse(EXECUTION_FAILED, text("%s: captured without a workspace of the caller's: it would be allocated in the capture", who));
-  if (need_stream(who, handle->stream)) return refuse(EXECUTION_FAILED, complaint);
+    return refuse(FAILED, text("%s: captured without a workspace of the caller's: it would be allocated in the capture", who));
+  if (need_stream(who, handle->stream)) return refuse(FAILED, complaint);
   ++counts[LIBRARY_CALLS];
   if (null_launches && !capturing) return SUCCESS;
   const T by = *alpha, kept = *beta;  // read at the call, as with CUBLAS_POINTER_MODE_HOST
@@ -108,23 +84,8 @@ Status multiply(const char* who, Handle handle, int ta, int tb, int m, int n, in
 
 extern "C" {
 
-Status cublasCreate_v2(Handle* made) {
-  Lock hold(mutex);
-  if (made == nullptr) return refuse(INVALID_VALUE, "cublasCreate: null");
-  if (need_context()) return refuse(NOT_INITIALIZED, "cublasCreate: no context is current");
-  if (capturing) return refuse(NOT_INITIALIZED, "cublasCreate while a stream captures");
-  handles.push_back(*made = new cublasContext{device(), nullptr, 0, 0, 0});
-  ++counts[HANDLES];
-  return SUCCESS;
-}
-Status cublasDestroy_v2(Handle handle) {
-  NEED_HANDLE("cublasDestroy");
-  drain_all();
-  handles.erase(std::find(handles.begin(), handles.end(), handle));
-  --counts[HANDLES];
-  delete handle;
-  return SUCCESS;
-}
+Status cublasCreate_v2(Handle* made) { return make_handle("cublasCreate", made); }
+Status cublasDestroy_v2(Handle handle) { return destroy_handle("cublasDestroy", handle); }
 Status cublasSetStream_v2(Handle handle, CUstream stream) {
   NEED_HANDLE("cublasSetStream");
   if (stream && need_stream("cublasSetStream", stream)) return refuse(INVALID_VALUE, complaint);

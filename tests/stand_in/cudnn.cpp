@@ -23,29 +23,13 @@ enum Status { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NULL_POINTE
               SHAPE = 2008, NOT_SUPPORTED = 3000, FAILED = 5000 };
 constexpr int FLOAT = 0, DOUBLE = 1, FMA = 3, RELU = 1, IDENTITY = 5, PRECOMPUTED = 1;
 enum Kind { FORWARD, DATA, FILTER };
-std::vector<Handle> handles;
 std::vector<void*> descriptors;
-thread_local std::string said;
 
-Status refuse(Status status, const std::string& what) {
-  said = what;
-  fault(CUDA_ERROR_INVALID_VALUE, what);
-  return status;
-}
+}  // namespace
+#include "vendor.h"
+namespace {
 
-Status need_handle(const char* who, Handle handle) {
-  if (std::find(handles.begin(), handles.end(), handle) == handles.end())
-    return refuse(NOT_INITIALIZED, text("%s: the handle is destroyed, or was never made", who));
-  if (need_context()) return refuse(FAILED, text("%s: no context is current", who));
-  if (handle->device != device())
-    return refuse(FAILED, text("%s: a handle of device %d, context of device %d", who, handle->device, device()));
-  return SUCCESS;
-}
 bool known(const void* descriptor) { return std::find(descriptors.begin(), descriptors.end(), descriptor) != descriptors.end(); }
-#define NEED_HANDLE(who) \
-  Lock hold(mutex);      \
-  if (Status seen = need_handle(who, handle)) return seen
-
 template <class T>
 Status make(T** made) {
   Lock hold(mutex);
@@ -179,15 +163,7 @@ void elements(const std::vector<int>& dims, const std::vector<int>& steps, Visit
   }
 }
 
-double factor(double value, int type, int math) {
-  if (type != FLOAT || math == FMA) return value;
-  float small = float(value);
-  unsigned bits;
-  memcpy(&bits, &small, 4);
-  bits = (bits + 0x1000u) & ~0x1FFFu;
-  memcpy(&small, &bits, 4);
-  return small;
-}
+double factor(double value, int type, int math) { return type != FLOAT || math == FMA ? value : as_tf32(float(value)); }
 
 double read(CUdeviceptr at, int type, long long i) { return type == DOUBLE ? ((double*)at)[i] : ((float*)at)[i]; }
 void write(CUdeviceptr at, int type, long long i, double value) {
@@ -244,22 +220,8 @@ void cudnnGetLastErrorString(char* to, size_t size) {
   snprintf(to, size, "%s", said.c_str());
   said.clear();
 }
-Status cudnnCreate(Handle* made) {
-  Lock hold(mutex);
-  if (need_context()) return refuse(NOT_INITIALIZED, "cudnnCreate: no context is current");
-  if (capturing) return refuse(NOT_INITIALIZED, "cudnnCreate while a stream captures");
-  handles.push_back(*made = new cudnnContext{device(), nullptr});
-  ++counts[HANDLES];
-  return SUCCESS;
-}
-Status cudnnDestroy(Handle handle) {
-  NEED_HANDLE("cudnnDestroy");
-  drain_all();
-  handles.erase(std::find(handles.begin(), handles.end(), handle));
-  --counts[HANDLES];
-  delete handle;
-  return SUCCESS;
-}
+Status cudnnCreate(Handle* made) { return make_handle("cudnnCreate", made); }
+Status cudnnDestroy(Handle handle) { return destroy_handle("cudnnDestroy", handle); }
 Status cudnnSetStream(Handle handle, CUstream stream) {
   NEED_HANDLE("cudnnSetStream");
   if (stream && need_stream("cudnnSetStream", stream)) return refuse(STREAM, complaint);

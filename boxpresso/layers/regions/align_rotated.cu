@@ -1,39 +1,10 @@
 // align_rotated.cu: averages of bilinear samples in the bins of rotated regions, and their gradients. Features in slabs.
-//
-// A region is a row (batch index, cx, cy, w, h, theta); its samples lie on an upright grid around its centre, turned by theta:
-// y = yy cos - xx sin + cy, x = yy sin + xx cos + cx (the image's y goes down, so theta turns it counter-clockwise).
-#include "grid.h"
+#include "rotated.h"
 #include "tiles.h"
-
-struct Turned {
-  Grid grid;  // around the centre
-  Real y, x, sine, cosine;
-};
-
-// `clockwise` turns the other way; `aligned` takes half a pixel off the centre; without, sizes are at least 1.
-DEVICE Turned turned(const Real* region, const GridGeometry& g, int clockwise) {
-  const Real half = g.aligned ? Real(0.5) : Real(0), theta = clockwise ? -region[5] : region[5];
-  Real width = region[3] * g.scale, height = region[4] * g.scale;
-  if (!g.aligned) {
-    width = max(width, Real(1));
-    height = max(height, Real(1));
-  }
-  Turned t = {grid_of(-height / 2, -width / 2, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio),
-              region[2] * g.scale - half, region[1] * g.scale - half, sin(theta), cos(theta)};
-  if (!(abs(t.y) + abs(t.x) <= REAL_MAX)) t.grid.rows = t.grid.columns = 0;
-  return t;
-}
+#include "wide.h"
 
 constexpr int SAMPLES = 256;  // whose pixels and weights a block keeps
 constexpr int BINS = 64;      // that they belong to, at most
-
-// A sample: `at` is the pixel above and left of it, `below` and `beside` are how much further the others lie, 0 at the border;
-// `down` and `across` say how far the sample lies beyond `at`; (yy, xx): before it is turned, (y, x) after, at least 0.
-struct Sample {
-  bool inside;
-  int at, beside, below, nowhere;
-  Real down, across, yy, xx, y, x;
-};
 
 // Samples one after another, by bin, row and column: where they lie and what their pixels weigh. One outside the map has the
 // pixel `area`, which the features' slabs have as zeros, with weights of 0.
@@ -64,25 +35,16 @@ struct Some {
   int ph, pw, bins, first, count;
 };
 
-// The one walker, and the one bilinear: put() is called for each of `some` samples and stores what the kernel needs
-// of it. Without branches and with quotients of Reals, which are exact here, so that the host makes vectors of it.
+// The walker: put() is called for each of `some` samples and stores what the kernel needs of it. Quotients are of Reals, which are
+// exact here.
 template <class Chunk>
 DEVICE void find(const Turned& t, const Some& some, int pooled_width, int height, int width, Chunk& chunk) {
-  const Grid g = t.grid;
-  const Real count = some.count, columns = g.columns, bins = pooled_width, half = Real(0.5);
+  const Real count = some.count, columns = t.grid.columns, bins = pooled_width, half = Real(0.5);
   THREAD_LOOP(i, some.bins * some.count) {
     const int b = int((i + half) / count), sample = some.first + i - b * some.count, row = int((sample + half) / columns);
     const int down_bins = int((some.pw + b + half) / bins), ph = some.ph + down_bins;
-    const int pw = some.pw + b - down_bins * pooled_width, column = sample - row * g.columns;
-    const Real yy = g.y + ph * g.bin_height + (row + half) * g.bin_height / g.rows;
-    const Real xx = g.x + pw * g.bin_width + (column + half) * g.bin_width / g.columns;
-    const Real y = yy * t.cosine - xx * t.sine + t.y, x = yy * t.sine + xx * t.cosine + t.x;
-    const bool inside = (y >= -1) & (y <= height) & (x >= -1) & (x <= width) & (height > 0) & (width > 0);  // as neighbours()
-    const Real on_y = inside ? max(y, Real(0)) : Real(0), on_x = inside ? max(x, Real(0)) : Real(0);
-    const int top = min(int(on_y), height - 1), left = min(int(on_x), width - 1);
-    const int below = top + 1 < height ? width : 0, beside = left + 1 < width ? 1 : 0, at = top * width + left;
-    const Real down = below > 0 ? on_y - top : Real(0), across = beside > 0 ? on_x - left : Real(0);
-    put(chunk, i, Sample{inside, at, beside, below, height * width, down, across, yy, xx, on_y, on_x});
+    const int pw = some.pw + b - down_bins * pooled_width, column = sample - row * t.grid.columns;
+    put(chunk, i, sample_of(t, ph, pw, row, column, height, width));
   }
 }
 
@@ -140,7 +102,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Lanes averages[BINS * GROUPS];
+    SHARED Wide averages[stage_of(BINS)];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
     Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
     for (int i = b / parts; i < batch * slabs; i += n / parts) {
@@ -157,21 +119,21 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
-          TILE_LOOP(c, group, some.bins, GROUPS) {
-            Lanes sum = {};
+          TILE_LOOP(c, share, some.bins, SHARES) {
+            Wide sum = {};
             for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Lanes value = chunk.weight[0][v] * lanes(slab, chunk.at[0][v], group);
+              Wide value = chunk.weight[0][v] * wide(slab, chunk.at[0][v], share);
               for (int corner = 1; corner < 4; ++corner)
-                value += chunk.weight[corner][v] * lanes(slab, chunk.at[corner][v], group);
+                value += chunk.weight[corner][v] * wide(slab, chunk.at[corner][v], share);
               sum += value;
             }
-            Lanes& to = averages[c * GROUPS + group];
+            Wide& to = staged(averages, c, share);
             to = some.first == 0 ? sum : to + sum;
-            if (some.first + some.count >= samples) to /= max(Real(samples), Real(1));
+            if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
           }
           BARRIER();
           if (some.first + some.count >= samples)
-            turn((const Real*)averages, SLAB, out + bin, bins, some.bins, min(SLAB, channels - channel));
+            empty_stage(averages, out + bin, channels - channel, bins, some.bins);
         });
         BARRIER();
       }
@@ -251,73 +213,6 @@ KERNEL align_rotated_boxes(int n, const Real* rows, int* boxes, int clockwise, G
       boxes[5 * k + 1 + 2 * axis] = first;
       boxes[5 * k + 2 + 2 * axis] = any ? max(end - first, 0) : 0;
     }
-  }
-}
-
-// Samples for a tile: the pixel above and left, whether there is one below and beside (1 or 0), and the parts of those.
-struct Corners {
-  int top[SAMPLES], left[SAMPLES], more[SAMPLES];
-  Real down[SAMPLES], across[SAMPLES];
-  int width;
-};
-
-DEVICE void put(Corners& chunk, int i, const Sample& s) {
-  const int top = s.at / chunk.width;
-  chunk.top[i] = s.inside ? top : -2;
-  chunk.left[i] = s.at - top * chunk.width;
-  chunk.more[i] = (s.below > 0 ? 2 : 0) + (s.beside > 0 ? 1 : 0);
-  chunk.down[i] = s.down;
-  chunk.across[i] = s.across;
-}
-
-// The gradient in tiles, for a GPU: of each region the samples that have a pixel in the tile are found, and a thread takes those
-// in its row.
-KERNEL align_rotated_backward_tiles(int n, const Store* top_diff, const int* lists, const Real* rows, Store* diff, int clockwise,
-                                    GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes own[TILE_OWN];
-    SHARED Corners chunk;
-    SHARED int scratch[FLAG_ROOM], hit[SAMPLES];
-    THREAD_LOOP(one, 1) chunk.width = width;
-    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      Given given = {};
-      given.channel = channel, given.channels = channels, given.bins = pooled_height * pooled_width;
-      for (int j = 0; j < tile.count; ++j) {
-        const int k = tile.list[j];
-        const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
-        const Real count = Real(t.grid.rows) * Real(t.grid.columns);
-        take(given, top_diff, k);
-        visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
-          if (some.bins == 1 &&
-              !may_touch(t, some.ph, some.pw, some.first, some.count, tile.top, tile.bottom, tile.left, tile.right))
-            return;
-          find(t, some, pooled_width, height, width, chunk);
-          BARRIER();
-          const auto touches = [&](int s) {
-            const int top = chunk.top[s], left = chunk.left[s];
-            return top >= 0 && top < tile.bottom && top + 1 >= tile.top && left < tile.right && left + 1 >= tile.left;
-          };
-          const int hits = compact(scratch, some.bins * some.count, touches, [&](int rank, int s) { hit[rank] = s; });
-          TILE_LOOP(line_number, group, tile.bottom - tile.top, GROUPS) {
-            const int row = tile.top + line_number;
-            Lanes* line = line_of(map, tile, row, group);
-            for (int i = 0; i < hits; ++i) {
-              const int s = hit[i], top = chunk.top[s], left = chunk.left[s], more = chunk.more[s];
-              if (row != top && (row != top + 1 || more < 2)) continue;
-              const Lanes gradient = lanes_of(given, bin + s / some.count, group) / count;
-              const Real down = row == top ? 1 - chunk.down[s] : chunk.down[s];
-              if (left >= tile.left && left < tile.right) along(line, map, left) += down * (1 - chunk.across[s]) * gradient;
-              if (more % 2 && left + 1 >= tile.left && left + 1 < tile.right)
-                along(line, map, left + 1) += down * chunk.across[s] * gradient;
-            }
-          }
-          BARRIER();
-        });
-      }
-    };
-    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false, add_regions);
   }
 }
 

@@ -17,6 +17,7 @@ class AlignRotated(RegionLayer):
     """
 
     rotated = Kernels("align_rotated.cu")
+    in_tiles = Kernels("align_rotated_tiles.cu")
     columns = ("batch index", "centre x", "centre y", "width", "height", "angle")
 
     def setup_align(self, p: Any, aligned: bool) -> None:
@@ -68,7 +69,7 @@ class AlignRotated(RegionLayer):
             boxes = self.scratch("boxes", (self.regions, 5), np.int32)
             self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, self.geometry)
             tiles, lists = self.tiles(boxes, self.by_place(rows))
-            self.rotated.align_rotated_backward_tiles(
+            self.in_tiles.align_rotated_backward_tiles(
                 tiles * self.slabs, pooled_diff, lists, rows, diff, self.clockwise, self.geometry
             )
             return

@@ -12,6 +12,26 @@
 #endif
 constexpr int TILE = 16;  // pixels, and channels, that are turned together
 
+// LANES channels: on a GPU 128 bits of floats, in one load; maps with channels last begin at a multiple of that.
+#if defined(__CUDACC__)
+struct alignas(LANES * sizeof(Real)) Vector {
+  Real of[LANES];
+};
+DEVICE void add_product(Vector& sum, const Vector& a, const Vector& b) {
+  for (int i = 0; i < LANES; ++i) sum.of[i] += a.of[i] * b.of[i];
+}
+DEVICE void add_times(Vector& sum, Real factor, const Vector& value) {
+  for (int i = 0; i < LANES; ++i) sum.of[i] += factor * value.of[i];
+}
+DEVICE Real item_of(const Vector& value, int i) { return value.of[i]; }
+#else
+typedef Real Vector __attribute__((vector_size(LANES * sizeof(Real)), aligned(sizeof(Real)), may_alias));
+DEVICE void add_product(Vector& sum, const Vector& a, const Vector& b) { sum += a * b; }
+DEVICE void add_times(Vector& sum, Real factor, const Vector& value) { sum += factor * value; }
+DEVICE Real item_of(const Vector& value, int i) { return value[i]; }
+#endif
+DEVICE Vector vector_at(const Real* last, int number) { return *(const Vector*)(last + (long long)number * LANES); }
+
 DEVICE int padded_of(int channels) { return (channels + TILE - 1) / TILE * TILE; }
 
 // maps (B * C planes of `area`), Store or Real, to last (B, area, padded): the channels past `channels` become 0. Block b does

@@ -65,19 +65,24 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
   BLOCK_LOOP(b, n) {
     const int k = b / bins, image = image_of(regions + 5 * k, 5, g.batch);
     Real* out = pooled + (long long)b * padded;
-    THREAD_LOOP(c, padded) out[c] = 0;
-    if (image < 0) continue;
-    const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
-    const Real* map = features + (long long)image * height * width * padded;
-    const Real times = mask ? Real(mask[b]) : Real(1);
-    walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
-      for (int corner = 0; corner < 4 * count; ++corner) {  // pixel by pixel: a pixel's channels lie side by side
-        if (at[corner & ~3] < 0) continue;
-        const Real* pixel = map + (long long)at[corner] * padded;
-        const Real part = times * weight[corner];
-        THREAD_LOOP(c, padded) out[c] += part * pixel[c];
-      }
-    });
+    bool begun = false;
+    if (image >= 0) {
+      const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
+      const Real* map = features + (long long)image * height * width * padded;
+      const Real times = mask ? Real(mask[b]) : Real(1);
+      walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
+        THREAD_LOOP(v, padded / LANES) {
+          Vector sum = {};
+          if (begun) sum = vector_at(out, v);
+          for (int corner = 0; corner < 4 * count; ++corner)
+            if (at[corner & ~3] >= 0)
+              add_times(sum, times * weight[corner], vector_at(map + (long long)at[corner] * padded, v));
+          *(Vector*)(out + v * LANES) = sum;
+        }
+        begun = true;
+      });
+    }
+    if (!begun) THREAD_LOOP(c, padded) out[c] = 0;
   }
 }
 
@@ -99,14 +104,15 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
       walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
         THREAD_LOOP(t, 4 * count * PARTS) {
           const int corner = t / PARTS;
-          Real total[LANES] = {};
+          Vector total = {};
           if (at[corner & ~3] >= 0)
             for (int v = t % PARTS; v < padded / LANES; v += PARTS) {
-              const Real* pixel = map + (long long)at[corner] * padded + v * LANES;
-              for (int lane = 0; lane < LANES; ++lane) total[lane] += given[v * LANES + lane] * pixel[lane];
+              const Vector one = vector_at(given, v), pixel = vector_at(map + (long long)at[corner] * padded, v);
+              add_product(total, one, pixel);
             }
-          for (int lane = 1; lane < LANES; ++lane) total[0] += total[lane];
-          product[t] = total[0];
+          Real sum_of_lanes = 0;
+          for (int i = 0; i < LANES; ++i) sum_of_lanes += item_of(total, i);
+          product[t] = sum_of_lanes;
         }
         BARRIER();
         THREAD_LOOP(s, count) {

@@ -17,6 +17,7 @@ class DeformPoolingLayer(RegionLayer):
 
     kernels = Kernels("deform_roi.cu")
     slabs = Kernels("deform_roi_slabs.cu")
+    in_tiles = Kernels("deform_roi_tiles.cu")
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -108,9 +109,9 @@ class DeformPoolingLayer(RegionLayer):
     ) -> None:  # fmt: skip
         """The gradient of the features, in tiles."""
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-        self.slabs.deform_roi_boxes(self.regions, regions, offset, boxes, self.gamma, self.geometry)
+        self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, self.device.table(np.arange(self.regions)))
-        self.slabs.deform_roi_backward_tiles(
+        self.in_tiles.deform_roi_backward_tiles(
             tiles * self.channel_slabs, top_diff, lists, regions, offset, mask, diff, self.gamma, self.geometry
         )
 

@@ -2,13 +2,10 @@
 //
 // The samples of a bin are a grid, so a pixel's weight is a product of one of its row and one of its column, as in roi_align.cu;
 // only the lists of these weights are a bin's own. They are made anew for each slab: so many would not stay in a cache.
-#include "deform_roi.h"
-#include "sample.h"
-#include "tiles.h"
+#include "slab.h"
+#include "touched.h"
 
-constexpr int TAKEN = 16;  // samples of an axis of a bin that are taken together
-constexpr int BATCH = 8;   // bins of a region, too
-constexpr int FEW = 4;     // bins that a tile takes together
+constexpr int BATCH = 8;  // bins of a region that are taken together
 
 // One axis of a bin: the pixels that its samples take, with the sums of their weights; of the parts as the offset's gradient
 // has them, which are not clamped to the map; and of how the value changes along the axis.
@@ -17,32 +14,11 @@ struct Touched {
   Real weight[2 * TAKEN], part[2 * TAKEN], slope[2 * TAKEN];
 };
 
-// Samples first to end of an axis that starts at `edge`. Pixels ascend, and one is entered once, or once more with weight 0 if a
-// sample names it so: 0 * infinity is NaN there, as in the sum of single samples.
-DEVICE void touch(Touched& touched, Real edge, Real bin, int samples, int first, int end, int size) {
-  int count = 0;
-  for (int s = first; s < end; ++s) {
-    const Real c = edge + ((bin < 0 ? samples - 1 - s : s) + Real(0.5)) * bin / samples;
-    int pixel[2];
-    Real upper;
-    if (!neighbours(c, size, pixel, pixel + 1, &upper)) continue;
-    const Real weight[2] = {1 - upper, upper}, part[2] = {pixel[1] - c, c - pixel[0]};
-    for (int side = 0; side < 2; ++side) {
-      int e = count - 1;
-      while (e >= 0 && (touched.at[e] > pixel[side] ||
-                        (touched.at[e] == pixel[side] && (touched.weight[e] != 0) != (weight[side] != 0))))
-        --e;
-      if (e < 0 || touched.at[e] != pixel[side]) {
-        e = count++;
-        touched.at[e] = pixel[side];
-        touched.weight[e] = touched.part[e] = touched.slope[e] = 0;
-      }
-      touched.weight[e] += weight[side];
-      touched.part[e] += part[side];
-      touched.slope[e] += side ? 1 : -1;
-    }
-  }
-  touched.count = count;
+DEVICE void begin(Touched& touched, int e) { touched.weight[e] = touched.part[e] = touched.slope[e] = 0; }
+DEVICE void raise(Touched& touched, int e, Real weight, Real part, int slope) {
+  touched.weight[e] += weight;
+  touched.part[e] += part;
+  touched.slope[e] += slope;
 }
 
 // The walker: visit(first, count, touched) for the bins of region k, some at a time; touched[2 b] is the y axis of bin first + b,
@@ -148,89 +124,6 @@ KERNEL deform_roi_slabs_backward(int n, const Store* top_diff, const Store* feat
       if (diff) empty_slab(i, map, diff, channels, area);
       BARRIER();
     }
-  }
-}
-
-// Where the bins of each region may have pixels, for the lists of tiles.h.
-KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* boxes, Real gamma, GridGeometry g) {
-  GRID_LOOP(k, n) {
-    const Whole whole = region_of(regions, k, g);
-    Span y = {g.height, 0}, x = {g.width, 0};
-    for (int bin = 0; bin < g.pooled_height * g.pooled_width && whole.grid.rows * whole.grid.columns > 0; ++bin) {
-      const Grid grid = bin_of(whole, offset, k, bin, g, gamma);
-      const Span down = pixels_of(grid.y, grid.bin_height, g.height), across = pixels_of(grid.x, grid.bin_width, g.width);
-      if (down.first >= down.end || across.first >= across.end) continue;
-      y = {min(y.first, down.first), max(y.end, down.end)};
-      x = {min(x.first, across.first), max(x.end, across.end)};
-    }
-    int* box = boxes + 5 * k;
-    box[0] = image_of(regions + 5 * k, 5, g.batch);
-    box[1] = y.first;
-    box[2] = max(y.end - y.first, 0);
-    box[3] = x.first;
-    box[4] = max(x.end - x.first, 0);
-  }
-}
-
-// The gradient of the features in tiles, for a GPU: of each region the bins that may touch the tile, a few at a time; a thread adds
-// what they give to its row.
-KERNEL deform_roi_backward_tiles(int n, const Store* top_diff, const int* lists, const Store* regions, const Store* offset,
-                                 const Store* mask, Store* diff, Real gamma, GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
-  BLOCK_LOOP(b, n) {
-    SHARED Lanes own[TILE_OWN];
-    SHARED Touched touched[2 * FEW];
-    SHARED int scratch[FLAG_ROOM], hit[FLAGS];
-    const auto add_bins = [&](const Tile& tile, const TileMap& map, const Given& given, int k, int count, const int* bin) {
-      TILE_LOOP(line_number, group, tile.bottom - tile.top, GROUPS) {
-        const int row = tile.top + line_number;
-        Lanes* line = line_of(map, tile, row, group);
-        const Grid grid = region_of(regions, k, g).grid;
-        for (int i = 0; i < count; ++i) {
-          const Touched &y = touched[2 * i], &x = touched[2 * i + 1];
-          const Real times = (mask ? Real(mask[k * bins + bin[i]]) : Real(1)) / (grid.rows * grid.columns);
-          for (int e = 0; e < y.count; ++e) {
-            if (y.at[e] != row) continue;
-            const Lanes share = times * y.weight[e] * lanes_of(given, bin[i], group);
-            for (int f = 0; f < x.count; ++f)
-              if (x.at[f] >= tile.left && x.at[f] < tile.right) along(line, map, x.at[f]) += x.weight[f] * share;
-          }
-        }
-      }
-    };
-    const auto add_region = [&](const Tile& tile, const TileMap& map, const Given& given, int k, int first) {
-      const Whole whole = region_of(regions, k, g);
-      const auto touches = [&](int i) {
-        const Grid grid = bin_of(whole, offset, k, first + i, g, gamma);
-        const Span y = pixels_of(grid.y, grid.bin_height, height), x = pixels_of(grid.x, grid.bin_width, width);
-        return y.first < tile.bottom && y.end > tile.top && x.first < tile.right && x.end > tile.left;
-      };
-      const int hits = compact(scratch, min(FLAGS, bins - first), touches, [&](int rank, int i) { hit[rank] = first + i; });
-      for (int h = 0; h < hits; h += FEW)
-        for (int row = 0; row < whole.grid.rows; row += TAKEN)
-          for (int column = 0; column < whole.grid.columns; column += TAKEN) {
-            const int count = min(FEW, hits - h);
-            THREAD_LOOP(t, 2 * count) {
-              const Grid grid = bin_of(whole, offset, k, hit[h + t / 2], g, gamma);
-              if (t % 2)
-                touch(touched[t], grid.x, grid.bin_width, grid.columns, column, min(column + TAKEN, grid.columns), width);
-              else
-                touch(touched[t], grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), height);
-            }
-            BARRIER();
-            add_bins(tile, map, given, k, count, hit + h);
-            BARRIER();
-          }
-    };
-    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      Given given = {};
-      given.channel = channel, given.channels = channels, given.bins = bins;
-      for (int j = 0; j < tile.count; ++j) {
-        take(given, top_diff, tile.list[j]);
-        for (int first = 0; first < bins; first += FLAGS) add_region(tile, map, given, tile.list[j], first);
-      }
-    };
-    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false, add_regions);
   }
 }
 

@@ -9,109 +9,12 @@
 // channels: only the pixels that have a weight are read.
 #include "columns.h"
 #include "roi_lists.h"
-#include "sample.h"
 #include "slab.h"
 #include "tile.h"
 
 constexpr int STRIP = 4096;    // numbers that a block keeps between the two products
 constexpr int PART = 16;       // channels that a block of the regions' gradient takes
 constexpr int PRODUCTS = 256;  // of them stored before they are summed
-
-// The lists by bin, a block for each region. Its image in `head` is -1 if it contributes nothing; inverse: 1 / the
-// samples of a bin. A pixel is entered once for a bin, and once more with weight 0 if a sample names it so: 0 *
-// infinity is NaN there, as in the sum of single samples. slope and lever, or null: how a weight changes with the
-// start of the axis and with the size of a bin. Samples of `corners` lie in [-0.5, size - 0.5].
-KERNEL roi_align_lists(int n, const Real* rows, int* head, Real* inverse, int* index, Real* weight, Real* slope, Real* lever,
-                       ListGeometry g) {
-  BLOCK_LOOP(k, n) {
-    THREAD_LOOP(axis, 2) {
-      const Real* region = rows + 5 * (long long)k;
-      const int image = image_of(region, 5, g.batch);
-      const int bins = axis ? g.pooled_width : g.pooled_height, size = axis ? g.width : g.height;
-      const int room = axis ? g.room_x : g.room_y, corners = g.corners;
-      const Grid grid = corners ? corners_of(region, g.pooled_height, g.pooled_width, g.scale, g.pad_ratio)
-                                : grid_of(region, g);
-      const Real from = axis ? grid.x : grid.y, bin = axis ? grid.bin_width : grid.bin_height;
-      const int samples = image < 0 || grid.rows * grid.columns == 0 ? 0 : axis ? grid.columns : grid.rows;
-      const Offsets to = offsets_of(k, axis, g.pooled_height + 1, g.pooled_width + 1, g);
-      int *begin = index + to.start, *at = index + to.at;
-      const long long offset = to.weight;
-      int count = 0, low = size, high = -1;
-      for (int p = 0; p < bins; ++p) {
-        begin[p] = count;
-        const Real edge = from + p * bin, step = bin / max(samples, 1);
-        int s = 0, end = samples;
-        if (samples > 0 && abs(step) > 0) {  // samples that are clearly off the map are passed over
-          const Real a = (-2 - edge) / step, b = (size + 1 - edge) / step, most = samples;
-          s = int(max(min(min(a, b) - 2, most), Real(0)));
-          end = int(max(min(max(a, b) + 2, most), Real(0)));
-        }
-        for (; s < end; ++s) {
-          const int i = bin < 0 ? samples - 1 - s : s;  // pixels ascend
-          const Real c = corners ? edge : edge + (i + Real(0.5)) * bin / samples;
-          int pixel[2];
-          Real part;
-          if (corners && !(c >= Real(-0.5) && c <= size - Real(0.5))) continue;
-          if (!neighbours(c, size, pixel, pixel + 1, &part)) continue;
-          low = min(low, pixel[0]);
-          high = max(high, pixel[1]);
-          for (int side = 0; side < 2; ++side) {
-            const Real w = side ? part : 1 - part;
-            int e = count - 1;
-            while (e >= begin[p] && (at[e] > pixel[side] ||
-                                     (at[e] == pixel[side] && (weight[offset + e] != 0) != (w != 0))))
-              --e;
-            if (e < begin[p] || at[e] != pixel[side]) {
-              if (count == room) continue;  // only where rounding of 1e7 and more folds the bins onto each other
-              e = count++;
-              at[e] = pixel[side];
-              weight[offset + e] = 0;
-              if (slope) slope[offset + e] = lever[offset + e] = 0;
-            }
-            weight[offset + e] += w;
-            if (slope && c > 0 && pixel[0] < pixel[1]) {
-              slope[offset + e] += side ? 1 : -1;
-              lever[offset + e] += (side ? 1 : -1) * (p + (i + Real(0.5)) / samples);
-            }
-          }
-        }
-      }
-      begin[bins] = count;
-      head[5 * k + 1 + 2 * axis] = min(low, max(high, 0));
-      head[5 * k + 2 + 2 * axis] = max(high - low + 1, 0);
-      if (axis == 0) {
-        head[5 * k] = image;
-        inverse[k] = grid.rows > 0 && grid.columns > 0 ? 1 / (Real(grid.rows) * Real(grid.columns)) : Real(0);
-      }
-    }
-  }
-}
-
-// The lists by pixel, from those by bin.
-KERNEL roi_align_turn(int n, const int* head, const int* index, const Real* weight, int* pixel_index, Real* pixel_weight,
-                      ListGeometry g) {
-  BLOCK_LOOP(k, n) {
-    THREAD_LOOP(axis, 2) {
-      const int bins = axis ? g.pooled_width : g.pooled_height;
-      const Axis list = axis_by_bin(k, axis, head, index, weight, g);
-      const Offsets to = offsets_of(k, axis, g.height + 1, g.width + 1, g);
-      int *begin = pixel_index + to.start, *bin = pixel_index + to.at;
-      Real* bin_weight = pixel_weight + to.weight;
-      for (int i = 0; i <= list.length; ++i) begin[i] = 0;
-      for (int e = 0; e < list.start[bins]; ++e) ++begin[list.at[e] - list.first];
-      for (int i = 0, sum = 0; i <= list.length; ++i) {  // where the pixel's entries end
-        sum += begin[i];
-        begin[i] = sum;
-      }
-      for (int p = bins - 1; p >= 0; --p)
-        for (int e = list.start[p + 1] - 1; e >= list.start[p]; --e) {
-          const int place = --begin[list.at[e] - list.first];
-          bin[place] = p;
-          bin_weight[place] = list.weight[e];
-        }
-    }
-  }
-}
 
 // A strip holds some lines, which are bins of channels (line = channel * pooled_height + ph), of so many columns. COLUMNS
 // lines at a time stand side by side, so that either product works on vectors.

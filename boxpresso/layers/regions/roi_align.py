@@ -13,7 +13,9 @@ from ...proto.errors import BoxpressoWarning
 from .region_base import RegionLayer
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
-MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
+# Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50
+# pixels at two samples an axis reads some 4 KB of a channel less from slabs than from planes, and a pixel packed is 8 bytes.
+MANY = {"cpu": 4096, "cuda": 400}
 OTHERS = {
     "pad_ratio": "MS-CNN's and others'",
     "roi_end_mode": "an accelerator vendor's",
@@ -92,6 +94,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
     """
 
     kernels = Kernels("roi_align.cu")
+    weights = Kernels("roi_align_lists.cu")
     in_tiles = Kernels("roi_align_tiles.cu")
     largest = Kernels("roi_align_max.cu")
     keep = False  # whether forward stores where the largest samples lie, for a backward that may come
@@ -165,8 +168,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     @property
     def in_slabs(self) -> bool:
-        """Whether so many regions share the features that bringing them into slabs pays. On a GPU that would leave too few
-        blocks for the backward pass."""
+        """Whether so many regions share the features that bringing them into slabs pays."""
         return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
 
     def room(self) -> AnyArray:
@@ -179,7 +181,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
         """Fills `lists`, and how weights change (slope, lever) where `slopes` are arrays."""
-        self.kernels.roi_align_lists(self.regions, rows, *self.lists, *slopes, self.geometry)
+        self.weights.roi_align_lists(self.regions, rows, *self.lists, *slopes, self.geometry)
 
     def turn_lists(self) -> tuple[AnyArray, AnyArray]:
         """index and weight of the lists by pixel."""
@@ -187,7 +189,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
         weight = self.scratch("pixel weight", (self.regions, entries))
         head, _, *by_bin = self.lists
-        self.kernels.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)
+        self.weights.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)
         return index, weight
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -198,6 +200,15 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
                 blob.data.fill(0 if blob is top[0] else -1)
         elif self.max:
             self.forward_max(features, rows, top)
+        elif self.in_slabs and self.packed:
+            self.make_lists(rows)
+            slabs = self.scratch(
+                "slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], self.kernels.constants["SLAB"])
+            )
+            self.pack_slabs(features, slabs)
+            self.in_tiles.roi_align_forward_packed(
+                self.channel_slabs * self.regions, slabs, *self.lists, top[0].data, self.geometry
+            )
         elif self.in_slabs:
             self.make_lists(rows)
             room, order = self.room(), self.by_place(rows)

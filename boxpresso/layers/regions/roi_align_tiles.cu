@@ -1,6 +1,41 @@
-// roi_align_tiles.cu: the gradient of the maps of roi_align.cu in tiles, for a GPU.
+// roi_align_tiles.cu: roi_align.cu for a GPU: averages from packed slabs, by region and slab, and the gradient of the maps in tiles.
 #include "roi_lists.h"
 #include "tiles.h"
+#include "wide.h"
+
+constexpr int BINS = 64;  // of a region, whose averages a block keeps before it stores them plane by plane
+
+// A block owns a region in a slab; slabs: (B * slabs_of(C), area, SLAB), top: (K, C, pooled_height, pooled_width).
+KERNEL roi_align_forward_packed(int n, const Real* slabs, const int* head, const Real* inverse, const int* index,
+                                const Real* weight, Store* top, ListGeometry g) {
+  const int channels = g.channels, count = slabs_of(channels), width = g.width, pooled_width = g.pooled_width;
+  const int bins = g.pooled_height * pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide averages[stage_of(BINS)];
+    const int s = b / g.regions, k = b - s * g.regions;  // what lies in no image has empty lists and becomes 0
+    const Real* slab = slabs + ((long long)max(head[5 * k], 0) * count + s) * g.height * width * SLAB;
+    const Axis y = axis_by_bin(k, 0, head, index, weight, g);
+    const Axis x = axis_by_bin(k, 1, head, index, weight, g);
+    Store* out = top + ((long long)k * channels + s * SLAB) * bins;
+    for (int first = 0; first < bins; first += BINS) {
+      const int some = min(BINS, bins - first);
+      TILE_LOOP(i, share, some, SHARES) {
+        const int ph = (first + i) / pooled_width, pw = first + i - ph * pooled_width;
+        Wide sum = {};
+        for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
+          const Real* row = slab + (long long)y.at[e] * width * SLAB;
+          Wide across = {};
+          for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * wide(row, x.at[f], share);
+          sum += y.weight[e] * across;
+        }
+        staged(averages, i, share) = inverse[k] * sum;
+      }
+      BARRIER();
+      empty_stage(averages, out + first, channels - s * SLAB, bins, some);
+      BARRIER();
+    }
+  }
+}
 
 // What a row of a region gives to `line`, a row of the map in columns left to right: from each bin of x its part of the row's
 // gradient. Lists of y by pixel, of x by bin.

@@ -1,4 +1,4 @@
-// roi_lists.h: the weights of the samples of a region, as lists for each axis. roi_align.cu makes them and says what they are for.
+// roi_lists.h: the weights of the samples of a region, as lists for each axis. roi_align_lists.cu makes them, roi_align.cu says what for.
 #pragma once
 #include "grid.h"
 

@@ -5,14 +5,13 @@
 // the block's own memory, where a thread owns a row in one channel: it takes all regions of the tile by itself, so that no thread
 // waits for another. The CPU has slabs of whole maps, which stay in the caches of its cores; there a row has all channels of a slab.
 #pragma once
+#include "ranks.h"
 #include "slab.h"
 
 constexpr int TILE_SIDE = 16;                           // rows and columns
 constexpr int TILE_ROW = TILE_SIDE + 1;                 // numbers from a row to the next, odd, and
 constexpr int TILE_PLANE = TILE_SIDE * TILE_ROW + 2;    // from a channel to the next, even: 2 rows of 16 channels meet no bank twice
 constexpr int TILE_HEAD = 5;                            // ints before the lists: the numbers of Tiles
-constexpr int FLAGS = 256, FLAG_PART = 16;              // what compact() takes together, and what is counted by one thread
-constexpr int FLAG_ROOM = FLAGS + FLAGS / FLAG_PART;    // ints that it needs
 constexpr int GIVEN = 256;                              // bins of a region whose gradient the host brings into lanes at once
 
 // `down` x `across` tiles of rows x columns pixels; a list has room for `most` regions.
@@ -34,39 +33,6 @@ DEVICE Tile tile_of(int number, const int* lists, const Tiles& t, int height, in
   const int y = place / t.across * t.rows, x = place % t.across * t.columns;
   const int* list = lists + TILE_HEAD + (long long)number * (t.most + 1);
   return {image, y, min(y + t.rows, height), x, min(x + t.columns, width), list[0], list + 1};
-}
-
-// put(rank, i) for each 0 <= i < count that chosen(i) chooses, its rank among them in order; how many there are, told to every
-// thread. scratch: SHARED, FLAG_ROOM ints. Counts are made by parts, so that a rank is a few sums.
-template <class Chosen, class Put>
-DEVICE int compact(int* scratch, int count, Chosen chosen, Put put) {
-  int total = 0;
-#if defined(__CUDACC__)
-  for (int first = 0; first < count; first += FLAGS) {
-    THREAD_LOOP(i, FLAGS) scratch[i] = first + i < count && chosen(first + i);
-    BARRIER();
-    THREAD_LOOP(p, FLAGS / FLAG_PART) {
-      int sum = 0;
-      for (int j = 0; j < FLAG_PART; ++j) sum += scratch[p * FLAG_PART + j];
-      scratch[FLAGS + p] = sum;
-    }
-    BARRIER();
-    THREAD_LOOP(i, FLAGS) {
-      if (scratch[i]) {
-        int rank = total;
-        for (int p = 0; p < i / FLAG_PART; ++p) rank += scratch[FLAGS + p];
-        for (int j = i / FLAG_PART * FLAG_PART; j < i; ++j) rank += scratch[j];
-        put(rank, first + i);
-      }
-    }
-    for (int p = 0; p < FLAGS / FLAG_PART; ++p) total += scratch[FLAGS + p];
-    BARRIER();
-  }
-#else
-  for (int i = 0; i < count; ++i)
-    if (chosen(i)) put(total++, i);
-#endif
-  return total;
 }
 
 // The sums of a tile: number (row, x, group) of the tile lies at base[row * line + x * pixel + group * plane].
