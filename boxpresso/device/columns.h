@@ -29,6 +29,14 @@ DEVICE Columns pick(const From* row, const Picks& at) {
   return *(const Columns*)values;
 }
 
+// Those numbers, and those behind them.
+template <class From>
+DEVICE void pick_pairs(const From* row, const Picks& at, Columns& first, Columns& second) {
+  if (sizeof(From) == sizeof(Real)) return pick_real_pairs((const Real*)row, at, first, second);
+  first = pick(row, at);
+  second = pick(row + 1, at);
+}
+
 // target[c * wide + r] = source[r * far + c] for each row r and column c of source, by squares of vectors, of which the last
 // ones overlap those before; false, and nothing done, where no square fits. `past`: where the target's alignment allows it,
 // results are written past the caches.

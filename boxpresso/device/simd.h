@@ -16,6 +16,12 @@ DEVICE int item(Picks value, int) { return value; }
 DEVICE void set_item(Columns& value, int, Real to) { value = to; }
 DEVICE Columns pick(Columns a, Columns b, Picks at) { return at ? b : a; }
 DEVICE Columns pick_real(const Real* from, Picks at) { return from[at]; }
+DEVICE void pick_real_pairs(const Real* from, Picks at, Columns& first, Columns& second) {
+  first = from[at];
+  second = from[at + 1];
+}
+DEVICE bool any_negative(Picks places) { return places < 0; }
+DEVICE Columns keep(Columns value, Picks places) { return places < 0 ? Real(0) : value; }
 DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
 DEVICE void soon(const void*) {}
@@ -120,13 +126,47 @@ DEVICE Columns pick(const Columns& a, const Columns& b, const Picks& at) {
 }
 DEVICE Columns pick_real(const Real* from, const Picks& at) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_i32gather_ps(*(const __m512i_u*)&at, from, 4);
-  else return (Columns)_mm512_i32gather_pd(*(const __m256i_u*)&at, from, 8);
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_mask_i32gather_ps(__m512{}, 0xffff, *(const __m512i_u*)&at, from, 4);
+  else return (Columns)_mm512_mask_i32gather_pd(__m512d{}, 0xff, *(const __m256i_u*)&at, from, 8);
 #else
   Columns result;
   for (int i = 0; i < COLUMNS; ++i) result[i] = from[at[i]];
   return result;
 #endif
+}
+// Of memory the numbers at these places, and those behind them.
+DEVICE void pick_real_pairs(const Real* from, const Picks& at, Columns& first, Columns& second) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) {
+    const __m512i all = *(const __m512i_u*)&at;
+    const __m512 lower = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_castsi512_si256(all), from, 4);
+    const __m512 upper = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_extracti64x4_epi64(all, 1), from, 4);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    first = (Columns)_mm512_permutex2var_ps(lower, even, upper);
+    second = (Columns)_mm512_permutex2var_ps(lower, _mm512_add_epi32(even, _mm512_set1_epi32(1)), upper);
+    return;
+  }
+#endif
+  first = pick_real(from, at);
+  second = pick_real(from + 1, at);
+}
+
+// Whether any place is below 0; a vector without the numbers whose place is, 0 instead.
+DEVICE bool any_negative(const Picks& places) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return _mm512_cmplt_epi32_mask(*(const __m512i_u*)&places, __m512i{}) != 0;
+#endif
+  int any = 0;
+  for (int i = 0; i < COLUMNS; ++i) any |= places[i];
+  return any < 0;
+}
+DEVICE Columns keep(const Columns& value, const Picks& places) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_mov_ps(_mm512_cmpge_epi32_mask(*(const __m512i_u*)&places, __m512i{}), (__m512)value);
+#endif
+  Columns result;
+  for (int i = 0; i < COLUMNS; ++i) result[i] = places[i] < 0 ? Real(0) : value[i];
+  return result;
 }
 
 // Lanes of a vector from one to another, as those whose numbers at, at + step, ... of a row of `size` there are. load_span: these of
