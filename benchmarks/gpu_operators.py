@@ -73,7 +73,9 @@ OPERATORS = {
         psroi("DeformablePSROIPooling", "deformable_psroi_pooling_param", "sample_per_part: 2 trans_std: 0.1"),
         extra=((2, 7, 7),), down=(True, False, True), group=49,
     ),
-    "PrROIPooling": Operator(f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', samples=0),
+    "PrROIPooling": Operator(
+        f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', down=(True, True), samples=0
+    ),
     "RotateROIPooling": Operator(
         f'type: "RotateROIPooling" rotate_pooling_param {{ {POOL} }}', columns=6, samples=0, places=1
     ),

@@ -154,3 +154,12 @@ def test_counts_without_a_gpu():
     assert counts.occupancy(64, 17536) == 0.5  # 4 blocks of 256 threads with 64 registers
     assert counts.occupancy(128, 0) == 0.25
     assert counts.occupancy(32, 100 << 10) == 0.25  # 2 blocks of that much memory
+
+
+def test_gradients_of_regions_by_region_and_slab():
+    """The kernels that read whole maps or write them have thousands of blocks."""
+    case = next(c for c in gpu_operators.cases(quick=True) if c.operator == "PrROIPooling" and c.backward)
+    launches = dict(counts.launches_of(case))
+    assert launches["prroi_pooling_moves"] == 998 * 16
+    assert launches["prroi_pooling_backward_tiles"] == 7904
+    assert "prroi_pooling_backward" not in launches

@@ -50,6 +50,9 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
         f'type: "DeformablePSROIPooling" deformable_psroi_pooling_param {{ {PSROI} no_trans: true }}', [PLANES, ROWS], [True, False],
     ),
     "PrROIPooling": (f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, True]),
+    "PrROIPooling many bins": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 15 pooled_w: 14 spatial_scale: 0.5 }', [MAPS, ROWS], [True, True],
+    ),
     "ROIAlignRotated": (
         f'type: "ROIAlignRotated" roi_align_rotated_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, TURNED], [True, True],
     ),

@@ -2,8 +2,9 @@
 //
 // The surface is the sum of v[i, j] hat(y - i) hat(x - j) with hat(t) = max(0, 1 - |t|): 0 from one pixel outside the map on.
 // So a bin's average is Wy . v . Wx with the averages Wy[i] of hat(y - i) and Wx[j] of hat(x - j) over its sides.
-#include "bins.h"
+#include "prroi.h"
 #include "tiles.h"
+#include "wide.h"
 
 DEVICE double hat(double t) { return max(0.0, 1 - abs(t)); }
 
@@ -26,13 +27,6 @@ DEVICE Real average(Side side, int pixel) {
     if (low < high) sum += (high - low) * hat((low + high) / 2 - pixel);
   }
   return Real(sum / (side.high - side.low));
-}
-
-// The weights of region k: those of the rows of the map for each bin in y, those of the columns for each in x, then how far each
-// edge lies behind the pixel before it.
-template <class Number>
-DEVICE Number* weights_of(Number* weights, int k, const Geometry& g) {
-  return weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width + g.pooled_height + g.pooled_width + 2);
 }
 
 // image[k]: of region k, -1 if it contributes nothing; weights, see weights_of; below (K, pooled_height + pooled_width + 2): of
@@ -74,24 +68,27 @@ DEVICE Bin bin_of(const int* bins, const Real* weights, int k, int ph, int pw, c
   return {box_of(bins, pooled_of(g), k, ph, pw), weight + ph * g.height, weight + g.pooled_height * g.height + pw * g.width};
 }
 
-DEVICE Lanes average(const Real* slab, const Bin& bin, int width, int group) {
-  Lanes sum = {};
+DEVICE Wide average(const Real* slab, const Bin& bin, int width, int share) {
+  Wide sum = {};
   for (int y = bin.box.top; y < bin.box.bottom; ++y) {
     const Real* row = slab + (long long)y * width * SLAB;
-    Lanes across = {};
-    for (int x = bin.box.left; x < bin.box.right; ++x) across += bin.across[x] * lanes(row, x, group);
+    Wide across = {};
+    for (int x = bin.box.left; x < bin.box.right; ++x) across += bin.across[x] * wide(row, x, share);
     sum += bin.down[y] * across;
   }
   return sum;
 }
+
+constexpr int BINS = 64;  // of a region, whose averages a block keeps before it stores them plane by plane
 
 // A block owns a region in a slab, `packed` before; or else it takes one slab after another into its room (n, area, SLAB), and
 // there the regions of that image in `order`. top: (K, channels, pooled_height, pooled_width).
 KERNEL prroi_pooling_forward(int n, const Store* features, const int* order, const int* image, const int* bins,
                              const Real* weights, Real* slabs, Store* top, int packed, Geometry g) {
   const int regions = g.regions, channels = g.channels, area = g.height * g.width, width = g.width, count = slabs_of(channels);
-  const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, cells = pooled_height * pooled_width;
+  const int pooled_width = g.pooled_width, cells = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
+    SHARED Wide averages[stage_of(BINS)];
     for (int i = packed ? b / regions : b; i < (packed ? count : g.batch * count); i += n) {
       const int s = i % count;
       if (!packed) fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
@@ -100,10 +97,16 @@ KERNEL prroi_pooling_forward(int n, const Store* features, const int* order, con
         const int k = packed ? j : order[j], of = max(image[k], 0);  // what lies in no image has no bins and becomes 0
         if (!packed && of != i / count) continue;
         const Real* slab = slabs + (packed ? (long long)of * count + s : (long long)b) * area * SLAB;
-        TILE_LOOP(ph, t, pooled_height, pooled_width * GROUPS) {
-          const int pw = t / GROUPS, group = t % GROUPS;
-          const Lanes value = average(slab, bin_of(bins, weights, k, ph, pw, g), width, group);
-          scatter(top + (long long)k * channels * cells, s * SLAB, channels, cells, ph * pooled_width + pw, group, value);
+        Store* out = top + ((long long)k * channels + s * SLAB) * cells;
+        for (int first = 0; first < cells; first += BINS) {
+          const int some = min(BINS, cells - first);
+          TILE_LOOP(i, share, some, SHARES) {
+            const int ph = (first + i) / pooled_width, pw = first + i - ph * pooled_width;
+            staged(averages, i, share) = average(slab, bin_of(bins, weights, k, ph, pw, g), width, share);
+          }
+          BARRIER();
+          empty_stage(averages, out + first, channels - s * SLAB, cells, some);
+          BARRIER();
         }
       }
       BARRIER();
@@ -146,12 +149,10 @@ DEVICE Lanes surface(const Real* row, int below, Real part, int limit, int group
   return value;
 }
 
-// How the sum of all averages times their gradients changes: with the sum of the edges of x and of y, each times its number as
-// a part of the bins; and that sum itself. An edge moves both bins that end there: what they have in common is taken once.
+// The sums of prroi.h.
 struct Moves {
   Lanes edges_x, parts_x, edges_y, parts_y, whole;
 };
-constexpr int MOVES = 5;
 
 #if defined(__CUDACC__)
 constexpr int SLOTS = 16;  // of the rows of a region, which are neighbours: work for so many threads

@@ -55,6 +55,7 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     """
 
     kernels = Kernels("prroi_pooling.cu")
+    moves = Kernels("prroi_moves.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
@@ -96,29 +97,40 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
         features, regions, slabs = bottom[0].data, bottom[1].data, self.batch * self.count
-        moves = self.kernels.constants["MOVES"]
+        moves = self.moves.constants["MOVES"]
         slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
-        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
-        band = min(BAND, self.size[0]) if self.device.kind == "cpu" else self.size[0]
-        pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
         self.cut(regions)
-        if diffs[0] is not None and self.tiled:
-            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(regions, False))
-            self.kernels.prroi_pooling_backward_tiles(
-                tiles * self.count, top[0].diff, lists, self.bins, self.weights, diffs[0], self.geometry
-            )
-            diffs[0] = None
-            if slopes is None:
-                return
-        self.kernels.prroi_pooling_backward(
-            at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights, self.below,
-            self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
-            self.kernels.struct("BandGeometry", **self.fields, band=band),
-        )  # fmt: skip
+        if self.tiled:
+            self.backward_in_parts(top[0].diff, features, regions, diffs[0], slopes)
+        else:
+            at_once, band = min(self.device.workers, slabs), min(BAND, self.size[0])
+            pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
+            self.kernels.prroi_pooling_backward(
+                at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights,
+                self.below, self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
+                self.kernels.struct("BandGeometry", **self.fields, band=band),
+            )  # fmt: skip
         if slopes is not None:
             self.kernels.prroi_pooling_region_diff(
                 self.regions, slopes, regions, self.image, self.bins, diffs[1], self.geometry
             )
+
+    def backward_in_parts(
+        self, top_diff: AnyArray, features: AnyArray, regions: AnyArray, diff: AnyArray | None, slopes: AnyArray | None
+    ) -> None:
+        """For a GPU: the features' gradient in tiles, and the sums for the regions' by region and slab."""
+        if diff is not None:
+            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(regions, False))
+            self.kernels.prroi_pooling_backward_tiles(
+                tiles * self.count, top_diff, lists, self.bins, self.weights, diff, self.geometry
+            )
+        if slopes is not None:
+            packed = self.scratch("slabs", (self.batch * self.count, self.size[0] * self.size[1], self.slab))
+            self.pack_slabs(features, packed)
+            self.moves.prroi_pooling_moves(
+                self.count * self.regions, top_diff, packed, self.image, self.bins, self.weights, self.below, slopes,
+                self.geometry,
+            )  # fmt: skip
 
     def allow_force_backward(self, index: int) -> bool:
         return True  # the regions have a gradient too

@@ -1,0 +1,76 @@
+// wide.h: walks over the pixels of slabs with as many channels as a thread loads at once: 128 bits of floats on a GPU.
+//
+// For what does the same for all channels of a pixel: a quarter of the loads, and of the arithmetic of places and weights, that
+// one channel a thread takes.
+#pragma once
+#include "slab.h"
+
+// Wide: WIDE channels of a pixel, SHARES times in a slab; Lanes on the host.
+#if defined(__CUDACC__)
+#define WIDE 4
+struct alignas(WIDE * sizeof(Real)) Wide {
+  Real of[WIDE];
+};
+DEVICE Real lane(const Wide& value, int i) { return value.of[i]; }
+DEVICE Wide wide_from(const Real* values) { return *(const Wide*)values; }
+DEVICE Wide operator*(Real factor, Wide value) {
+  for (int i = 0; i < WIDE; ++i) value.of[i] *= factor;
+  return value;
+}
+DEVICE Wide operator/(Wide value, Real divisor) {
+  for (int i = 0; i < WIDE; ++i) value.of[i] /= divisor;
+  return value;
+}
+DEVICE Wide operator+(Wide a, const Wide& b) {
+  for (int i = 0; i < WIDE; ++i) a.of[i] += b.of[i];
+  return a;
+}
+DEVICE Wide operator-(Wide a, const Wide& b) {
+  for (int i = 0; i < WIDE; ++i) a.of[i] -= b.of[i];
+  return a;
+}
+DEVICE void operator+=(Wide& sum, const Wide& value) { sum = sum + value; }
+#else
+#define WIDE LANES
+typedef Lanes Wide;
+DEVICE Wide wide_from(const Real* values) { return lanes_from(values); }
+#endif
+constexpr int SHARES = SLAB / WIDE;
+
+DEVICE const Wide& wide(const Real* slab, int pixel, int share) {
+  return *(const Wide*)(slab + (long long)pixel * SLAB + share * WIDE);
+}
+
+// The sum of the products of two, in one order.
+DEVICE Real dot(const Wide& a, const Wide& b) {
+  Real sum = 0;
+  for (int i = 0; i < WIDE; ++i) sum += lane(a, i) * lane(b, i);
+  return sum;
+}
+
+// A stage: pixels, or bins, in a block's own memory, a little apart, so that threads which fill it plane by plane, or empty it so,
+// meet few banks twice. It is SHARED, and stage_of(n) Wide for n pixels.
+#if defined(__CUDACC__)
+constexpr int STAGE_ROW = SLAB + WIDE;
+#else
+constexpr int STAGE_ROW = SLAB;
+#endif
+DEVICE constexpr int stage_of(int pixels) { return pixels * (STAGE_ROW / WIDE); }
+DEVICE Wide& staged(Wide* stage, int pixel, int share) { return stage[stage_of(pixel) + share]; }
+
+// `count` pixels of planes that are `area` numbers, of which there are `channels`, into a stage; missing channels become 0.
+DEVICE void fill_stage(const Store* planes, int channels, int area, int count, Wide* stage) {
+  Real* to = (Real*)stage;
+#if defined(__CUDACC__)
+  TILE_LOOP(c, pixel, SLAB, count)
+    to[pixel * STAGE_ROW + c] = c < channels ? Real(planes[(long long)c * area + pixel]) : Real(0);
+#else
+  turn(planes, area, to, STAGE_ROW, min(channels, SLAB), count);
+  TILE_LOOP(pixel, c, count, SLAB - channels) to[pixel * STAGE_ROW + channels + c] = 0;
+#endif
+}
+
+// And back.
+DEVICE void empty_stage(const Wide* stage, Store* planes, int channels, int area, int count) {
+  turn((const Real*)stage, STAGE_ROW, planes, area, count, min(channels, SLAB));
+}
