@@ -116,7 +116,7 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
         return self.channels >= CHANNELS and self.points * PIXELS_A_POINT[self.device.kind] >= self.pixels
 
     def ahead(self, features: AnyArray) -> int:
-        """What is brought near of the next planes: NOTHING where all are, every line where about so many are read, or PICKED."""
+        """What is brought near of the next planes: every line (SWEPT) where about so many are read; NOTHING if all are near."""
         constants = self.kernels.constants
         if features.nbytes < NEAR:
             return constants["NOTHING"]

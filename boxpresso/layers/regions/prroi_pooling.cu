@@ -151,6 +151,10 @@ constexpr int BESIDE = 4;
 #endif
 DEVICE int first_of(int slot, int begin) { return begin + (slot - begin % SLOTS + SLOTS) % SLOTS; }  // column of a slot
 DEVICE void add_to(Lanes* sums, int move, int slot, int group, const Lanes& value) { sums[(move * SLOTS + slot) * GROUPS + group] += value; }
+DEVICE void add_edge(Lanes* sums, int move, int slot, int group, const Lanes& change, Real part) {
+  add_to(sums, move, slot, group, change);
+  add_to(sums, move + 1, slot, group, part * change);
+}
 
 // Rows of bin ph of y: those from `begin` to `middle` are the bin's before, too, and are done for both at once.
 struct Rows {
@@ -172,21 +176,26 @@ DEVICE Rows rows_of(const Region& r, int ph, int first, int from, int to) {
   return rows;
 }
 
+// The weight of a row in the surface at edge e of y.
+DEVICE Real nearness(const Region& r, int e, int row) {
+  return row == r.below_y[e] ? 1 - r.part_y[e] : row == r.below_y[e] + 1 ? r.part_y[e] : Real(0);
+}
+
 // What lies in the rows of bin ph of y, and in those of the bin before that it shares, in `count` columns from x on. map and values
 // begin at row `top`. lines: for both bins, ph's first, the gradient that a row of weight 1 gets; columns: the sums of the values by
-// the rows' weights, whose products with the gradients go to `whole`.
+// the rows' weights, whose products with the gradients go to `whole`; what the edge between both bins changes goes to `edge`.
 template <int count, bool ADD, bool MOVE>
 DEVICE void columns_back(const Region& r, const Rows& rows, int ph, int top, int x, int group, Real* const* lines, Real* map,
-                         const Real* values, Real* const* columns, Lanes& whole) {
+                         const Real* values, Real* const* columns, Lanes& whole, Lanes& edge) {
   const Real *down = r.down + ph * r.height, *down_before = down - r.height;
   const bool both = rows.begin < rows.middle;
-  Lanes gradient[count], before[count], sum[count] = {}, more[count] = {};
+  Lanes gradient[count], before[count], sum[count] = {}, more[count] = {}, surface[count] = {};
   for (int i = 0; i < count; ++i) {
     gradient[i] = lanes(lines[0], x + i, group);
     before[i] = both ? lanes(lines[1], x + i, group) : Lanes{};
   }
   for (int row = rows.begin; row < rows.middle; ++row) {
-    const Real weight = down[row], other = down_before[row];
+    const Real weight = down[row], other = down_before[row], near = nearness(r, ph, row);
     const long long start = (long long)(row - top) * r.width * SLAB;
     for (int i = 0; i < count; ++i) {
       if (ADD) lanes(map + start, x + i, group) += weight * gradient[i] + other * before[i];
@@ -194,6 +203,7 @@ DEVICE void columns_back(const Region& r, const Rows& rows, int ph, int top, int
         const Lanes value = lanes(values + start, x + i, group);
         sum[i] += weight * value;
         more[i] += other * value;
+        surface[i] += near * value;
       }
     }
   }
@@ -211,23 +221,23 @@ DEVICE void columns_back(const Region& r, const Rows& rows, int ph, int top, int
     if (!both) continue;
     lanes(columns[1], x + i, group) += more[i];
     whole += before[i] * more[i];
+    edge += (before[i] - gradient[i]) * surface[i];
   }
 }
 
 // Edge e of y: the bins before and behind it, whose lines those are, change by what lies on it.
-DEVICE void edge_of_y(const Region& r, int e, int from, int to, int top, int slot, int group, const Real* before, const Real* behind,
-                      const Real* values, Lanes* sums) {
+DEVICE Lanes edge_of_y(const Region& r, int e, int from, int to, int top, int slot, int group, const Real* before,
+                       const Real* behind, const Real* values) {
   const int row = r.below_y[e];
   const bool one = row >= from && row < to, two = row + 1 >= from && row + 1 < to;
-  if (!one && !two) return;
+  Lanes change = {};
+  if (!one && !two) return change;
   const Real part = one ? 1 - r.part_y[e] : Real(0), rest = two ? r.part_y[e] : Real(0);
   const Real* upper = values + (long long)((one ? row : row + 1) - top) * r.width * SLAB;
   const Real* lower = two ? values + (long long)(row + 1 - top) * r.width * SLAB : upper;
-  Lanes change = {};
   for (int x = first_of(slot, r.left); x < r.right; x += SLOTS)
     change += (lanes(before, x, group) - lanes(behind, x, group)) * (part * lanes(upper, x, group) + rest * lanes(lower, x, group));
-  add_to(sums, 2, slot, group, change);
-  add_to(sums, 3, slot, group, Real(e) / r.pooled_height * change);
+  return change;
 }
 
 // The gradient that a row of weight 1 gets from bins ph of y. given: (bins, SLAB), that of the averages.
@@ -245,7 +255,8 @@ DEVICE void line_of(const Region& r, int ph, int slot, int group, const Real* gi
 
 // What the edges of x give to `sums` for bins ph of y, from the sums of their columns.
 DEVICE void edges_of_x(const Region& r, int ph, const Real* given, const Real* column, Lanes* sums) {
-  TILE_LOOP(slot, group, SLOTS, GROUPS)
+  TILE_LOOP(slot, group, SLOTS, GROUPS) {
+    Lanes edges = {}, parts = {};
     for (int e = slot; e <= r.pooled_width; e += SLOTS) {
       Lanes change = {}, surface = {};
       if (e > 0) change += lanes(given, ph * r.pooled_width + e - 1, group);
@@ -254,9 +265,13 @@ DEVICE void edges_of_x(const Region& r, int ph, const Real* given, const Real* c
         const int x = r.below_x[e] + side;
         if (x >= r.left && x < r.right) surface += (side ? r.part_x[e] : 1 - r.part_x[e]) * lanes(column, x, group);
       }
-      add_to(sums, 0, slot, group, change * surface);
-      add_to(sums, 1, slot, group, Real(e) / r.pooled_width * change * surface);
+      change *= surface;
+      edges += change;
+      parts += Real(e) / r.pooled_width * change;
     }
+    add_to(sums, 0, slot, group, edges);
+    add_to(sums, 1, slot, group, parts);
+  }
   BARRIER();
 }
 
@@ -276,15 +291,16 @@ DEVICE void region_back(const Region& r, int from, int to, int top, const Real* 
     const Rows rows = rows_of(r, ph, first, from, to);
     TILE_LOOP(slot, group, SLOTS, GROUPS) {
       line_of(r, ph, slot, group, given, lines[0]);
-      Lanes whole = {};
+      Lanes whole = {}, edge = {};
       int x = first_of(slot, r.left);
       for (; BESIDE > 1 && x + BESIDE <= r.right; x += BESIDE)
-        columns_back<BESIDE, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole);
+        columns_back<BESIDE, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole, edge);
       for (; x < r.right; x += SLOTS)
-        columns_back<1, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole);
+        columns_back<1, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole, edge);
       if (MOVE) {
         add_to(sums, 4, slot, group, whole);
-        edge_of_y(r, ph, from, to, top, slot, group, lines[1], lines[0], values, sums);
+        if (rows.begin == rows.middle) edge = edge_of_y(r, ph, from, to, top, slot, group, lines[1], lines[0], values);
+        add_edge(sums, 2, slot, group, edge, Real(ph) / r.pooled_height);
       }
     }
     BARRIER();
@@ -295,7 +311,8 @@ DEVICE void region_back(const Region& r, int from, int to, int top, const Real* 
   if (MOVE && ph > first) edges_of_x(r, ph - 1, given, columns[1], sums);
   if (MOVE) TILE_LOOP(slot, group, SLOTS, GROUPS) {
     for (int x = first_of(slot, r.left); x < r.right; x += SLOTS) lanes(lines[0], x, group) = Lanes{};
-    edge_of_y(r, r.pooled_height, from, to, top, slot, group, lines[1], lines[0], values, sums);
+    const Lanes edge = edge_of_y(r, r.pooled_height, from, to, top, slot, group, lines[1], lines[0], values);
+    add_edge(sums, 2, slot, group, edge, Real(1));
   }
   BARRIER();
 }
