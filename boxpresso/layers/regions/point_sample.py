@@ -15,7 +15,7 @@ from .region_base import RegionLayer
 # Slabs pay for maps of so few pixels, in parts of their points, and of so many channels. A GPU has too few blocks then.
 PIXELS_A_POINT, CHANNELS = {"cpu": 4, "cuda": 0}, 8
 NEAR = 2**19  # bytes of maps that lie in a core's cache
-TOGETHER = {"cpu": (8, NEAR // 2), "cuda": (2, 2**31)}  # planes that a block takes, and bytes of them, at most
+TOGETHER = {"cpu": (8, NEAR // 4), "cuda": (2, 2**31)}  # planes that a block takes, and bytes of them, at most
 
 
 class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms=2, tops=1):
