@@ -28,22 +28,27 @@ CARAFE = layer("Carafe", kernel_size=3, group_size=2)
 CORRELATION = layer(
     "LocalCorrelation", kernel_size=3, max_displacement=2, stride=2, padding=2, dilation=2, dilation_patch=2
 )
+MANY, WIDE = RNG.standard_normal((2, 17, 7, 9)), RNG.standard_normal((2, 2, 4, 90))  # many channels, wide rows
 LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "crop": (CROP, [MAPS, BOXES, INDICES], [True, True, False]),
     "crop-nearest": (layer("CropAndResize", crop_size=[1, 5], method="nearest"), [MAPS, BOXES, INDICES], [True, False, False]),
+    "crop-many": (layer("CropAndResize", crop_size=[5, 4], extrapolation_value=0.25), [MANY, BOXES, INDICES], [True, True, False]),
+    "crop-wide": (layer("CropAndResize", crop_size=[3, 18], extrapolation_value=0.25), [WIDE, BOXES, INDICES], [True, True, False]),
     "point": (POINT, [MAPS, POINTS], [True, True]),
+    "point-many": (POINT, [MANY[:, :, :3, :4], POINTS], [True, True]),
+    "point-wide": (POINT, [WIDE, RNG.uniform(-0.02, 1.02, (2, 37, 2))], [True, True]),
     "point-corners": (layer("PointSample", align_corners=True), [MAPS, POINTS.reshape(2, 1, 11, 2)], [True, True]),
     "carafe": (CARAFE, [MAPS, MASKS], [True, True]),
     "carafe-wide": (layer("Carafe", kernel_size=1, scale_factor=3), [MAPS[..., :1], MASKS[:, :1, :1].repeat(21, 2)[..., :3]], [True, True]),
+    "correlation-plain": (layer("LocalCorrelation", max_displacement=2), [WIDE[:1, :1].repeat(11, 1) * MANY[:1, :11, :4, :1], RNG.standard_normal((1, 11, 4, 90))], [True, True]),
     "correlation": (CORRELATION, [MAPS, MAPS[::-1] + 1], [True, True]),
     **{mode: (layer("CornerPool", mode=mode), [MAPS], [True]) for mode in ("top", "bottom", "left", "right")},
 }  # fmt: skip
+HALF = ("crop", "crop-many", "crop-wide", "point", "point-many", "carafe", "correlation", "correlation-plain", "top")
 LAUNCHES: list[tuple] = [  # for tests/test_threaded.py
     (text, bottoms, down, {"dtype": dtype})
     for name, (text, bottoms, down) in LAYERS.items()
-    for dtype in (
-        (np.float32, np.float16) if name in ("crop", "point", "carafe", "correlation", "top") else (np.float32,)
-    )
+    for dtype in ((np.float32, np.float16) if name in HALF else (np.float32,))
 ]
 
 
@@ -72,6 +77,11 @@ def test_crops(device):
         text = layer("CropAndResize", crop_size=list(size), method=method, extrapolation_value=outside)
         result = Rig(text, [MAPS, BOXES, INDICES], device=device, dtype=np.float64).forward()[0]
         close(result, cropped(MAPS, BOXES, INDICES, size, method, outside), rtol=1e-9)
+    for name, size in (("crop-many", (5, 4)), ("crop-wide", (3, 18))):
+        text, (maps, *_), _ = LAYERS[name]
+        for dtype in (np.float64, np.float32):
+            result = Rig(text, [maps, BOXES, INDICES], device=device, dtype=dtype).forward()[0]
+            close(result, cropped(maps, BOXES, INDICES, size, outside=0.25), rtol=1e-9 if dtype == np.float64 else 2e-5)
     whole = ops.crop_and_resize(MAPS, np.array([[0.0, 0, 1, 1]]), np.zeros(1), (7, 9))
     assert np.allclose(whole[0], MAPS[0])
     last = ops.crop_and_resize(MAPS.transpose(0, 2, 3, 1), BOXES, INDICES, 3, layout="NHWC")
@@ -97,16 +107,35 @@ def test_any_workers(name, monkeypatch):
     check_any_workers(Rig(text, bottoms), down, monkeypatch)
 
 
+def sampled(maps, points, align) -> np.ndarray:
+    """The definition: products of hats, summed over all pixels."""
+    height, width = maps.shape[2:]
+    x, y = np.moveaxis(points * (width - 1, height - 1) if align else points * (width, height) - 0.5, -1, 0)
+    down, across = (np.maximum(0, 1 - abs(c[..., None] - np.arange(n))) for c, n in ((y, height), (x, width)))
+    return np.einsum("npy,npx,ncyx->ncp", down, across, maps)
+
+
 @pytest.mark.parametrize("align", [False, True])
 def test_points(align):
+    for name in ("point", "point-many", "point-wide"):
+        maps, points = LAYERS[name][1]
+        close(ops.point_sample(maps, points, align), sampled(maps, points, align), rtol=1e-10)
+        single = ops.point_sample(maps.astype(np.float32), points.astype(np.float32), align)
+        close(single, sampled(maps, points, align), rtol=1e-4)
+    for shape in ((1, 3, 1, 1), (1, 20, 1, 1), (1, 3, 1, 40)):
+        points = np.full((1, 18, 2), 0.5)
+        assert (ops.point_sample(np.full(shape, 3.0, np.float32), points.astype(np.float32), align) == 3).all()
     result = ops.point_sample(MAPS, POINTS, align)
-    wanted = np.zeros(result.shape)
-    for n, p in np.ndindex(2, 11):
-        x, y = POINTS[n, p] * (8, 6) if align else POINTS[n, p] * (9, 7) - 0.5
-        for row, column in np.ndindex(7, 9):
-            wanted[n, :, p] += max(0, 1 - abs(y - row)) * max(0, 1 - abs(x - column)) * MAPS[n, :, row, column]
-    close(result, wanted, rtol=1e-10)
     assert np.array_equal(ops.point_sample(MAPS, POINTS.reshape(2, 11, 1, 2), align)[..., 0], result)
+
+
+@pytest.mark.parametrize("points", [2, 37])
+def test_what_is_brought_near_changes_nothing(points, monkeypatch):
+    """Maps that are larger than a cache: whole planes are brought there before, or the lines of the points."""
+    maps, where = WIDE.astype(np.float32), RNG.uniform(-0.02, 1.02, (2, points, 2)).astype(np.float32)
+    plain = ops.point_sample(maps, where)
+    monkeypatch.setattr("boxpresso.layers.regions.point_sample.NEAR", 0)
+    assert np.array_equal(ops.point_sample(maps, where), plain)
 
 
 def test_carafe():
@@ -142,9 +171,29 @@ def test_correlation():
             part = product[:, 2 * i :: 2, 2 * j :: 2][:, : result.shape[3], : result.shape[4]]
             wanted[:, p, q] += part
     close(result, wanted, rtol=1e-11)
+    a, b = LAYERS["correlation-plain"][1]
+    moved = np.pad(b, ((0, 0), (0, 0), (2, 2), (2, 2)))
+    wanted = [[(a * moved[:, :, p : p + 4, q : q + 90]).sum(1) for q in range(5)] for p in range(5)]
+    close(ops.correlation(a, b, max_displacement=2), np.moveaxis(np.array(wanted), 2, 0), rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["crop", "point", "carafe", "correlation", "top"])
+@pytest.mark.parametrize("name", ["correlation", "correlation-plain"])
+def test_correlation_reads_no_pixel_that_is_not_paired(name):
+    """What is infinite in one map spoils only the gradients of the pixels that meet it, and zeros outside spoil none."""
+    text, (a, b), _ = LAYERS[name]
+    broken = b.copy()
+    broken[0, 3, 2, 4] = np.inf
+    rig = Rig(text, [a, broken])
+    diff = RNG.standard_normal(rig.forward()[0].shape) + 3
+    diffs = [Rig(text, [a, other]).backward([diff], [True, True]) for other in (b, broken)]
+    meets = ~np.isfinite(diffs[1][0])
+    assert meets.any()
+    assert not meets[0, [c for c in range(a.shape[1]) if c != 3]].any()
+    assert np.array_equal(diffs[0][0][~meets], diffs[1][0][~meets])
+    assert np.array_equal(diffs[0][1], diffs[1][1])
+
+
+@pytest.mark.parametrize("name", HALF)
 def test_half_is_rounded_once(name):
     text, bottoms, down = LAYERS[name]
     halves = [b.astype(np.float16) for b in bottoms]
@@ -156,10 +205,13 @@ def test_half_is_rounded_once(name):
         assert not asked or np.array_equal(got, wanted.astype(np.float16))
 
 
+OUTSIDE = dict.fromkeys(("crop", "crop-many", "crop-wide"), 0.25)
 WILD = (np.nan, np.inf, -np.inf, 3e38, -3e38, 1e9)
 
 
-@pytest.mark.parametrize("name", ["crop", "crop-nearest", "point", "point-corners"])
+@pytest.mark.parametrize(
+    "name", ["crop", "crop-nearest", "crop-many", "crop-wide", "point", "point-corners", "point-many"]
+)
 def test_wild_places(name, device):
     """Boxes and points that are none give the outside's value, have no gradient, and change nothing for the others."""
     text, bottoms, down = LAYERS[name]
@@ -177,10 +229,10 @@ def test_wild_places(name, device):
     assert all(np.isfinite(d).all() for d, asked in zip(diffs, down) if asked)
     if "crop" in name:
         assert np.array_equal(got[keep], tame[keep])
-        assert (got[~keep] == (0.25 if name == "crop" else 0)).all()
+        assert (got[~keep] == OUTSIDE.get(name, 0)).all()
     else:
         order = [(0, 2, 1), (0, 2, 3, 1)][len(got.shape) - 3]
-        flat, other = (a.transpose(order).reshape(-1, 6) for a in (got, tame))
+        flat, other = (a.transpose(order).reshape(-1, a.shape[1]) for a in (got, tame))
         assert np.array_equal(flat[keep], other[keep])
         assert not flat[~keep].any()
     if down[1]:
@@ -190,7 +242,7 @@ def test_wild_places(name, device):
         images[:3] = (-1, 2, np.nan)
         top = Rig(text, [*bottoms[:2], images], device=device).forward()[0]
         assert np.array_equal(top[3:], tame[3:])
-        assert (top[:3] == (0.25 if name == "crop" else 0)).all()
+        assert (top[:3] == OUTSIDE.get(name, 0)).all()
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -206,8 +258,8 @@ def test_nothing_there(name, axis, device):
         empty = [bottoms[0][:, :, :0], *(b[:, :, :0] if name[:2] in ("co", "ca") else b for b in bottoms[1:])]
     rig = Rig(text, empty, device=device)
     top = rig.forward()[0]
-    assert top.size == 0 or name in ("correlation", "point", "point-corners", "crop", "crop-nearest")
-    assert (top == (0.25 if name == "crop" else 0)).all()
+    assert top.size == 0 or name.split("-")[0] in ("correlation", "point", "crop")
+    assert (top == OUTSIDE.get(name, 0)).all()
     for blob, diff, asked in zip(rig.bottom, rig.backward([np.ones(top.shape)], down), down):
         assert diff.shape == blob.shape
         assert not asked or not diff.any()

@@ -6,7 +6,7 @@
 // The numbers from `row` on, as many as there are: `count`, at most COLUMNS. Store or Real.
 template <class From>
 DEVICE Columns load(const From* row, int count) {
-  if (sizeof(From) == sizeof(Real) && count >= COLUMNS) return *(const Columns*)row;
+  if (sizeof(From) == sizeof(Real)) return count >= COLUMNS ? *(const Columns*)row : load_span((const Real*)row, lane_span(0, 1, count));
   Real values[COLUMNS] = {};
   for (int i = 0; i < min(count, COLUMNS); ++i) values[i] = Real(row[i]);
   return *(const Columns*)values;
@@ -16,7 +16,25 @@ DEVICE Columns load(const From* row, int count) {
 template <class To>
 DEVICE void store(To* row, const Columns& value, int count) {
   if (sizeof(To) == sizeof(Real) && count >= COLUMNS) *(Columns*)row = value;
+  else if (sizeof(To) == sizeof(Real)) store_span((Real*)row, value, lane_span(0, 1, count));
   else for (int i = 0; i < min(count, COLUMNS); ++i) row[i] = item(value, i);
+}
+
+// The numbers from `row` on whose places `at` has. Store or Real.
+template <class From>
+DEVICE Columns pick(const From* row, const Picks& at) {
+  if (sizeof(From) == sizeof(Real)) return pick_real((const Real*)row, at);
+  Real values[COLUMNS];
+  for (int i = 0; i < COLUMNS; ++i) values[i] = Real(row[item(at, i)]);
+  return *(const Columns*)values;
+}
+
+// Those numbers, and those behind them.
+template <class From>
+DEVICE void pick_pairs(const From* row, const Picks& at, Columns& first, Columns& second) {
+  if (sizeof(From) == sizeof(Real)) return pick_real_pairs((const Real*)row, at, first, second);
+  first = pick(row, at);
+  second = pick(row + 1, at);
 }
 
 // target[c * wide + r] = source[r * far + c] for each row r and column c of source, by squares of vectors, of which the last

@@ -10,7 +10,18 @@
 #define COLUMNS 1
 #define REGISTERS 16  // for the numbers of a thread that are worth keeping there
 typedef Real Columns;
+typedef int Picks;
 DEVICE Real item(Columns value, int) { return value; }
+DEVICE int item(Picks value, int) { return value; }
+DEVICE void set_item(Columns& value, int, Real to) { value = to; }
+DEVICE Columns pick(Columns a, Columns b, Picks at) { return at ? b : a; }
+DEVICE Columns pick_real(const Real* from, Picks at) { return from[at]; }
+DEVICE void pick_real_pairs(const Real* from, Picks at, Columns& first, Columns& second) {
+  first = from[at];
+  second = from[at + 1];
+}
+DEVICE bool any_negative(Picks places) { return places < 0; }
+DEVICE Columns keep(Columns value, Picks places) { return places < 0 ? Real(0) : value; }
 DEVICE void transpose(Columns*) {}
 DEVICE void write_past(Real* to, Columns value) { *to = value; }
 DEVICE void soon(const void*) {}
@@ -20,6 +31,9 @@ DEVICE LaneSpan lane_span(int at, int step, int size) { return at >= 0 && at < s
 DEVICE LaneSpan both(LaneSpan a, LaneSpan b) { return a && b; }
 DEVICE bool within(LaneSpan span, int) { return span; }
 DEVICE Columns load_span(const Real* from, LaneSpan span) { return span ? *from : Real(0); }
+DEVICE void store_span(Real* to, Columns value, LaneSpan span) {
+  if (span) *to = value;
+}
 DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { return span ? sum + a * b : sum; }
 
 #else
@@ -43,7 +57,10 @@ DEVICE Columns fused_span(Columns a, Columns b, Columns sum, LaneSpan span) { re
 
 #define COLUMNS int(VECTOR_BYTES / sizeof(Real))
 typedef Real Columns __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(Real)), may_alias));
+typedef int Picks __attribute__((vector_size(COLUMNS * sizeof(int)), aligned(sizeof(int)), may_alias));  // places of numbers
 DEVICE Real item(const Columns& value, int i) { return value[i]; }
+DEVICE int item(const Picks& value, int i) { return value[i]; }
+DEVICE void set_item(Columns& value, int i, Real to) { value[i] = to; }
 
 // Exchanges the upper halves of a, cut in pieces of `step`, with the lower ones of b.
 template <int step, int... i>
@@ -122,6 +139,69 @@ DEVICE Columns fused(const Columns& a, const Columns& b, const Columns& sum) {
 #endif
 }
 
+// Those of the numbers of a and then b whose places `at` has, and those of memory.
+DEVICE Columns pick(const Columns& a, const Columns& b, const Picks& at) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_permutex2var_ps((__m512)a, *(const __m512i_u*)&at, (__m512)b);
+  else return (Columns)_mm512_permutex2var_pd((__m512d)a, _mm512_cvtepi32_epi64(*(const __m256i_u*)&at), (__m512d)b);
+#else
+  const Columns both[2] = {a, b};
+  Columns result;
+#if defined(__AVX2__)
+  if constexpr (sizeof(Real) == 4) {
+    const __m256 one = _mm256_permutevar8x32_ps((__m256)a, *(const __m256i_u*)&at), two = _mm256_permutevar8x32_ps((__m256)b, *(const __m256i_u*)&at);
+    return (Columns)_mm256_blendv_ps(one, two, _mm256_castsi256_ps(_mm256_slli_epi32(*(const __m256i_u*)&at, 28)));
+  }
+#endif
+  for (int i = 0; i < COLUMNS; ++i) result[i] = ((const Real*)both)[at[i]];
+  return result;
+#endif
+}
+DEVICE Columns pick_real(const Real* from, const Picks& at) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_mask_i32gather_ps(__m512{}, 0xffff, *(const __m512i_u*)&at, from, 4);
+  else return (Columns)_mm512_mask_i32gather_pd(__m512d{}, 0xff, *(const __m256i_u*)&at, from, 8);
+#else
+  Columns result;
+  for (int i = 0; i < COLUMNS; ++i) result[i] = from[at[i]];
+  return result;
+#endif
+}
+// Of memory the numbers at these places, and those behind them.
+DEVICE void pick_real_pairs(const Real* from, const Picks& at, Columns& first, Columns& second) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) {
+    const __m512i all = *(const __m512i_u*)&at;
+    const __m512 lower = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_castsi512_si256(all), from, 4);
+    const __m512 upper = (__m512)_mm512_mask_i32gather_pd(__m512d{}, 0xff, _mm512_extracti64x4_epi64(all, 1), from, 4);
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    first = (Columns)_mm512_permutex2var_ps(lower, even, upper);
+    second = (Columns)_mm512_permutex2var_ps(lower, _mm512_add_epi32(even, _mm512_set1_epi32(1)), upper);
+    return;
+  }
+#endif
+  first = pick_real(from, at);
+  second = pick_real(from + 1, at);
+}
+
+// Whether any place is below 0; a vector without the numbers whose place is, 0 instead.
+DEVICE bool any_negative(const Picks& places) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return _mm512_cmplt_epi32_mask(*(const __m512i_u*)&places, __m512i{}) != 0;
+#endif
+  int any = 0;
+  for (int i = 0; i < COLUMNS; ++i) any |= places[i];
+  return any < 0;
+}
+DEVICE Columns keep(const Columns& value, const Picks& places) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_mov_ps(_mm512_cmpge_epi32_mask(*(const __m512i_u*)&places, __m512i{}), (__m512)value);
+#endif
+  Columns result;
+  for (int i = 0; i < COLUMNS; ++i) result[i] = places[i] < 0 ? Real(0) : value[i];
+  return result;
+}
+
 // Lanes of a vector from one to another, as those whose numbers at, at + step, ... of a row of `size` there are. load_span: these of
 // a vector, the others 0, and no other memory is read; fused_span: sum + a * b there, sum elsewhere.
 DEVICE int lane_from(int distance, int step) { return distance <= 0 ? 0 : min((distance + step - 1) / step, COLUMNS); }
@@ -135,6 +215,10 @@ DEVICE bool within(LaneSpan span, int lane) { return span >> lane & 1; }
 DEVICE Columns load_span(const Real* from, LaneSpan span) {
   if constexpr (sizeof(Real) == 4) return (Columns)_mm512_maskz_loadu_ps((__mmask16)span, from);
   else return (Columns)_mm512_maskz_loadu_pd((__mmask8)span, from);
+}
+DEVICE void store_span(Real* to, const Columns& value, LaneSpan span) {
+  if constexpr (sizeof(Real) == 4) _mm512_mask_storeu_ps(to, (__mmask16)span, (__m512)value);
+  else _mm512_mask_storeu_pd(to, (__mmask8)span, (__m512d)value);
 }
 DEVICE Columns fused_span(const Columns& a, const Columns& b, const Columns& sum, LaneSpan span) {
   if constexpr (sizeof(Real) == 4) return (Columns)_mm512_mask3_fmadd_ps((__m512)a, (__m512)b, (__m512)sum, (__mmask16)span);
@@ -152,6 +236,10 @@ DEVICE Columns load_span(const Real* from, const LaneSpan& span) {
   Columns values = {};
   for (int i = span.begin; i < span.end; ++i) values[i] = from[i];
   return values;
+}
+DEVICE void store_span(Real* to, const Columns& value, const LaneSpan& span) {
+  if (span.begin == 0 && span.end == COLUMNS) *(Columns*)to = value;
+  else for (int i = span.begin; i < span.end; ++i) to[i] = value[i];
 }
 DEVICE Columns fused_span(const Columns& a, const Columns& b, Columns sum, const LaneSpan& span) {
   if (span.begin == 0 && span.end == COLUMNS) return fused(a, b, sum);

@@ -8,15 +8,6 @@ struct CorrelationGeometry {
   int channels, height, width, out_height, out_width, kernel, reach, stride, pad, dilation, patch_step;
 };
 
-constexpr int TOGETHER = 128;  // columns
-
-// The columns from begin to end; a column is always the same thread's.
-#if defined(__CUDACC__)
-#define SPAN_LOOP(x, begin, end) THREAD_LOOP(x, max(end, 0)) if (x >= (begin))
-#else
-#define SPAN_LOOP(x, begin, end) for (int x = max(begin, 0); x < (end); ++x)
-#endif
-
 constexpr int BESIDE = REGISTERS == 32 ? 9 : 3;  // displacements across that a thread sums together: they read the same pixels of a
 constexpr int VECTORS = COLUMNS == 1 ? 1 : REGISTERS == 32 ? 2 : 4;  // of columns, too
 
@@ -73,39 +64,67 @@ KERNEL correlation_forward(int n, const Store* a, const Store* b, Store* top, Co
   }
 }
 
-// The gradient of a, from b, with sign 1; of b, from a, with sign -1. Each pixel gathers from the tops that read it, in order.
-KERNEL correlation_backward(int n, const Store* other, const Store* top_diff, Store* diff, int sign, CorrelationGeometry g) {
-  BLOCK_LOOP(block, n) {  // a row of the map
-    SHARED Real sum[TOGETHER];
-    const int h = block % g.height, plane = block / g.height, image = plane / g.channels, patch = 2 * g.reach + 1;
-    const Store* map = other + (long long)plane * g.height * g.width;
-    for (int first = 0; first < g.width; first += TOGETHER) {
-      const int count = min(TOGETHER, g.width - first);
-      THREAD_LOOP(w, count) sum[w] = 0;
-      for (int displaced = 0; displaced < patch * patch; ++displaced) {
-        const int dy = (displaced / patch - g.reach) * g.patch_step, dx = (displaced % patch - g.reach) * g.patch_step;
-        if (h + sign * dy < 0 || h + sign * dy >= g.height) continue;
-        const Store* given = top_diff + ((long long)image * patch * patch + displaced) * g.out_height * g.out_width;
-        const Store* line = map + (h + sign * dy) * g.width + sign * dx;
-        const int row = sign > 0 ? h : h - dy, back = sign > 0 ? 0 : -dx;  // where it lies in a
-        for (int tap = 0; tap < g.kernel * g.kernel; ++tap) {
-          const int v = row + g.pad - tap / g.kernel * g.dilation, shift = first + back + g.pad - tap % g.kernel * g.dilation;
-          if (v < 0 || v % g.stride || v / g.stride >= g.out_height) continue;
-          const Store* from = given + (long long)(v / g.stride) * g.out_width;
-          const int low = max(-shift, -first - sign * dx), high = min(count, g.width - first - sign * dx);
-          if (g.stride == 1) {
-            const int end = min(high, g.out_width - shift);
-            SPAN_LOOP(w, low, end) sum[w] += Real(from[w + shift]) * Real(line[first + w]);
-          } else {
-            SPAN_LOOP(w, low, high) {
-              const int u = w + shift;
-              if (u % g.stride == 0 && u / g.stride < g.out_width)
-                sum[w] += Real(from[u / g.stride]) * Real(line[first + w]);
+constexpr int GROUP = 8;                          // channels that a thread sums together: they take the same numbers of the top
+constexpr int DEEP = REGISTERS == 32 ? 2 : 1;     // vectors of columns, too
+
+// What the gradients `given` of an image's tops give to row h of GROUP maps from column `first` on, from as many maps of the other
+// input. STRIDED: whether the top has a number for some columns alone.
+template <bool STRIDED>
+DEVICE void gather_row(const Store* maps, const Store* given, int channels, int h, int first, int sign, Columns (&sum)[GROUP][DEEP],
+                       const CorrelationGeometry& g) {
+  const int patch = 2 * g.reach + 1, area = g.height * g.width;
+  for (int down = 0; down < patch * g.kernel; ++down) {
+    const int p = down / g.kernel, dy = (p - g.reach) * g.patch_step, row = sign > 0 ? h : h - dy;  // where it lies in a
+    const int v = row + g.pad - down % g.kernel * g.dilation;
+    if (h + sign * dy < 0 || h + sign * dy >= g.height || v < 0 || v % g.stride || v / g.stride >= g.out_height) continue;
+    const Store* line = maps + (long long)(h + sign * dy) * g.width;
+    for (int along = 0; along < patch * g.kernel; ++along) {
+      const int q = along / g.kernel, dx = (q - g.reach) * g.patch_step;
+      const Store* from = given + ((long long)(p * patch + q) * g.out_height + v / g.stride) * g.out_width;
+      for (int i = 0; i < DEEP; ++i) {
+        const int w = first + i * COLUMNS, beside = w + sign * dx;
+        const int u = (sign > 0 ? w : w - dx) + g.pad - along % g.kernel * g.dilation;
+        const LaneSpan there = both(lane_span(w, 1, g.width), lane_span(beside, 1, g.width));
+        if (STRIDED) {
+          for (int lane = 0; lane < COLUMNS; ++lane) {
+            const int at = u + lane;
+            if (!within(there, lane) || at < 0 || at % g.stride || at / g.stride >= g.out_width) continue;
+            const Real gradient = Real(from[at / g.stride]);
+            for (int c = 0; c < GROUP; ++c) {
+              const Real value = Real(line[(long long)min(c, channels - 1) * area + beside + lane]);
+              set_item(sum[c][i], lane, item(sum[c][i], lane) + gradient * value);
             }
           }
+        } else {
+          const LaneSpan span = both(there, lane_span(u, 1, g.out_width));  // 0 on both sides elsewhere
+          const Columns gradient = pixels_of(from, u, 1, span);
+          for (int c = 0; c < GROUP; ++c)
+            sum[c][i] = fused(gradient, pixels_of(line + (long long)min(c, channels - 1) * area, beside, 1, span), sum[c][i]);
         }
       }
-      THREAD_LOOP(w, count) diff[(long long)block * g.width + first + w] = sum[w];
+    }
+  }
+}
+
+// The gradient of a, from b, with sign 1; of b, from a, with sign -1. Each pixel gathers from the tops that read it, in order. A
+// block for a row of GROUP maps.
+KERNEL correlation_backward(int n, const Store* other, const Store* top_diff, Store* diff, int sign, CorrelationGeometry g) {
+  BLOCK_LOOP(block, n) {
+    const int groups = (g.channels + GROUP - 1) / GROUP, h = block % g.height, image = block / g.height / groups;
+    const int channel = (block / g.height - image * groups) * GROUP, channels = min(GROUP, g.channels - channel);
+    const int patch = 2 * g.reach + 1;
+    const long long start = ((long long)image * g.channels + channel) * g.height * g.width;
+    const Store* given = top_diff + (long long)image * patch * patch * g.out_height * g.out_width;
+    THREAD_LOOP(part, (g.width + DEEP * COLUMNS - 1) / (DEEP * COLUMNS)) {
+      const int first = part * DEEP * COLUMNS;
+      Columns sum[GROUP][DEEP] = {};
+      if (g.stride == 1) gather_row<false>(other + start, given, channels, h, first, sign, sum, g);
+      else gather_row<true>(other + start, given, channels, h, first, sign, sum, g);
+      for (int c = 0; c < channels; ++c)
+        for (int i = 0; i < DEEP; ++i) {
+          const int w = first + i * COLUMNS;
+          store(diff + start + ((long long)c * g.height + h) * g.width + w, sum[c][i], g.width - w);
+        }
     }
   }
 }

@@ -10,6 +10,8 @@ from ...device import AnyArray, Blob, Kernels
 from ..core.param_str import settings
 from .region_base import RegionLayer
 
+# Slabs pay for boxes with so many elements, in parts of the images' pixels, of so many channels. A GPU has too few blocks then.
+PIXELS_AN_ELEMENT, CHANNELS = {"cpu": 4, "cuda": 0}, 8
 METHODS = ("bilinear", "nearest")
 
 
@@ -92,15 +94,34 @@ class CropAndResize(RegionLayer, type="CropAndResize", param="python_param", bot
         self.kernels.crop_resize_places(k, boxes, indices, images, low, part, self.geometry)
         return images, low, part
 
+    @property
+    def in_slabs(self) -> bool:
+        """Whether the images are brought into slabs, where all channels of an element are one vector."""
+        elements, pixels = self.regions * self.pooled[0] * self.pooled[1], self.batch * self.size[0] * self.size[1]
+        return self.channels >= CHANNELS and elements * PIXELS_AN_ELEMENT[self.device.kind] >= pixels
+
+    def room(self) -> AnyArray:
+        """Room for slabs, each with a crop: on the CPU one for each worker, which stays in its core's cache."""
+        slabs = self.batch * self.channel_slabs
+        at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+        cells = self.pooled[0] * self.pooled[1]
+        return self.scratch("room", (at_once, self.size[0] * self.size[1] + cells, self.kernels.constants["SLAB"]))
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if not self.batch * self.channels * self.size[0] * self.size[1]:
             outside = self.scratch("outside", top[0].shape)
             outside.fill(self.outside)
             self.narrow(outside, top[0].data)
             return
+        if self.in_slabs:
+            room = self.room()
+            self.kernels.crop_resize_forward_slabs(
+                room.shape[0], bottom[0].data, *self.places(bottom), room, top[0].data, self.regions, self.geometry
+            )
+            return
         groups = -(-self.channels // self.kernels.constants["PLANES"])
         self.kernels.crop_resize_forward(
-            self.regions * groups, bottom[0].data, *self.places(bottom), top[0].data, self.geometry
+            self.regions * groups, bottom[0].data, *self.places(bottom), top[0].data, self.regions, self.geometry
         )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

@@ -1,6 +1,7 @@
 // crop_resize.cu: boxes of images, each resized to one size, as TensorFlow's crop_and_resize has it; and its gradients.
+#include "columns.h"
 #include "region.h"
-#include "tile.h"
+#include "slab.h"
 
 struct CropGeometry {
   int batch, channels, height, width, crop_height, crop_width, nearest;
@@ -38,29 +39,139 @@ KERNEL crop_resize_places(int n, const Real* boxes, const Real* indices, int* im
 
 constexpr int PLANES = 8;  // of a box that a block takes
 
-// A block for PLANES channels of a box. top: (K, C, crop_height, crop_width). Without branches along a row, so that the host makes
-// vectors of it.
+// COLUMNS neighbouring columns of a crop: the pixels that they lie between, counted from `first`, and how far beyond the left one.
+struct Chunk {
+  int number, count, first, last, there;  // there: how many pixels from `first` on the row has, at most 2 COLUMNS
+  bool near, whole;                 // near: all their pixels are among these; whole: none lies outside the image
+  Picks left, right;
+  Columns across;
+};
+
+DEVICE Chunk chunk_of(int number, const int* column, const Real* acrosses, const CropGeometry& g) {
+  int first = g.width, last = -1, lefts[COLUMNS], rights[COLUMNS];
+  Real parts[COLUMNS];
+  Chunk chunk;
+  chunk.number = number, chunk.count = min(COLUMNS, g.crop_width - number * COLUMNS), chunk.whole = true;
+  column += number * COLUMNS, acrosses += number * COLUMNS;
+  for (int i = 0; i < chunk.count; ++i) {
+    if (column[i] >= 0) first = min(first, column[i]), last = max(last, column[i]);
+    else chunk.whole = false;
+  }
+  for (int i = 0; i < COLUMNS; ++i) {
+    const bool inside = i < chunk.count && column[i] >= 0;
+    parts[i] = inside ? acrosses[i] : Real(0);
+    lefts[i] = inside ? column[i] - first : 0;
+    rights[i] = lefts[i] + (parts[i] > 0);
+  }
+  chunk.first = first, chunk.last = last, chunk.there = min(g.width - first, 2 * COLUMNS), chunk.near = last + 1 - first < 2 * COLUMNS;
+  chunk.left = *(const Picks*)lefts, chunk.right = *(const Picks*)rights, chunk.across = *(const Columns*)parts;
+  return chunk;
+}
+
+// Brings near what a row of a plane is read for there.
+DEVICE void soon_row(const Store* row, const Chunk& chunk) {
+  if (chunk.last - chunk.first < COLUMNS * 64 / int(sizeof(Store)))
+    for (int x = chunk.first; x <= chunk.last; x += 64 / sizeof(Store)) soon(row + x);
+  else
+    for (int i = 0; i < chunk.count; ++i) soon(row + chunk.first + item(chunk.left, i));
+}
+
+// A row of a plane, interpolated there.
+DEVICE Columns across_row(const Store* row, const Chunk& chunk) {
+  Columns lower, upper;
+  row += chunk.first;
+  if (chunk.near) {
+    const Columns one = load(row, chunk.there), next = chunk.there > COLUMNS ? load(row + COLUMNS, chunk.there - COLUMNS) : Columns{};
+    lower = pick(one, next, chunk.left);
+    upper = pick(one, next, chunk.right);
+  } else {
+    lower = pick(row, chunk.left);
+    upper = pick(row, chunk.right);
+  }
+  return lower + (upper - lower) * chunk.across;
+}
+
+// A block for PLANES channels of a box. top: (K, C, crop_height, crop_width). A thread goes down COLUMNS columns of a crop, and
+// interpolates a row of the image once for all rows of the crop that lie beside it. The host takes all planes of some columns,
+// the GPU's threads neighbouring columns.
 KERNEL crop_resize_forward(int n, const Store* features, const int* images, const int* low, const Real* part, Store* top,
-                           CropGeometry g) {
-  const int groups = (g.channels + PLANES - 1) / PLANES;
+                           int boxes, CropGeometry g) {
   BLOCK_LOOP(b, n) {
-    const int k = b / groups, channel = (b - k * groups) * PLANES, all = g.crop_height + g.crop_width;
-    const int *row = low + (long long)k * all, *column = row + g.crop_height;
-    const Real* parts = part + (long long)k * all;
-    const int area = g.height * g.width;
-    for (int c = channel; c < min(channel + PLANES, g.channels); ++c) {
-      const Store* plane = features + ((long long)max(images[k], 0) * g.channels + c) * area;
-      Store* out = top + ((long long)k * g.channels + c) * g.crop_height * g.crop_width;
-      TILE_LOOP(ph, pw, g.crop_height, g.crop_width) {
-        const int above = row[ph], left = column[pw];
-        const bool inside = (above >= 0) & (left >= 0);
-        const Real down = parts[ph], across = parts[g.crop_height + pw];
-        const int at = inside ? above * g.width + left : 0, right = inside & (across > 0) ? 1 : 0;
-        const int below = inside & (down > 0) ? g.width : 0;
-        const Real v0 = Real(plane[at]), v1 = Real(plane[at + right]);  // a map has a pixel: crop_and_resize.py
-        const Real v2 = Real(plane[at + below]), v3 = Real(plane[at + below + right]);
-        const Real upper = v0 + (v1 - v0) * across, lower = v2 + (v3 - v2) * across;
-        out[ph * g.crop_width + pw] = inside ? upper + (lower - upper) * down : g.outside;
+    const int k = b % boxes, channel = b / boxes * PLANES, planes = min(PLANES, g.channels - channel);
+    const int all = g.crop_height + g.crop_width, chunks = (g.crop_width + COLUMNS - 1) / COLUMNS;
+    const int* row = low + (long long)k * all;
+    const Real* downs = part + (long long)k * all;
+    Chunk chunk;
+    chunk.number = -1;
+    THREAD_LOOP(t, planes * chunks) {
+      const int number = COLUMNS > 1 ? t / planes : t % chunks, c = channel + (COLUMNS > 1 ? t % planes : t / chunks);
+      if (chunk.number != number) chunk = chunk_of(number, row + g.crop_height, downs + g.crop_height, g);
+      const Store* plane = features + ((long long)max(images[k], 0) * g.channels + c) * g.height * g.width;
+      Store* out = top + ((long long)k * g.channels + c) * g.crop_height * g.crop_width + number * COLUMNS;
+      int above = -1, below = -1;  // rows that are interpolated
+      Columns upper = {}, lower = {};
+      for (int ph = 0; ph < g.crop_height; ++ph, out += g.crop_width) {
+        Columns value = Columns{} + g.outside;
+        if (row[ph] >= 0 && chunk.first < g.width) {
+          const auto take = [&](int y) {
+            return y == above ? upper : y == below ? lower : across_row(plane + (long long)y * g.width, chunk);
+          };
+          const int next = row[ph] + (downs[ph] > 0);
+          if (c + 1 < channel + planes) {
+            const int area = g.height * g.width;
+            if (row[ph] != above && row[ph] != below) soon_row(plane + area + (long long)row[ph] * g.width, chunk);
+            if (next != row[ph]) soon_row(plane + area + (long long)next * g.width, chunk);
+          }
+          const Columns one = take(row[ph]), two = next == row[ph] ? one : take(next);
+          above = row[ph], below = next, upper = one, lower = two;
+          value = upper + (lower - upper) * downs[ph];
+          if (!chunk.whole)
+            for (int i = 0; i < chunk.count; ++i)
+              if (row[g.crop_height + number * COLUMNS + i] < 0) set_item(value, i, g.outside);
+        }
+        store(out, value, chunk.count);
+      }
+    }
+  }
+}
+
+// Where many boxes share an image. A block takes one slab after another into its room (n, area + cells, SLAB), and there all boxes
+// of that image: the channels of an element are one vector, which is turned into planes at the end.
+KERNEL crop_resize_forward_slabs(int n, const Store* features, const int* images, const int* low, const Real* part, Real* room,
+                                 Store* top, int boxes, CropGeometry g) {
+  BLOCK_LOOP(b, n) {
+    const int area = g.height * g.width, cells = g.crop_height * g.crop_width, slabs = slabs_of(g.channels);
+    const int all = g.crop_height + g.crop_width;
+    Real *slab = room + (long long)b * (area + cells) * SLAB, *crop = slab + (long long)area * SLAB;
+    for (int i = b; i < g.batch * slabs; i += n) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      int first = g.height, end = 0;  // rows that boxes have elements in
+      for (int k = 0; k < boxes && !STOPPED(); ++k)
+        if (images[k] == image)
+          for (int ph = 0; ph < g.crop_height; ++ph)
+            if (const int y = low[(long long)k * all + ph]; y >= 0) first = min(first, y), end = max(end, min(y + 2, g.height));
+      fill_slab(i, features, slab, g.channels, area, first * g.width, end * g.width);
+      BARRIER();
+      for (int k = 0; k < boxes && !STOPPED(); ++k) {
+        if (max(images[k], 0) != image) continue;  // what lies in no image is outside everywhere
+        const int *row = low + (long long)k * all, *column = row + g.crop_height;
+        const Real *downs = part + (long long)k * all, *acrosses = downs + g.crop_height;
+        TILE_LOOP(ph, u, g.crop_height, g.crop_width * GROUPS) {
+          const int pw = u / GROUPS, group = u % GROUPS, left = column[pw];
+          Lanes value = Lanes{} + g.outside;
+          if (row[ph] >= 0 && left >= 0) {
+            const Real down = downs[ph], across = acrosses[pw];
+            const int right = left + (across > 0);
+            const Real *above = slab + (long long)row[ph] * g.width * SLAB, *below = above + (down > 0 ? g.width * SLAB : 0);
+            const Lanes upper = lanes(above, left, group) + (lanes(above, right, group) - lanes(above, left, group)) * across;
+            const Lanes lower = lanes(below, left, group) + (lanes(below, right, group) - lanes(below, left, group)) * across;
+            value = upper + (lower - upper) * down;
+          }
+          lanes(crop, ph * g.crop_width + pw, group) = value;
+        }
+        BARRIER();
+        turn(crop, SLAB, top + ((long long)k * g.channels + channel) * cells, cells, cells, min(SLAB, g.channels - channel));
+        BARRIER();
       }
     }
   }

@@ -78,7 +78,8 @@ class LocalCorrelation(Layer, type="LocalCorrelation", param="python_param", bot
             kernel=s["kernel_size"], reach=s["max_displacement"], stride=s["stride"], pad=s["padding"],
             dilation=s["dilation"], patch_step=s["dilation_patch"],
         )  # fmt: skip
-        self.rows, self.out_rows = batch * channels * height, batch * patch * size[0]
+        groups = -(-channels // self.kernels.constants["GROUP"])
+        self.rows, self.out_rows = batch * groups * height, batch * patch * size[0]
         top[0].reshape(batch, patch, patch, *size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

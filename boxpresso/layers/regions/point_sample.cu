@@ -1,5 +1,5 @@
 // point_sample.cu: bilinear samples of maps at points, and the gradients of that. Pixels outside a map are 0.
-#include "kernel.h"
+#include "slab.h"
 
 struct PointGeometry {
   int channels, height, width, points, corners;  // corners: 0 and 1 are the centres of the first and last pixels
@@ -14,22 +14,36 @@ DEVICE long long place_of(int i, int count, int k, const PointGeometry& g) {
   return ((long long)image * count + k) * g.points + i - image * g.points;
 }
 
+constexpr int POINTS = 256;  // that a block takes together
+
 // at (N, 4, P): the four pixels of each point, -1 outside the map; part (N, 2, P): how far it lies beyond the first, down and across.
+// A block for POINTS points of an image; two loops without branches, which the host makes vectors of.
 KERNEL point_places(int n, const Real* where, int* at, Real* part, PointGeometry g) {
-  GRID_LOOP(i, n) {
-    const Real shift = g.corners ? Real(0) : Real(0.5);
-    const Real x = where[2 * (long long)i] * length_of(g.width, g.corners) - shift;
-    const Real y = where[2 * (long long)i + 1] * length_of(g.height, g.corners) - shift;
-    const bool inside = y > -1 && x > -1 && y < g.height && x < g.width;
-    const Real safe_x = inside ? x : Real(0), safe_y = inside ? y : Real(0), floor_x = floor(safe_x), floor_y = floor(safe_y);
-    const int left = int(floor_x), top = int(floor_y);
-    for (int corner = 0; corner < 4; ++corner) {
-      const int row = top + corner / 2, column = left + corner % 2;
-      const bool there = inside && row >= 0 && row < g.height && column >= 0 && column < g.width;
-      at[place_of(i, 4, corner, g)] = there ? row * g.width + column : -1;
+  BLOCK_LOOP(b, n) {
+    SHARED int top[POINTS], left[POINTS];
+    const int points = g.points, height = g.height, width = g.width, blocks = (points + POINTS - 1) / POINTS;
+    const int image = b / blocks, first = (b - image * blocks) * POINTS, count = min(POINTS, points - first);
+    const Real* from = where + 2 * ((long long)image * points + first);
+    int* to = at + (long long)image * 4 * points + first;
+    Real* parts = part + (long long)image * 2 * points + first;
+    const Real shift = g.corners ? Real(0) : Real(0.5), wide = length_of(width, g.corners), high = length_of(height, g.corners);
+    THREAD_LOOP(i, count) {
+      const Real x = from[2 * i] * wide - shift, y = from[2 * i + 1] * high - shift;
+      const bool inside = (y > -1) & (x > -1) & (y < height) & (x < width);
+      const Real safe_x = inside ? x : Real(-2), safe_y = inside ? y : Real(-2), floor_x = floor(safe_x), floor_y = floor(safe_y);
+      left[i] = int(floor_x);
+      top[i] = int(floor_y);
+      parts[i] = safe_y - floor_y;
+      parts[points + i] = safe_x - floor_x;
     }
-    part[place_of(i, 2, 0, g)] = safe_y - floor_y;
-    part[place_of(i, 2, 1, g)] = safe_x - floor_x;
+    THREAD_LOOP(i, count) {
+      const int pixel = top[i] * width + left[i], below = height - 2 - top[i], right = width - 2 - left[i];
+      to[i] = min(top[i], left[i]) >= 0 ? pixel : -1;
+      to[points + i] = min(min(top[i], left[i] + 1), right) >= 0 ? pixel + 1 : -1;
+      to[2 * points + i] = min(min(top[i] + 1, left[i]), below) >= 0 ? pixel + width : -1;
+      to[3 * points + i] = min(min(top[i] + 1, left[i] + 1), min(below, right)) >= 0 ? pixel + width + 1 : -1;
+    }
+    BARRIER();
   }
 }
 
@@ -37,20 +51,106 @@ DEVICE Real share(Real down, Real across, int corner) {
   return (corner < 2 ? 1 - down : down) * (corner % 2 ? across : 1 - across);
 }
 
-// A block for each plane (image and channel). Without branches, so that the host makes vectors of it.
-KERNEL point_sample_forward(int n, const Store* features, const int* at, const Real* part, Store* top, PointGeometry g) {
+constexpr int LINE = 64 / sizeof(Store);     // numbers of a cache line
+
+DEVICE Picks places_from(const int* at, int count) {
+  if (count >= COLUMNS) return *(const Picks*)at;
+  int places[COLUMNS];
+  for (int i = 0; i < COLUMNS; ++i) places[i] = i < count ? at[i] : -1;
+  return *(const Picks*)places;
+}
+
+// Two neighbours in a row of a plane, left and right, which both are 0 where their place is -1. They are read together, from `pair`
+// on, where `paired`.
+DEVICE void pair_at(const Store* plane, const Picks& at, const Picks& beside, const Picks& pair, bool paired, Columns& left,
+                    Columns& right) {
+  if (paired) {
+    pick_pairs(plane, pair, left, right);
+    left = keep(left, at), right = keep(right, beside);
+  } else {
+    left = keep(pick(plane, at >= 0 ? at : 0 * at), at);
+    right = keep(pick(plane, beside >= 0 ? beside : 0 * beside), beside);
+  }
+}
+
+// What the host brings near of the next planes meanwhile: all of their lines, where about so many are read, or those of the points.
+constexpr int NOTHING = 0, SWEPT = 1, PICKED = 2;
+
+// A block for `together` planes of an image, a thread for COLUMNS points.
+KERNEL point_sample_forward(int n, const Store* features, const int* at, const Real* part, Store* top, int together,
+                                 int ahead, PointGeometry g) {
   BLOCK_LOOP(b, n) {
-    const Store* plane = features + (long long)b * g.height * g.width;
-    const int* pixels = at + (long long)(b / g.channels) * 4 * g.points;
-    const Real *downs = part + (long long)(b / g.channels) * 2 * g.points, *acrosses = downs + g.points;
-    THREAD_LOOP(p, g.points) {
-      Real sum = 0;
-      for (int corner = 0; corner < 4; ++corner) {
-        const int pixel = pixels[corner * g.points + p];
-        const Real value = Real(plane[max(pixel, 0)]);  // a map has a pixel: point_sample.py
-        sum += pixel >= 0 ? share(downs[p], acrosses[p], corner) * value : Real(0);
+    const int groups = (g.channels + together - 1) / together, image = b / groups, channel = (b - image * groups) * together;
+    const int area = g.height * g.width, planes = min(together, g.channels - channel), vectors = (g.points + COLUMNS - 1) / COLUMNS;
+    const Store *maps = features + ((long long)image * g.channels + channel) * area, *next = maps + (long long)planes * area;
+    const int *pixels = at + (long long)image * 4 * g.points;
+    const bool last = b + 1 == n;
+    const int lines = last ? 0 : planes * ((area + LINE - 1) / LINE);
+    const Real *downs = part + (long long)image * 2 * g.points, *acrosses = downs + g.points;
+    THREAD_LOOP(v, vectors) {
+      const int first = v * COLUMNS, count = g.points - first;
+      Picks corner[4], pair[2], far = {};
+      for (int i = 0; i < 4; ++i) corner[i] = places_from(pixels + i * g.points + first, count);
+      for (int i = 0; i < 2; ++i) {
+        pair[i] = corner[2 * i] >= 0 ? corner[2 * i] : corner[2 * i + 1] >= 0 ? corner[2 * i + 1] - 1 : 0 * corner[0];
+        far |= (area - 2 - pair[i]) | pair[i];
       }
-      top[(long long)b * g.points + p] = sum;
+      const bool paired = COLUMNS > 1 && !any_negative(far);
+      const Columns down = load(downs + first, count), across = load(acrosses + first, count);
+      const Columns upper = 1 - down, before = 1 - across;
+      if (ahead == SWEPT)
+        for (int line = (long long)lines * v / vectors; line < (long long)lines * (v + 1) / vectors; ++line) soon(next + line * LINE);
+      if (ahead == PICKED && !last)
+        for (int c = 0; c < planes; ++c)
+          for (int i = 0; i < min(COLUMNS, count); ++i) {
+            soon(next + (long long)c * area + max(pixels[first + i], 0));
+            soon(next + (long long)c * area + max(pixels[2 * g.points + first + i], 0));
+          }
+      for (int c = 0; c < planes; ++c) {
+        const Store* plane = maps + (long long)c * area;
+        Columns value[4];
+        for (int i = 0; i < 2; ++i)
+          pair_at(plane, corner[2 * i], corner[2 * i + 1], pair[i], paired, value[2 * i], value[2 * i + 1]);
+        const Columns sum = upper * (before * value[0] + across * value[1]) + down * (before * value[2] + across * value[3]);
+        store(top + ((long long)image * g.channels + channel + c) * g.points + first, sum, count);
+      }
+    }
+  }
+}
+
+// The channels of slab `slab` at point p of its image, from pixels in that slab.
+DEVICE Lanes sample(const Real* slab, const int* at, const Real* part, int p, int points, int group) {
+  const Real down = part[p], across = part[points + p];
+  Lanes value[4];
+  for (int corner = 0; corner < 4; ++corner) {
+    const int pixel = at[corner * points + p];
+    value[corner] = pixel < 0 ? Lanes{} : lanes(slab, pixel, group);
+  }
+  const Real before = 1 - across;
+  return (1 - down) * (before * value[0] + across * value[1]) + down * (before * value[2] + across * value[3]);
+}
+
+// Where an image has many points: a block takes one slab after another into its room (n, area + POINTS, SLAB), and there all points,
+// some at a time: their channels are vectors, which are turned into planes at the end.
+KERNEL point_sample_forward_slabs(int n, const Store* features, const int* at, const Real* part, Real* room, Store* top, int batch,
+                                  PointGeometry g) {
+  BLOCK_LOOP(b, n) {
+    const int area = g.height * g.width, slabs = slabs_of(g.channels);
+    Real *slab = room + (long long)b * (area + POINTS) * SLAB, *samples = slab + (long long)area * SLAB;
+    for (int i = b; i < batch * slabs; i += n) {
+      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+      fill_slab(i, features, slab, g.channels, area, 0, area);
+      BARRIER();
+      for (int first = 0; first < g.points && !STOPPED(); first += POINTS) {
+        const int count = min(POINTS, g.points - first);
+        const int* pixels = at + (long long)image * 4 * g.points + first;
+        const Real* parts = part + (long long)image * 2 * g.points + first;
+        TILE_LOOP(p, group, count, GROUPS) lanes(samples, p, group) = sample(slab, pixels, parts, p, g.points, group);
+        BARRIER();
+        Store* out = top + ((long long)image * g.channels + channel) * g.points + first;
+        turn(samples, SLAB, out, g.points, count, min(SLAB, g.channels - channel));
+        BARRIER();
+      }
     }
   }
 }

@@ -12,6 +12,11 @@ from ...device.kernel import real_of
 from ..core.param_str import settings
 from .region_base import RegionLayer
 
+# Slabs pay for maps of so few pixels, in parts of their points, and of so many channels. A GPU has too few blocks then.
+PIXELS_A_POINT, CHANNELS = {"cpu": 4, "cuda": 0}, 8
+NEAR = 2**19  # bytes of maps that lie in a core's cache
+TOGETHER = {"cpu": (8, NEAR // 4), "cuda": (2, 2**31)}  # planes that a block takes, and bytes of them, at most
+
 
 class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms=2, tops=1):
     """A bilinear sample of each map at each point of its image.
@@ -82,15 +87,41 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
         """The four pixels of each point, and how far it lies beyond the first."""
         count = self.batch * self.points
         at, part = self.scratch("at", (count, 4), np.int32), self.scratch("part", (count, 2))
-        self.kernels.point_places(count, self.widened(bottom[1].data), at, part, self.geometry)
+        blocks = self.batch * -(-self.points // self.kernels.constants["POINTS"])
+        self.kernels.point_places(blocks, self.widened(bottom[1].data), at, part, self.geometry)
         return at, part
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        planes = self.batch * self.channels
+        features, constants = bottom[0].data, self.kernels.constants
         if not self.pixels:
             top[0].data.fill(0)
-            return
-        self.kernels.point_sample_forward(planes, bottom[0].data, *self.places(bottom), top[0].data, self.geometry)
+        elif self.in_slabs:
+            slabs = self.batch * self.channel_slabs
+            at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+            room = self.scratch("room", (at_once, self.pixels + constants["POINTS"], constants["SLAB"]))
+            self.kernels.point_sample_forward_slabs(
+                at_once, features, *self.places(bottom), room, top[0].data, self.batch, self.geometry
+            )
+        else:
+            most, size = TOGETHER[self.device.kind]
+            together = max(min(most, size // (self.pixels * features.itemsize)), 1)
+            self.kernels.point_sample_forward(
+                self.batch * -(-self.channels // together), features, *self.places(bottom), top[0].data, together,
+                self.ahead(features), self.geometry,
+            )  # fmt: skip
+
+    @property
+    def in_slabs(self) -> bool:
+        """Whether maps are brought into slabs, where all channels of a point are one vector."""
+        return self.channels >= CHANNELS and self.points * PIXELS_A_POINT[self.device.kind] >= self.pixels
+
+    def ahead(self, features: AnyArray) -> int:
+        """What is brought near of the next planes: every line (SWEPT) where about so many are read; NOTHING if all are near."""
+        constants = self.kernels.constants
+        if features.nbytes < NEAR:
+            return constants["NOTHING"]
+        lines = self.pixels * features.itemsize // 64  # a point has two, at least
+        return constants["SWEPT" if 2 * self.points >= lines else "PICKED"]
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         places = self.places(bottom)

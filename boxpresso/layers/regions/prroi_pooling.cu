@@ -126,131 +126,200 @@ DEVICE Geometry geometry_of(const BandGeometry& b) {
 
 // What the threads of a block share in the backward pass of a region.
 struct Region {
-  int k, height, width, pooled_height, pooled_width;
-  const int *y, *x;              // the row of `bins`: begins, then ends
-  const Real *down, *across;     // weights
-  const int *below_y, *below_x;  // edges
+  int height, width, pooled_height, pooled_width, left, right;  // left to right: the columns that it has pixels in
+  const int *y, *x;                                             // the row of `bins`: begins, then ends
+  const Real *down, *across;                                    // weights
+  const int *below_y, *below_x;                                 // edges
   const Real *part_y, *part_x;
 };
 
 DEVICE Region region_of(int k, const int* bins, const Real* weights, const int* below, const Geometry& g) {
-  const int *y = bins + k * pooled_of(g).columns(), *edges = below + k * (g.pooled_height + g.pooled_width + 2);
+  const int *y = bins + k * pooled_of(g).columns(), *x = y + 2 * g.pooled_height;
+  const int* edges = below + k * (g.pooled_height + g.pooled_width + 2);
   const Real *down = weights_of(weights, k, g), *across = down + g.pooled_height * g.height;
   const Real* part = across + g.pooled_width * g.width;
-  return {k, g.height, g.width, g.pooled_height, g.pooled_width, y, y + 2 * g.pooled_height, down, across,
+  return {g.height, g.width, g.pooled_height, g.pooled_width, x[0], x[2 * g.pooled_width - 1], y, x, down, across,
           edges, edges + g.pooled_height + 1, part, part + g.pooled_height + 1};
 }
 
-// The surface at an edge, of the pixels `below` and after it; 0 off the map.
-DEVICE Lanes surface(const Real* row, int below, Real part, int limit, int group) {
-  Lanes value = {};
-  if (unsigned(below) < unsigned(limit)) value += (1 - part) * lanes(row, below, group);
-  if (unsigned(below + 1) < unsigned(limit)) value += part * lanes(row, below + 1, group);
-  return value;
-}
-
-// The sums of prroi.h.
-struct Moves {
-  Lanes edges_x, parts_x, edges_y, parts_y, whole;
-};
-
 #if defined(__CUDACC__)
-constexpr int SLOTS = 16;  // of the rows of a region, which are neighbours: work for so many threads
-constexpr int RUN = 1;     // rows that a thread takes together
+constexpr int SLOTS = 16;  // of the columns of a region, each SLOTS after the one before: work for so many threads
+constexpr int BESIDE = 1;  // columns that a thread takes together
 #else
 constexpr int SLOTS = 1;
-constexpr int RUN = 4;
+constexpr int BESIDE = 4;
 #endif
-
-// One pixel in each of `count` rows that lie `step` apart: adds its gradient, and its part of a bin's sum.
-template <int count, bool ADD, bool MOVE>
-DEVICE void pixel_back(Real weight, const Lanes& gradient, Real* map, const Real* values, int x, int group, long long step,
-                       Lanes& sum) {
-  if (ADD) {
-    const Lanes share = weight * gradient;
-    for (int i = 0; i < count; ++i) lanes(map + i * step, x, group) += share;
-  }
-  if (MOVE) {
-    Lanes value = lanes(values, x, group);
-    for (int i = 1; i < count; ++i) value += lanes(values + i * step, x, group);
-    sum += weight * value;
-  }
+DEVICE int first_of(int slot, int begin) { return begin + (slot - begin % SLOTS + SLOTS) % SLOTS; }  // column of a slot
+DEVICE void add_to(Lanes* sums, int move, int slot, int group, const Lanes& value) { sums[(move * SLOTS + slot) * GROUPS + group] += value; }
+DEVICE void add_edge(Lanes* sums, int move, int slot, int group, const Lanes& change, Real part) {
+  add_to(sums, move, slot, group, change);
+  add_to(sums, move + 1, slot, group, part * change);
 }
 
-// `count` rows of a region in a group of a slab, for the bins first to end of y that take them alike: adds their gradient to
-// `map` and their part to `moves`; either map may be null. `map` and `values` begin at the first of the rows; given: (bins,
-// SLAB), the gradient of the averages. More than one row only where they are near no edge of y.
+// Rows of bin ph of y: those from `begin` to `middle` are the bin's before, too, and are done for both at once.
+struct Rows {
+  int begin, middle, end;
+};
+
+// Whether the rows that bins ph - 1 and ph of y have in common are those of no other bin.
+DEVICE bool joined(const Region& r, int ph) {
+  const int *begin = r.y, *end = r.y + r.pooled_height;
+  if (ph < 1 || ph >= r.pooled_height) return false;
+  return (ph < 2 || end[ph - 2] <= begin[ph]) && (ph + 1 >= r.pooled_height || end[ph - 1] <= begin[ph + 1]);
+}
+
+DEVICE Rows rows_of(const Region& r, int ph, int first, int from, int to) {
+  const int *begin = r.y, *end = r.y + r.pooled_height;
+  Rows rows = {max(begin[ph], from), 0, min(end[ph], to)};
+  rows.middle = ph > first && joined(r, ph) ? max(min(end[ph - 1], to), rows.begin) : rows.begin;
+  if (joined(r, ph + 1) && begin[ph + 1] < to) rows.end = max(min(rows.end, begin[ph + 1]), rows.middle);
+  return rows;
+}
+
+// The weight of a row in the surface at edge e of y.
+DEVICE Real nearness(const Region& r, int e, int row) {
+  return row == r.below_y[e] ? 1 - r.part_y[e] : row == r.below_y[e] + 1 ? r.part_y[e] : Real(0);
+}
+
+// What lies in the rows of bin ph of y, and in those of the bin before that it shares, in `count` columns from x on. map and values
+// begin at row `top`. lines: for both bins, ph's first, the gradient that a row of weight 1 gets; columns: the sums of the values by
+// the rows' weights, whose products with the gradients go to `whole`; what the edge between both bins changes goes to `edge`.
 template <int count, bool ADD, bool MOVE>
-DEVICE void rows_back(const Region& r, int row, int first, int end, int group, const Real* given, Real* map, const Real* values,
-                      Moves& moves) {
-  const long long step = (long long)r.width * SLAB;
-  const Real weight = first < end ? r.down[first * r.height + row] : Real(0), share_x = Real(1) / r.pooled_width;
-  bool near = false;  // to an edge of y
-  for (int e = first; e <= end; ++e) near = near || unsigned(row - r.below_y[e]) < 2;
-  Lanes before = {};
-  for (int pw = 0; pw <= r.pooled_width; ++pw) {
-    Lanes gradient = {}, sum = {};
-    if (pw < r.pooled_width && first < end) {
-      const Real* across = r.across + pw * r.width;
-      gradient = weight * lanes(given, first * r.pooled_width + pw, group);
-      for (int ph = first + 1; ph < end; ++ph)
-        gradient += r.down[ph * r.height + row] * lanes(given, ph * r.pooled_width + pw, group);
-      Lanes odd = {};  // two sums, so that one does not wait for the other
-      for (int x = r.x[pw], last = r.x[r.pooled_width + pw]; x < last; ++x) {
-        pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, sum);
-        if (++x < last) pixel_back<count, ADD, MOVE>(across[x], gradient, map, values, x, group, step, odd);
+DEVICE void columns_back(const Region& r, const Rows& rows, int ph, int top, int x, int group, Real* const* lines, Real* map,
+                         const Real* values, Real* const* columns, Lanes& whole, Lanes& edge) {
+  const Real *down = r.down + ph * r.height, *down_before = down - r.height;
+  const bool both = rows.begin < rows.middle;
+  Lanes gradient[count], before[count], sum[count] = {}, more[count] = {}, surface[count] = {};
+  for (int i = 0; i < count; ++i) {
+    gradient[i] = lanes(lines[0], x + i, group);
+    before[i] = both ? lanes(lines[1], x + i, group) : Lanes{};
+  }
+  for (int row = rows.begin; row < rows.middle; ++row) {
+    const Real weight = down[row], other = down_before[row], near = nearness(r, ph, row);
+    const long long start = (long long)(row - top) * r.width * SLAB;
+    for (int i = 0; i < count; ++i) {
+      if (ADD) lanes(map + start, x + i, group) += weight * gradient[i] + other * before[i];
+      if (MOVE) {
+        const Lanes value = lanes(values + start, x + i, group);
+        sum[i] += weight * value;
+        more[i] += other * value;
+        surface[i] += near * value;
       }
-      sum += odd;
     }
-    if (!MOVE) continue;
-    moves.whole += gradient * sum;
-    Lanes line = {};
-    for (int i = 0; i < count; ++i) line += surface(values + i * step, r.below_x[pw], r.part_x[pw], r.width, group);
-    const Lanes change = (before - gradient) * line;
-    moves.edges_x += change;
-    moves.parts_x += pw * share_x * change;
-    before = gradient;
-    for (int e = first; near && pw < r.pooled_width && e <= end; ++e) {
-      if (unsigned(row - r.below_y[e]) >= 2) continue;
-      const Real part = row == r.below_y[e] ? 1 - r.part_y[e] : r.part_y[e];
-      Lanes change_y = {};
-      if (e > 0) change_y += lanes(given, (e - 1) * r.pooled_width + pw, group);
-      if (e < r.pooled_height) change_y -= lanes(given, e * r.pooled_width + pw, group);
-      change_y *= part * sum;
-      moves.edges_y += change_y;
-      moves.parts_y += Real(e) / r.pooled_height * change_y;
+  }
+  for (int row = rows.middle; row < rows.end; ++row) {
+    const Real weight = down[row];
+    const long long start = (long long)(row - top) * r.width * SLAB;
+    for (int i = 0; i < count; ++i) {
+      if (ADD) lanes(map + start, x + i, group) += weight * gradient[i];
+      if (MOVE) sum[i] += weight * lanes(values + start, x + i, group);
     }
+  }
+  for (int i = 0; MOVE && i < count; ++i) {
+    lanes(columns[0], x + i, group) = sum[i];
+    whole += gradient[i] * sum[i];
+    if (!both) continue;
+    lanes(columns[1], x + i, group) += more[i];
+    whole += before[i] * more[i];
+    edge += (before[i] - gradient[i]) * surface[i];
   }
 }
 
-// The rows from `row` to `last`, of which map and values begin at `top`.
-template <bool ADD, bool MOVE>
-DEVICE void rows_of(const Region& r, int row, int last, int top, int group, const Real* given, Real* map, const Real* values,
-                    Moves& moves) {
-  const int bins = r.pooled_height;
-  for (int first = 0, end = 0; row < last;) {
-    while (first < bins && r.y[bins + first] <= row) ++first;
-    while (end < bins && r.y[end] <= row) ++end;
-    const long long at = (long long)(row - top) * r.width * SLAB;
-    int together = 1;  // rows inside a bin, where all have one weight
-    if (RUN > 1 && end - first == 1 && row >= r.below_y[first] + 2)
-      together = min(min(last, r.below_y[end]), end < bins ? r.y[end] : last) - row;
-    if (together >= RUN) {
-      rows_back<RUN, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
-      row += RUN;
-    } else if (RUN > 2 && together >= 2) {
-      rows_back<2, ADD, MOVE>(r, row, first, end, group, given, map + at, values + at, moves);
-      row += 2;
-    } else {
-      rows_back<1, ADD, MOVE>(r, row, first, max(first, end), group, given, map + at, values + at, moves);
-      ++row;
-    }
+// Edge e of y: the bins before and behind it, whose lines those are, change by what lies on it.
+DEVICE Lanes edge_of_y(const Region& r, int e, int from, int to, int top, int slot, int group, const Real* before,
+                       const Real* behind, const Real* values) {
+  const int row = r.below_y[e];
+  const bool one = row >= from && row < to, two = row + 1 >= from && row + 1 < to;
+  Lanes change = {};
+  if (!one && !two) return change;
+  const Real part = one ? 1 - r.part_y[e] : Real(0), rest = two ? r.part_y[e] : Real(0);
+  const Real* upper = values + (long long)((one ? row : row + 1) - top) * r.width * SLAB;
+  const Real* lower = two ? values + (long long)(row + 1 - top) * r.width * SLAB : upper;
+  for (int x = first_of(slot, r.left); x < r.right; x += SLOTS)
+    change += (lanes(before, x, group) - lanes(behind, x, group)) * (part * lanes(upper, x, group) + rest * lanes(lower, x, group));
+  return change;
+}
+
+// The gradient that a row of weight 1 gets from bins ph of y. given: (bins, SLAB), that of the averages.
+DEVICE void line_of(const Region& r, int ph, int slot, int group, const Real* given, Real* line) {
+  for (int pw = 0, done = r.left; pw < r.pooled_width; ++pw) {  // up to `done` there is a bin's gradient already
+    const Real* across = r.across + pw * r.width;
+    const Lanes gradient = lanes(given, ph * r.pooled_width + pw, group);
+    const int last = r.x[r.pooled_width + pw];
+    int x = first_of(slot, r.x[pw]);
+    for (; x < min(done, last); x += SLOTS) lanes(line, x, group) += across[x] * gradient;
+    for (; x < last; x += SLOTS) lanes(line, x, group) = across[x] * gradient;
+    done = last;
   }
+}
+
+// What the edges of x give to `sums` for bins ph of y, from the sums of their columns.
+DEVICE void edges_of_x(const Region& r, int ph, const Real* given, const Real* column, Lanes* sums) {
+  TILE_LOOP(slot, group, SLOTS, GROUPS) {
+    Lanes edges = {}, parts = {};
+    for (int e = slot; e <= r.pooled_width; e += SLOTS) {
+      Lanes change = {}, surface = {};
+      if (e > 0) change += lanes(given, ph * r.pooled_width + e - 1, group);
+      if (e < r.pooled_width) change -= lanes(given, ph * r.pooled_width + e, group);
+      for (int side = 0; side < 2; ++side) {
+        const int x = r.below_x[e] + side;
+        if (x >= r.left && x < r.right) surface += (side ? r.part_x[e] : 1 - r.part_x[e]) * lanes(column, x, group);
+      }
+      change *= surface;
+      edges += change;
+      parts += Real(e) / r.pooled_width * change;
+    }
+    add_to(sums, 0, slot, group, edges);
+    add_to(sums, 1, slot, group, parts);
+  }
+  BARRIER();
+}
+
+// The rows `from` to `to` of a region in a slab, of which map and values begin at `top`: adds their gradient to `map` and their part
+// to `sums`, the MOVES of prroi.h by slot. given: (bins, SLAB), the gradient of the averages; room: for 4 rows. It is done bin by
+// bin of y, first along the rows, then along the columns, so that a pixel costs a product for the map and one for the sums.
+template <bool ADD, bool MOVE>
+DEVICE void region_back(const Region& r, int from, int to, int top, const Real* given, Real* map, const Real* values, Real* room,
+                        Lanes* sums) {
+  const long long step = (long long)r.width * SLAB;
+  Real *lines[2] = {room, room + step}, *columns[2] = {room + 2 * step, room + 3 * step};  // of a bin, and of the one before
+  int first = 0, ph;
+  while (first < r.pooled_height && r.y[r.pooled_height + first] <= from) ++first;
+  if (MOVE) TILE_LOOP(slot, group, SLOTS, GROUPS)
+    for (int x = first_of(slot, r.left); x < r.right; x += SLOTS) lanes(lines[1], x, group) = Lanes{};
+  for (ph = first; ph < r.pooled_height && r.y[ph] < to; ++ph) {
+    const Rows rows = rows_of(r, ph, first, from, to);
+    TILE_LOOP(slot, group, SLOTS, GROUPS) {
+      line_of(r, ph, slot, group, given, lines[0]);
+      Lanes whole = {}, edge = {};
+      int x = first_of(slot, r.left);
+      for (; BESIDE > 1 && x + BESIDE <= r.right; x += BESIDE)
+        columns_back<BESIDE, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole, edge);
+      for (; x < r.right; x += SLOTS)
+        columns_back<1, ADD, MOVE>(r, rows, ph, top, x, group, lines, map, values, columns, whole, edge);
+      if (MOVE) {
+        add_to(sums, 4, slot, group, whole);
+        if (rows.begin == rows.middle) edge = edge_of_y(r, ph, from, to, top, slot, group, lines[1], lines[0], values);
+        add_edge(sums, 2, slot, group, edge, Real(ph) / r.pooled_height);
+      }
+    }
+    BARRIER();
+    if (MOVE && ph > first) edges_of_x(r, ph - 1, given, columns[1], sums);
+    Real *const line = lines[1], *const column = columns[1];
+    lines[1] = lines[0], lines[0] = line, columns[1] = columns[0], columns[0] = column;
+  }
+  if (MOVE && ph > first) edges_of_x(r, ph - 1, given, columns[1], sums);
+  if (MOVE) TILE_LOOP(slot, group, SLOTS, GROUPS) {
+    for (int x = first_of(slot, r.left); x < r.right; x += SLOTS) lanes(lines[0], x, group) = Lanes{};
+    const Lanes edge = edge_of_y(r, r.pooled_height, from, to, top, slot, group, lines[1], lines[0], values);
+    add_edge(sums, 2, slot, group, edge, Real(1));
+  }
+  BARRIER();
 }
 
 // A block takes one slab of an image after another, and of that some rows after others, `band` at a time, so that they stay in
 // the nearest cache; there the regions of that image in `order`: each number has one owner and one order. room: (n, 2 band width
-// + regions (bins + MOVES), SLAB). diff or null: the gradient of the features; slopes or null, (slabs, K, MOVES): what a slab
+// + regions (bins + MOVES) + 4 width, SLAB). diff or null: the gradient of the features; slopes or null, (slabs, K, MOVES): what a slab
 // adds to the Moves of each region.
 KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* features, const int* order, const int* image,
                               const int* bins, const Real* weights, const int* below, Real* room, Store* diff, Real* slopes,
@@ -260,9 +329,9 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
   const int cells = g.pooled_height * g.pooled_width, count = slabs_of(channels), band = banded.band;
   BLOCK_LOOP(b, n) {
     SHARED Lanes sums[MOVES * SLOTS * GROUPS];
-    Real* map = room + (long long)b * (2 * band * width + (long long)regions * (cells + MOVES)) * SLAB;
+    Real* map = room + (long long)b * ((2 * band + 4) * width + (long long)regions * (cells + MOVES)) * SLAB;
     Real *values = map + (long long)band * width * SLAB, *all = values + (long long)band * width * SLAB;
-    Real* totals = all + (long long)regions * cells * SLAB;
+    Real *totals = all + (long long)regions * cells * SLAB, *lines = totals + (long long)regions * MOVES * SLAB;
     for (int i = b; i < g.batch * count; i += n) {
       const int of = i / count, s = i - of * count, owned = min(SLAB, channels - s * SLAB);
       const long long plane = ((long long)of * channels + s * SLAB) * area;
@@ -288,23 +357,11 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
           const int from = max(r.y[0], top), to = min(r.y[2 * r.pooled_height - 1], top + rows);
           if (from >= to) continue;
           const Real* given = all + (long long)k * cells * SLAB;
-          TILE_LOOP(slot, group, SLOTS, GROUPS) {
-            Moves moves = {};
-            const int row = from + (to - from) * slot / SLOTS, last = from + (to - from) * (slot + 1) / SLOTS;
-            if (!slopes)
-              rows_of<true, false>(r, row, last, top, group, given, map, values, moves);
-            else if (!diff)
-              rows_of<false, true>(r, row, last, top, group, given, map, values, moves);
-            else
-              rows_of<true, true>(r, row, last, top, group, given, map, values, moves);
-            const int t = slot * GROUPS + group, each = SLOTS * GROUPS;
-            sums[t] = moves.edges_x;
-            sums[each + t] = moves.parts_x;
-            sums[2 * each + t] = moves.edges_y;
-            sums[3 * each + t] = moves.parts_y;
-            sums[4 * each + t] = moves.whole;
-          }
+          THREAD_LOOP(t, MOVES * SLOTS * GROUPS) sums[t] = Lanes{};
           BARRIER();
+          if (!slopes) region_back<true, false>(r, from, to, top, given, map, values, lines, sums);
+          else if (!diff) region_back<false, true>(r, from, to, top, given, map, values, lines, sums);
+          else region_back<true, true>(r, from, to, top, given, map, values, lines, sums);
           if (slopes) TILE_LOOP(q, group, MOVES, GROUPS) {
             Lanes& total = lanes(totals, k * MOVES + q, group);
             for (int slot = 0; slot < SLOTS; ++slot) total += sums[(q * SLOTS + slot) * GROUPS + group];

@@ -104,7 +104,7 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
             self.backward_in_parts(top[0].diff, features, regions, diffs[0], slopes)
         else:
             at_once, band = min(self.device.workers, slabs), min(BAND, self.size[0])
-            pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
+            pixels = (2 * band + 4) * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
             self.kernels.prroi_pooling_backward(
                 at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights,
                 self.below, self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
