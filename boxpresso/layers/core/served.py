@@ -34,6 +34,11 @@ SERVED = {
     ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",
     ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
     ("pyloss", "EuclideanLossLayer"): "EuclideanLoss",
+    ("voc_layers", "VOCSegDataLayer"): "VOCSegData",
+    ("voc_layers", "SBDDSegDataLayer"): "SBDDSegData",
+    ("pascalcontext_layers", "PASCALContextSegDataLayer"): "PASCALContextSegData",
+    ("nyud_layers", "NYUDSegDataLayer"): "NYUDSegData",
+    ("siftflow_layers", "SIFTFlowSegDataLayer"): "SIFTFlowSegData",
 }
 PYRAMIDS = {"Proposal": "FPNProposal", "AnchorTarget": "FPNAnchorTarget", "ProposalTarget": "FPNProposalTarget"}
 
