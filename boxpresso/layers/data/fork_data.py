@@ -13,9 +13,7 @@ READERS = {  # layers of ours that read data of the same kind
     "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": (
         "DetectionData", "EvalData", "ImageGtData", "YoloData", "LaneData", "AnnotatedRData"
     ),
-    "DenseImageData, which reads images and maps of labels from a list of pairs": (
-        "ImageSegData", "ImageLabelmapData", "SegData"
-    ),
+    "ImageSegData, which reads images and maps of labels from a list,": ("SegData",),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
 
@@ -35,8 +33,7 @@ class ForkData(
     Layer,
     type=(
         "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "ImageSegData",
-        "ImageLabelmapData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
     ),
     param=(
         "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
@@ -77,7 +74,7 @@ class ForkData(
     ------
     MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData,
     SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN
-    (RotateRoIData, its rotation.rlayer), PSPNet (ImageSegData), HED (ImageLabelmapData).
+    (RotateRoIData, its rotation.rlayer).
 
     Examples
     --------
