@@ -30,7 +30,7 @@ def marks(values: Numpy, rule: str) -> Numpy:
     if rule == "hed":
         return np.asarray(values >= 128, np.float32)  # v / 255, rounded
     if rule == "rcf":
-        return values.astype(np.float32) / np.float32(255)
+        return np.asarray(values / np.float32(255), np.float32)
     labels: Numpy = np.array([0, 1, 2, 3, 4, 0], np.float32)[np.searchsorted(SCALES, values, "right")]
     return labels
 
