@@ -10,9 +10,7 @@ from .shapes import data_tops
 
 READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
-    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": (
-        "DetectionData", "EvalData", "ImageGtData", "YoloData", "LaneData", "AnnotatedRData"
-    ),
+    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("YoloData", "LaneData", "AnnotatedRData"),
     "ImageSegData, which reads images and maps of labels from a list,": ("SegData",),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
@@ -21,7 +19,7 @@ READERS = {  # layers of ours that read data of the same kind
 def reader_of(kind: str) -> str:
     """Words that name the layer of ours that reads data of the same kind; empty where there is none.
 
-    >>> reader_of("EvalData")
+    >>> reader_of("LaneData")
     "; AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders, is the nearest layer that reads"
     """
     known = {name.lower(): words for words, names in READERS.items() for name in names}
@@ -32,11 +30,11 @@ def reader_of(kind: str) -> str:
 class ForkData(
     Layer,
     type=(
-        "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
+        "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
     ),
     param=(
-        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "yolo_data_param", "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     ),
@@ -52,18 +50,16 @@ class ForkData(
 
     Parameters
     ----------
-    image_gt_data_param, detection_data_param, eval_data_param, yolo_data_param, video_data_param
-        Of the layer of that name: `batch_size`; `resize_height` and `resize_width`, `short_size` and `long_size`,
-        `new_height` and `new_width`; `crop_height` and `crop_width`; `downsample_rate` or `stride`, one for each label
-        map; `coord_num` (4); `num_sides`; `new_length`, `num_segments` and `modality`, for the channels of VideoData.
+    yolo_data_param, video_data_param
+        Of the layer of that name: `batch_size`; `new_height` and `new_width`; `num_sides`; `new_length`, `num_segments`
+        and `modality`, for the channels of VideoData.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
 
     Returns
     -------
     top 0, ...
-        The images, then what belongs to them: labels (N), label maps (N, 6, H, W), true boxes (G, 7 or 8, 1, 1), sizes
-        (N, 2, 1, 1).
+        The images, then what belongs to them: labels (N), maps of labels, true boxes (G, 5), sizes (1, 3).
 
     Raises
     ------
@@ -72,25 +68,24 @@ class ForkData(
 
     Source
     ------
-    MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData,
-    SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN
-    (RotateRoIData, its rotation.rlayer).
+    caffe-yolo (YoloData), yjxiong's Caffe (VideoData, SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
+    AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
 
     Examples
     --------
     >>> from boxpresso import Net
     >>> from boxpresso.proto import parse_net
-    >>> text = '''layer { name: "data" type: "EvalData" top: "data" top: "gt_boxes" top: "image_sizes"
-    ...     eval_data_param { source: "window_file.txt" batch_size: 1 short_size: 600 long_size: 1000 } }'''
+    >>> text = '''layer { name: "data" type: "YoloData" top: "data" top: "label"
+    ...     yolo_data_param { source: "list.txt" batch_size: 2 new_height: 448 new_width: 448 num_sides: 7 } }'''
     >>> net = Net(parse_net(text), device="cpu")
-    >>> net.blobs["data"].shape, net.blobs["image_sizes"].shape
-    ((1, 3, 1000, 600), (1, 2, 1, 1))
-    >>> Net(parse_net(text), device="cpu", data="shapes").forward()["image_sizes"].ravel().tolist()
-    [1000.0, 600.0]
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((2, 3, 448, 448), (2, 5, 7, 7))
+    >>> Net(parse_net(text), device="cpu", data="shapes").forward()["label"].shape
+    (2, 5, 7, 7)
     """
 
     read: ClassVar[tuple[str, ...]] = (  # by data_tops
-        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "yolo_data_param", "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     )  # fmt: skip
