@@ -34,6 +34,7 @@ SERVED = {
     ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",
     ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
     ("pyloss", "EuclideanLossLayer"): "EuclideanLoss",
+    ("caffe.CosineLossLayer", "CosineLossLayer"): "PairCosineLoss",
     ("caffe.layers.detectnet.clustering", "ClusterGroundtruth"): "ClusterGroundtruth",
     ("caffe.layers.detectnet.clustering", "ClusterDetections"): "ClusterDetections",
     ("caffe.layers.detectnet.mean_ap", "ScoreDetections"): "ScoreDetections",
