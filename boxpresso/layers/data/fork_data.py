@@ -10,7 +10,7 @@ from .shapes import data_tops
 
 READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
-    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("YoloData", "LaneData", "AnnotatedRData"),
+    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("LaneData", "AnnotatedRData"),
     "ImageSegData, which reads images and maps of labels from a list,": ("SegData",),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
@@ -30,11 +30,11 @@ def reader_of(kind: str) -> str:
 class ForkData(
     Layer,
     type=(
-        "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
+        "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
         "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
     ),
     param=(
-        "yolo_data_param", "video_data_param", "data_param",
+        "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     ),
@@ -50,9 +50,8 @@ class ForkData(
 
     Parameters
     ----------
-    yolo_data_param, video_data_param
-        Of the layer of that name: `batch_size`; `new_height` and `new_width`; `num_sides`; `new_length`, `num_segments`
-        and `modality`, for the channels of VideoData.
+    video_data_param
+        `batch_size`; `new_height` and `new_width`; `new_length`, `num_segments` and `modality`, for the channels.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
 
@@ -68,24 +67,24 @@ class ForkData(
 
     Source
     ------
-    caffe-yolo (YoloData), yjxiong's Caffe (VideoData, SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
+    yjxiong's Caffe (VideoData, SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
     AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
 
     Examples
     --------
     >>> from boxpresso import Net
     >>> from boxpresso.proto import parse_net
-    >>> text = '''layer { name: "data" type: "YoloData" top: "data" top: "label"
-    ...     yolo_data_param { source: "list.txt" batch_size: 2 new_height: 448 new_width: 448 num_sides: 7 } }'''
+    >>> text = '''layer { name: "data" type: "VideoData" top: "data" top: "label" transform_param { crop_size: 224 }
+    ...     video_data_param { source: "list.txt" batch_size: 2 new_length: 5 modality: FLOW } }'''
     >>> net = Net(parse_net(text), device="cpu")
     >>> net.blobs["data"].shape, net.blobs["label"].shape
-    ((2, 3, 448, 448), (2, 5, 7, 7))
+    ((2, 10, 224, 224), (2,))
     >>> Net(parse_net(text), device="cpu", data="shapes").forward()["label"].shape
-    (2, 5, 7, 7)
+    (2,)
     """
 
     read: ClassVar[tuple[str, ...]] = (  # by data_tops
-        "yolo_data_param", "video_data_param", "data_param",
+        "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     )  # fmt: skip
