@@ -389,3 +389,21 @@ def test_wrong_window_files(tmp_path):
     (tmp_path / "0.png").write_bytes(encode(image(0)[:1, :1], "PNG"))
     with pytest.raises(LayerError, match=r"0.png of 1x1 would become 0x0"):
         rig_of("EvalData", source, "batch_size: 1").forward()
+
+
+def test_batches_are_the_same_for_all_workers_and_when_resumed(tmp_path):
+    """What depends on the whole batch (the canvas, its ratio) is drawn where the batch is made, by the records' places alone."""
+    names = NAMES.replace("downsample_rate", "stride")
+    more = f'batch_size: 3 short_size: 64 long_size: 96 template_ratio: 1 template_ratio: 0.5 shuffle: "random_mix_aspect" mix_group_size: 2 {names}'
+    runs = []
+    for workers in (0, "threads", "processes:2"):
+        rig = rig_of("DetectionData", listed(tmp_path, True), more, "mirror: true", 4)
+        rig.layer.workers = workers
+        runs.append([rig.forward() for _ in range(5)])
+        rig.layer.close()
+    resumed = rig_of("DetectionData", listed(tmp_path, True), more, "mirror: true", 4)
+    resumed.layer.resume(4)
+    for other in (*runs[1:], [*runs[0][:4], resumed.forward()]):
+        for first, second in zip(runs[0], other):
+            for a, b in zip(first, second):
+                np.testing.assert_array_equal(a, b)

@@ -197,7 +197,7 @@ class FCNData(BatchLayer):
         return mean
 
 
-class VOCSegData(FCNData, type="VOCSegData", param="python_param", bottoms=0, tops=2):
+class VOCSegData(FCNData, type="VOCSegData", param=("python_param", "transform_param"), bottoms=0, tops=2):
     """Pictures of a PASCAL VOC folder and the classes of their pixels, one picture at a time.
 
     Each batch has the size of its picture. In a split whose name has "train" in it each picture is drawn from all;
@@ -255,7 +255,7 @@ class VOCSegData(FCNData, type="VOCSegData", param="python_param", bottoms=0, to
         }
 
 
-class SBDDSegData(FCNData, type="SBDDSegData", param="python_param", bottoms=0, tops=2):
+class SBDDSegData(FCNData, type="SBDDSegData", param=("python_param", "transform_param"), bottoms=0, tops=2):
     """Pictures of the Semantic Boundaries Dataset and the classes of their pixels, one picture at a time.
 
     Pictures come as those of VOCSegData.
@@ -297,7 +297,9 @@ class SBDDSegData(FCNData, type="SBDDSegData", param="python_param", bottoms=0, 
         }
 
 
-class PASCALContextSegData(FCNData, type="PASCALContextSegData", param="python_param", bottoms=0, tops=2):
+class PASCALContextSegData(
+    FCNData, type="PASCALContextSegData", param=("python_param", "transform_param"), bottoms=0, tops=2
+):
     """Pictures of PASCAL VOC 2010 with the 59 classes of PASCAL-Context, one picture at a time.
 
     Pictures come as those of VOCSegData. A label of PASCAL-Context that is none of the 59 is 0.
@@ -339,7 +341,7 @@ class PASCALContextSegData(FCNData, type="PASCALContextSegData", param="python_p
         }
 
 
-class NYUDSegData(FCNData, type="NYUDSegData", param="python_param", bottoms=0, tops=(1, 4)):
+class NYUDSegData(FCNData, type="NYUDSegData", param=("python_param", "transform_param"), bottoms=0, tops=(1, 4)):
     """Pictures, depths and labels of NYUDv2, one picture at a time.
 
     Pictures come as those of VOCSegData.
@@ -393,7 +395,7 @@ class NYUDSegData(FCNData, type="NYUDSegData", param="python_param", bottoms=0, 
         return {name: known[name] for name in tops}
 
 
-class SIFTFlowSegData(FCNData, type="SIFTFlowSegData", param="python_param", bottoms=0, tops=3):
+class SIFTFlowSegData(FCNData, type="SIFTFlowSegData", param=("python_param", "transform_param"), bottoms=0, tops=3):
     """Pictures of SIFT Flow with the classes and the geometry of their pixels, one picture at a time.
 
     Pictures come as those of VOCSegData.

@@ -180,7 +180,7 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
         return np.array(kept).reshape(-1, 5)
 
 
-class ScoreDetections(Layer, type="ScoreDetections", param="python_param", bottoms=2, tops=1):
+class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1):
     """Says which boxes are right: each true box in turn takes the first free one that overlaps it by 0.7 or more.
 
     Parameters
@@ -234,15 +234,13 @@ class ScoreDetections(Layer, type="ScoreDetections", param="python_param", botto
         """There is none."""
 
 
-class PrecisionRecall(Layer, type="PrecisionRecall", param="python_param", bottoms=1, tops=3):
+class PrecisionRecall(Layer, type="PrecisionRecall", bottoms=1, tops=3):
     """Precision and recall of judged boxes, and their product, which DetectNet calls mAP.
 
     Parameters
     ----------
     bottom 0
         (N, R, 5), of ScoreDetections: the last number of a row is 1, 2 or 3, or 0.
-    python_param
-        Optional. `param_str`: without effect.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from ..core import Layer
 from .normalized_sum import KERNELS, Sum, labelled_rows
 
 
-class PairCosineLoss(Layer, type="PairCosineLoss", param="python_param", bottoms=2, tops=(0, 1), loss=True):
+class PairCosineLoss(Layer, type="PairCosineLoss", bottoms=2, tops=(0, 1), loss=True):
     """top = 2 / N * sum over pairs of 1 - |cosine| for rows of one label, |cosine| for rows of two.
 
     In each pass the rows are put in pairs at random, and N / 4 of the N / 2 pairs count, rounded down, as in the program it
