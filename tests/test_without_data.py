@@ -195,6 +195,6 @@ def test_pooling_in_place_gets_an_input_of_its_own():
 
 
 def test_a_data_layer_names_the_nearest_that_reads():
-    text = 'layer { name: "d" type: "EvalData" top: "data" eval_data_param { batch_size: 1 } }'
+    text = 'layer { name: "d" type: "LaneData" top: "data" data_param { batch_size: 1 } }'
     with pytest.raises(LayerError, match="AnnotatedData, which reads SSD's LMDBs"):
         Net(parse_net(text), device="cpu").forward()

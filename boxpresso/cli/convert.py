@@ -13,11 +13,12 @@ NAME = "convert"
 SHORT = "write pictures as an LMDB, or weights as another file"
 TEXT = """\
 Write pictures and annotations as an LMDB, for the layers AnnotatedData (voc,
-coco, yolo) and Data (images).
+coco, yolo, wider) and Data (images).
 
   voc     FOLDER/JPEGImages, Annotations, ImageSets/Main/SPLIT.txt
   coco    FOLDER/annotations/instances_SPLIT.json, and FOLDER/SPLIT or images
   yolo    FOLDER/images and FOLDER/labels, with classes.txt
+  wider   WIDER FACE: FOLDER/wider_face_split, and FOLDER/WIDER_SPLIT/images
   images  a folder in FOLDER for each class, labels from 0 by name
 
   weights WEIGHTS OUT: .caffemodel, .h5 or .safetensors, as the names end
@@ -33,8 +34,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "kind",
         metavar="KIND",
-        choices=("voc", "coco", "images", "yolo", "weights"),
-        help="voc, coco, images, yolo or weights",
+        choices=("voc", "coco", "images", "yolo", "wider", "weights"),
+        help="voc, coco, images, yolo, wider or weights",
     )
     add("folder", metavar="FOLDER", help="what holds the pictures, or the weights to read")
     add("lmdb", metavar="LMDB", help="the LMDB to write, which must not exist yet; or the file of weights")

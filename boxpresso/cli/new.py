@@ -28,6 +28,7 @@ FOLDER is recognised by what it holds:
   voc   JPEGImages, and Annotations with an .xml for each picture
   coco  annotations/*.json (or *.json), and the pictures
   yolo  images, and labels with a .txt for each picture; classes.txt, data.yaml
+  wider wider_face_split/wider_face_train_bbx_gt.txt, and WIDER_train/images
 
 Its own split into train (trainval) and test (val) is taken where it has one;
 else a tenth of the pictures, drawn by --seed, is kept for testing.
@@ -60,7 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "a .caffemodel or .h5 to start from; what fits of it is copied, the layers of classes are left fresh"
     add("--weights", metavar="FILE", default="", help=text)
     add("--size", metavar="N", type=arguments.positive, help="the sides of the net's input in pixels")
-    add("--format", metavar="F", choices=("voc", "coco", "yolo"), default="", help="voc, coco or yolo")
+    add("--format", metavar="F", choices=("voc", "coco", "yolo", "wider"), default="", help="voc, coco, yolo or wider")
     add("--train", metavar="NAME", default="", help="the split to learn from, such as trainval")
     add("--test", metavar="NAME", default="", help="the split to test on, such as val2017")
     text = "test on this part of all pictures, drawn by --seed, in place of the folder's own split"

@@ -13,7 +13,7 @@ import numpy as np
 from ..proto import AnnotatedDatum, BlobProto, Datum, LabelMap, to_text
 from ..proto.signatures import JPEG, PNG, what_is
 from .errors import BrokenRecord, DataError
-from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_yolo
+from .folders import VOC_CLASSES, Scene, read_coco, read_images, read_voc, read_wider, read_yolo
 from .picture import decode, encode, resize
 from .records import make_annotated, make_datum, open_records, parse, picture_of, write_records
 
@@ -121,7 +121,7 @@ def convert(
 
     Parameters
     ----------
-    kind : voc, coco, yolo (AnnotatedDatum records) or images (Datum records, a folder per class).
+    kind : voc, coco, yolo, wider (AnnotatedDatum records) or images (Datum records, a folder per class).
     to : the LMDB's path.
     split : such as trainval.
     classes : of VOC, label 1 first.
@@ -163,11 +163,11 @@ def convert(
     elif kind == "voc":
         labels = dict(enumerate(classes, 1))
         report = write_scenes(to, read_voc(root, split, classes), options, tell)
-    elif kind in ("coco", "yolo"):
-        scenes, labels = (read_coco if kind == "coco" else read_yolo)(root, split)
+    elif kind in ("coco", "yolo", "wider"):
+        scenes, labels = {"coco": read_coco, "yolo": read_yolo, "wider": read_wider}[kind](root, split)
         report = write_scenes(to, scenes, options, tell)
     else:
-        raise DataError(f"the kind of a folder is voc, coco, yolo or images, not {kind!r}")
+        raise DataError(f"the kind of a folder is voc, coco, yolo, wider or images, not {kind!r}")
     report.labels = labels
     if labels:
         background = {} if kind == "images" else {0: "background"}

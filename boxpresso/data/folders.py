@@ -1,4 +1,4 @@
-"""Folders of pictures and annotations: lists with labels, VOC, COCO and YOLO, each as a list of Scenes."""
+"""Folders of pictures and annotations: lists with labels, VOC, COCO, YOLO and WIDER FACE, each as a list of Scenes."""
 
 from __future__ import annotations
 
@@ -285,6 +285,102 @@ def yolo_corners(numbers: Sequence[float]) -> list[float]:
         return [min(numbers[::2]), min(numbers[1::2]), max(numbers[::2]), max(numbers[1::2])]
     x, y, w, h = numbers[:4] if len(numbers) == 5 else numbers  # a fifth is the score of a detection
     return [x - w / 2, y - h / 2, x + w / 2, y + h / 2]
+
+
+def wider_lists(root: Path) -> dict[str, Path]:
+    """The lists of boxes of a WIDER FACE folder by their splits: wider_face_SPLIT_bbx_gt.txt, in it or in wider_face_split."""
+    found: dict[str, Path] = {}
+    for place in (root / "wider_face_split", root):
+        for path in sorted(place.glob("wider_face_*_bbx_gt.txt")):
+            found.setdefault(path.name[len("wider_face_") : -len("_bbx_gt.txt")], path)
+    return found
+
+
+def read_wider(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
+    """The scenes of WIDER FACE, and the names of labels: 1 is a face.
+
+    folder: holds wider_face_split/wider_face_SPLIT_bbx_gt.txt and the pictures in WIDER_SPLIT/images; or `folder` is such a
+    list, with the pictures in WIDER_SPLIT/images beside its folder, beside it, or in `images` there. A list has for each
+    picture its path, the number of its faces, and for each a line `x y width height blur expression illumination invalid
+    occlusion pose`, of which the first four are needed; faces marked invalid are difficult. Without a split all lists are read.
+
+    Raises
+    ------
+    DataError that names file and line, for a list that is none; a picture that cannot be used is a Scene with `wrong`.
+
+    Source
+    ------
+    Yang et al. 2016, WIDER FACE; the readme of its annotations.
+    """
+    root = Path(folder)
+    if root.suffix == ".txt":
+        known = re.fullmatch(r"wider_face_(.+)_bbx_gt\.txt", root.name)
+        lists = {split or (known[1] if known else "train"): root}
+        root = root.parent.parent if root.parent.name == "wider_face_split" else root.parent
+    else:
+        lists = wider_lists(need_folder(root, "give the folder that holds wider_face_split and WIDER_train"))
+        if not lists or (split and split not in lists):
+            raise DataError(
+                f"{root} has no wider_face_{split or '*'}_bbx_gt.txt, in it or in wider_face_split; "
+                f"splits there: {', '.join(lists) or 'none'}"
+            )
+        lists = {name: path for name, path in lists.items() if split in ("", name)}
+    return [scene for name, path in lists.items() for scene in wider_scenes(path, root, name)], {1: "face"}
+
+
+def wider_scenes(path: Path, root: Path, split: str) -> list[Scene]:
+    """The scenes of one list of WIDER FACE."""
+    places = [root / f"WIDER_{split}" / "images", root / "images", path.parent / "images"]
+    pictures = next((place for place in places if place.is_dir()), root)
+    lines = read_lines(str(path), "the list", "list faces as WIDER FACE does")
+    scenes, at = [], 0
+    while at < len(lines):
+        name = lines[at].strip()
+        at += 1
+        if not name:
+            continue
+        count = lines[at].strip() if at < len(lines) else ""
+        if not count.isdecimal():
+            raise DataError(f"{path}, line {at + 1}: the number of faces of {name} must be here, not {count!r}")
+        rows = lines[at + 1 : at + 1 + int(count)]
+        if len(rows) < int(count):
+            raise DataError(f"{path}: {name} has {count} faces, and the list ends after {len(rows)}")
+        faces = [face_of(row, path, at + 2 + i) for i, row in enumerate(rows)]
+        at += 1 + len(rows)
+        if not rows and at < len(lines) and re.fullmatch(r"\s*0(\s+0)+\s*", lines[at]):
+            at += 1  # a line of zeros stands for no face
+        scenes.append(wider_scene(pictures / name, faces))
+    if not scenes:
+        raise DataError(f"the list {path} is empty")
+    return scenes
+
+
+def face_of(line: str, path: Path, number: int) -> list[float]:
+    """x, y, width, height, and whether it is invalid, of a line."""
+    try:
+        values = [float(word) for word in line.split()]
+    except ValueError:
+        values = []
+    if len(values) < 4 or not np.isfinite(values).all():
+        raise DataError(f"{path}, line {number}: it must be `x y width height ...`, it is {line.strip()!r}")
+    return [*values[:4], values[7] if len(values) > 7 else 0]
+
+
+def wider_scene(path: Path, faces: list[list[float]]) -> Scene:
+    """A picture and its faces, cut at its edges; what has no area there is left out."""
+    scene = Scene(path, 0, 0)
+    try:
+        scene.width, scene.height = size_of(path, str(path))
+    except DataError as error:
+        scene.wrong = str(error) if path.exists() else f"there is no picture {path}"
+        return scene
+    table = np.array(faces).reshape(-1, 5)
+    corners = np.column_stack([table[:, :2], table[:, :2] + table[:, 2:4]])
+    corners = np.clip(corners, 0, [scene.width, scene.height] * 2)
+    kept = (corners[:, 2:] > corners[:, :2]).all(1)
+    scene.corners, scene.difficult = corners[kept], [bool(flag) for flag in table[kept, 4]]
+    scene.labels = [1] * int(kept.sum())
+    return scene
 
 
 def read_images(folder: str | Path) -> tuple[list[tuple[Path, int]], dict[int, str]]:

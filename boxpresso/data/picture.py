@@ -108,6 +108,44 @@ def decode(source: Source, color: bool | None = None, name: str = "") -> np.ndar
         raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
 
 
+def read_numbers(source: Source, name: str = "") -> np.ndarray:
+    """The numbers that a picture of one channel holds, as they are stored: of a palette the indices, of 16 bits all of them.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file.
+    name : what to call bytes in errors.
+
+    Returns
+    -------
+    (H, W), of whole numbers.
+
+    Raises
+    ------
+    BrokenRecord that names the file, or `name` for bytes, for a file that is none or a picture of several channels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> read_numbers(encode(np.full((1, 2, 1), 7, np.uint8), "PNG")).tolist()
+    [[7, 7]]
+    """
+    name = name or ("the picture" if isinstance(source, bytes) else os.fspath(source))
+    try:
+        with open_picture(source) as opened:
+            mode = opened.mode
+            values = np.array(opened) if mode in ("1", "L", "P", "I") or mode.startswith("I;16") else None
+    except FileNotFoundError:
+        raise BrokenRecord(f"there is no picture {name}") from None
+    except Image.UnidentifiedImageError:
+        raise BrokenRecord(f"{name} is not an image that Pillow can read (PNG, BMP, TIFF ..)") from None
+    except Exception as error:  # as in decode
+        raise BrokenRecord(f"cannot read the picture {name}: {error or type(error).__name__}") from error
+    if values is None:
+        raise BrokenRecord(f"{name} must hold one number for each pixel (grey or a palette), it is a picture of {mode}")
+    return values.astype(np.uint8) if values.dtype == bool else values
+
+
 def size_of(source: Source, name: str = "") -> tuple[int, int]:
     """(width, height) from the header of a picture file. Raises BrokenRecord for a file that is none.
 

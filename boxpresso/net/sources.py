@@ -287,6 +287,13 @@ def fill(role: str, shape: tuple[int, ...], image: tuple[int, ...], classes: int
         return np.full(shape, 14.0)  # of by_name's masks
     if role == "instances":
         return instances(shape, rng)
+    if role == "detectnet labels" and len(shape) == 4:  # a row that counts, then x, y, width, height, .., class
+        values = np.zeros(shape)
+        rows = boxes("objects", (shape[2] - 1, 5), (height, width), 1, rng)
+        values[:, :, 0, :2] = shape[2] - 1, shape[3]
+        values[:, :, 1:, :4] = np.column_stack([rows[:, :2], rows[:, 2:4] - rows[:, :2]])
+        values[:, :, 1:, 5] = 1
+        return values
     if role == "detection map":
         values = np.zeros(shape)
         if count:

@@ -1,7 +1,7 @@
 """A user's folder of pictures and annotations: which format it has, its splits, its classes, and what to learn from.
 
-Three formats: VOC (JPEGImages, Annotations, ImageSets), COCO (pictures and .json files) and YOLO (a .txt for each picture), as
-the usual tools for labelling write them.
+Four formats: VOC (JPEGImages, Annotations, ImageSets), COCO (pictures and .json files) and YOLO (a .txt for each picture), as
+the usual tools for labelling write them, and the lists of WIDER FACE.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from ..data.errors import DataError
-from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_yolo
+from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_wider, read_yolo, wider_lists
 from ..proto.errors import nearest
 
-FORMATS = ("voc", "coco", "yolo")
+FORMATS = ("voc", "coco", "yolo", "wider")
 TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
 PAIRS = [
     ("trainval", "test"),
@@ -30,7 +30,8 @@ PAIRS = [
 LAYOUT = """\
   voc   FOLDER/JPEGImages and FOLDER/Annotations with an .xml for each picture
   coco  FOLDER/annotations/*.json (or FOLDER/*.json), and the pictures
-  yolo  FOLDER/images and FOLDER/labels with a .txt for each picture"""
+  yolo  FOLDER/images and FOLDER/labels with a .txt for each picture
+  wider FOLDER/wider_face_split/wider_face_train_bbx_gt.txt and FOLDER/WIDER_train/images"""
 
 
 @dataclass
@@ -73,7 +74,8 @@ def recognise(root: Path) -> str:
     there = sorted(path.name + "/" * path.is_dir() for path in root.iterdir() if not path.name.startswith("."))
     if not there:
         raise DataError(f"the folder {root} is empty; it must hold pictures and their annotations:\n{LAYOUT}")
-    found = [name for name, signs in (("voc", is_voc), ("coco", is_coco), ("yolo", is_yolo)) if signs(root)]
+    signs = {"voc": is_voc, "coco": is_coco, "yolo": is_yolo, "wider": is_wider}
+    found = [name for name, seen in signs.items() if seen(root)]
     if len(found) == 1:
         return found[0]
     seen = ", ".join(there[:8]) + (f" and {len(there) - 8} more" if len(there) > 8 else "")
@@ -103,12 +105,17 @@ def is_yolo(root: Path) -> bool:
     return next(with_text, None) is not None
 
 
+def is_wider(root: Path) -> bool:
+    return bool(wider_lists(root))
+
+
 def read(root: Path, format: str, more: Sequence[str] = ()) -> Pictures:
-    """The pictures of a folder of a format: voc, coco or yolo; more: names of splits that are looked for beside the usual ones.
+    """The pictures of a folder of a format, one of FORMATS; more: names of splits that are looked for beside the usual ones.
 
     Raises DataError for a folder that cannot be read.
     """
-    readers: dict[str, Callable[[Path, Sequence[str]], Pictures]] = {"voc": voc, "coco": coco, "yolo": yolo}
+    readers: dict[str, Callable[[Path, Sequence[str]], Pictures]]
+    readers = {"voc": voc, "coco": coco, "yolo": yolo, "wider": wider}
     if format not in readers:
         raise DataError(f"the format of a folder is one of {', '.join(FORMATS)}, not {format!r}")
     pictures = readers[format](root, [*dict.fromkeys((*TRAIN, *TEST, *filter(None, more)))])
@@ -223,6 +230,15 @@ def yaml_names(root: Path) -> list[str]:
     lines = match[1].splitlines() if match else []
     values = [re.sub(r"\s+#.*$", "", re.sub(r"^\s*(?:-|\d+\s*:)\s*", "", line)).strip().strip("'\"") for line in lines]
     return [value for line, value in zip(lines, values) if value and not line.strip().startswith("#")]
+
+
+# WIDER FACE
+
+
+def wider(root: Path, known: Sequence[str]) -> Pictures:
+    """A WIDER FACE folder; each of its lists of boxes is a split."""
+    splits = {split: read_wider(root, split) for split in wider_lists(root)}
+    return Pictures("wider", {split: named(scenes, names) for split, (scenes, names) in splits.items()}, ["face"])
 
 
 # Splits

@@ -219,6 +219,7 @@ class Python(Layer, type="Python", param="python_param"):
         if self.inner:
             self.inner.forward(bottom, top)
         else:
+            self.user.reshape(views(bottom), views(top))  # before each pass, as in Caffe: data layers load there
             self.user.forward(views(bottom), views(top))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

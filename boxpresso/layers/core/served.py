@@ -34,6 +34,16 @@ SERVED = {
     ("rpn.proposal_target_layer_mrcnn", "ProposalMergeRcnnTargetLayer"): "FPNProposalTarget",
     ("spatial_dropout", "SpatialDropoutLayer"): "SpatialDropout",
     ("pyloss", "EuclideanLossLayer"): "EuclideanLoss",
+    ("caffe.CosineLossLayer", "CosineLossLayer"): "PairCosineLoss",
+    ("caffe.layers.detectnet.clustering", "ClusterGroundtruth"): "ClusterGroundtruth",
+    ("caffe.layers.detectnet.clustering", "ClusterDetections"): "ClusterDetections",
+    ("caffe.layers.detectnet.mean_ap", "ScoreDetections"): "ScoreDetections",
+    ("caffe.layers.detectnet.mean_ap", "mAP"): "PrecisionRecall",
+    ("voc_layers", "VOCSegDataLayer"): "VOCSegData",
+    ("voc_layers", "SBDDSegDataLayer"): "SBDDSegData",
+    ("pascalcontext_layers", "PASCALContextSegDataLayer"): "PASCALContextSegData",
+    ("nyud_layers", "NYUDSegDataLayer"): "NYUDSegData",
+    ("siftflow_layers", "SIFTFlowSegDataLayer"): "SIFTFlowSegData",
 }
 PYRAMIDS = {"Proposal": "FPNProposal", "AnchorTarget": "FPNAnchorTarget", "ProposalTarget": "FPNProposalTarget"}
 

@@ -10,12 +10,8 @@ from .shapes import data_tops
 
 READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),
-    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": (
-        "DetectionData", "EvalData", "ImageGtData", "YoloData", "LaneData", "AnnotatedRData"
-    ),
-    "DenseImageData, which reads images and maps of labels from a list of pairs": (
-        "ImageSegData", "ImageLabelmapData", "SegData"
-    ),
+    "AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders": ("LaneData", "AnnotatedRData"),
+    "ImageSegData, which reads images and maps of labels from a list,": ("SegData",),
     "ImageData, which reads images and one label each,": ("MultiImageData", "PairImageData", "VideoData"),
 }  # fmt: skip
 
@@ -23,7 +19,7 @@ READERS = {  # layers of ours that read data of the same kind
 def reader_of(kind: str) -> str:
     """Words that name the layer of ours that reads data of the same kind; empty where there is none.
 
-    >>> reader_of("EvalData")
+    >>> reader_of("LaneData")
     "; AnnotatedData, which reads SSD's LMDBs and VOC and COCO folders, is the nearest layer that reads"
     """
     known = {name.lower(): words for words, names in READERS.items() for name in names}
@@ -34,12 +30,11 @@ def reader_of(kind: str) -> str:
 class ForkData(
     Layer,
     type=(
-        "ImageGtData", "DetectionData", "EvalData", "YoloData", "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
-        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData", "ImageSegData",
-        "ImageLabelmapData",
+        "VideoData", "LaneData", "AnnotatedRData", "FrcnnVidData",
+        "SegData", "MultiImageData", "PairImageData", "RotateRoIData", "FrcnnRoiData",
     ),
     param=(
-        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     ),
@@ -55,18 +50,15 @@ class ForkData(
 
     Parameters
     ----------
-    image_gt_data_param, detection_data_param, eval_data_param, yolo_data_param, video_data_param
-        Of the layer of that name: `batch_size`; `resize_height` and `resize_width`, `short_size` and `long_size`,
-        `new_height` and `new_width`; `crop_height` and `crop_width`; `downsample_rate` or `stride`, one for each label
-        map; `coord_num` (4); `num_sides`; `new_length`, `num_segments` and `modality`, for the channels of VideoData.
+    video_data_param
+        `batch_size`; `new_height` and `new_width`; `new_length`, `num_segments` and `modality`, for the channels.
     transform_param
         `crop_size`, `resize_param`, `force_gray`, and `mean_value` for the number of channels.
 
     Returns
     -------
     top 0, ...
-        The images, then what belongs to them: labels (N), label maps (N, 6, H, W), true boxes (G, 7 or 8, 1, 1), sizes
-        (N, 2, 1, 1).
+        The images, then what belongs to them: labels (N), maps of labels, true boxes (G, 5), sizes (1, 3).
 
     Raises
     ------
@@ -75,25 +67,24 @@ class ForkData(
 
     Source
     ------
-    MS-CNN (ImageGtData), Cascade R-CNN (DetectionData, EvalData), caffe-yolo (YoloData), yjxiong's Caffe (VideoData,
-    SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData, AnnotatedRData, FrcnnVidData), RRPN
-    (RotateRoIData, its rotation.rlayer), PSPNet (ImageSegData), HED (ImageLabelmapData).
+    yjxiong's Caffe (VideoData, SegData), MobileNet-YOLO (LaneData), makefile/frcnn (FrcnnRoiData,
+    AnnotatedRData, FrcnnVidData), RRPN (RotateRoIData, its rotation.rlayer).
 
     Examples
     --------
     >>> from boxpresso import Net
     >>> from boxpresso.proto import parse_net
-    >>> text = '''layer { name: "data" type: "EvalData" top: "data" top: "gt_boxes" top: "image_sizes"
-    ...     eval_data_param { source: "window_file.txt" batch_size: 1 short_size: 600 long_size: 1000 } }'''
+    >>> text = '''layer { name: "data" type: "VideoData" top: "data" top: "label" transform_param { crop_size: 224 }
+    ...     video_data_param { source: "list.txt" batch_size: 2 new_length: 5 modality: FLOW } }'''
     >>> net = Net(parse_net(text), device="cpu")
-    >>> net.blobs["data"].shape, net.blobs["image_sizes"].shape
-    ((1, 3, 1000, 600), (1, 2, 1, 1))
-    >>> Net(parse_net(text), device="cpu", data="shapes").forward()["image_sizes"].ravel().tolist()
-    [1000.0, 600.0]
+    >>> net.blobs["data"].shape, net.blobs["label"].shape
+    ((2, 10, 224, 224), (2,))
+    >>> Net(parse_net(text), device="cpu", data="shapes").forward()["label"].shape
+    (2,)
     """
 
     read: ClassVar[tuple[str, ...]] = (  # by data_tops
-        "image_gt_data_param", "detection_data_param", "eval_data_param", "yolo_data_param", "video_data_param", "data_param",
+        "video_data_param", "data_param",
         "annotated_data_param", "seg_data_param", "multi_image_data_param", "pair_image_data_param", "transform_param",
         "python_param", "window_data_param", "image_data_param", "dense_image_data_param",
     )  # fmt: skip

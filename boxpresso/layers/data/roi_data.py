@@ -1,4 +1,4 @@
-"""RoIData: VOC and COCO folders straight into Faster R-CNN, one picture at a time."""
+"""RoIData: VOC, COCO and WIDER FACE folders straight into Faster R-CNN, one picture at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc
+from ...data.folders import VOC_CLASSES, Scene, read_coco, read_voc, read_wider, wider_lists
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize, short_side
 from ...device import Blob
@@ -20,7 +20,7 @@ from .batches import BatchLayer, Numpy
 DEFAULTS: dict[str, Any] = {
     "source": "",
     "split": "",
-    "format": "",  # voc or coco; seen from the folder when empty
+    "format": "",  # voc, coco or wider; seen from the folder when empty
     "classes": list(VOC_CLASSES),  # of VOC, label 1 first
     "scales": [600],
     "max_size": 1000,
@@ -75,7 +75,7 @@ class RoIData(
     bottoms=0,
     tops=(1, 3),
 ):
-    """Pictures and their objects from a VOC or COCO folder for Faster R-CNN, one picture at a time.
+    """Pictures and their objects from a VOC, COCO or WIDER FACE folder for Faster R-CNN, one picture at a time.
 
     The shorter side of a picture becomes one of `scales`, drawn for each picture, unless the longer side would pass
     `max_size`. `means` are subtracted. In phase TRAIN each picture comes twice in a round, as it is and flipped left to
@@ -88,7 +88,7 @@ class RoIData(
     python_param
         Such as python_param { param_str: "{'source': 'VOCdevkit/VOC2007', 'split': 'trainval', 'scales': [600],
         'max_size': 1000}" }. `param_str`: a text with the settings `source`
-        (required): the folder. `split` (""). `format` (""): voc or coco; if empty, the folder tells. `classes` (VOC's):
+        (required): the folder. `split` (""). `format` (""): voc, coco or wider; if empty, the folder tells. `classes` (VOC's):
         the classes of VOC, label 1 first. `scales` ([600]). `max_size` (1000). `means` ([102.9801, 115.9465,
         122.7717]): blue, green, red. `flipped` (True): add flipped pictures in TRAIN. `difficult` (False): keep objects
         marked difficult. `shuffle` (True): a new order for each round in TRAIN. `num_classes` (0): with the background;
@@ -136,8 +136,11 @@ class RoIData(
                 given[name] = getattr(own, field)
         given["scales"] = list(own.train_scale) or given["scales"]
         given["means"] = list(own.pixel_mean) or given["means"]
-        self.need(given["source"], "give 'source' in param_str or roi_data_param, a VOC or COCO folder")
-        self.need(given["format"] in ("", "voc", "coco"), f"format must be voc or coco, got {given['format']!r}")
+        self.need(given["source"], "give 'source' in param_str or roi_data_param, a VOC, COCO or WIDER FACE folder")
+        self.need(
+            given["format"] in ("", "voc", "coco", "wider"),
+            f"format must be voc, coco or wider, got {given['format']!r}",
+        )
         scales = given["scales"] if isinstance(given["scales"], (list, tuple)) else [given["scales"]]
         self.need(scales and min(scales) > 0 < given["max_size"], f"scales and max_size must be above 0, got {scales}")
         self.need(len(given["means"]) == 3, f"give three means, blue, green, red; got {given['means']}")
@@ -148,8 +151,10 @@ class RoIData(
     def scenes(self) -> list[Scene]:
         given, root = self.settings, Path(str(self.settings["source"]))
         seen = "coco" if (root / "annotations").is_dir() or root.suffix == ".json" else "voc"
-        if (given["format"] or seen) == "coco":
-            return read_coco(root, given["split"])[0]
+        if root.suffix == ".txt" or wider_lists(root):
+            seen = "wider"
+        if (given["format"] or seen) in ("coco", "wider"):
+            return (read_coco if (given["format"] or seen) == "coco" else read_wider)(root, given["split"])[0]
         return read_voc(root, given["split"], given["classes"])
 
     def open(self) -> Loader:

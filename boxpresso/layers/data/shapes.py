@@ -42,7 +42,7 @@ class Top:
         Of its blob.
     role
         What its values mean: "image", "class", "boxes" (SSD's rows), "objects" (pixels and a class), "polygons", "yolo",
-        "instances", "info", "sizes", "rois", "labels map", "detection map", "ones" or "numbers".
+        "instances", "info", "sizes", "rois", "detectnet labels", "labels map", "detection map", "ones" or "numbers".
     certain
         Whether fields told the shape; if not, the layer that reads the top may.
     """
@@ -111,6 +111,8 @@ def generic(
         return Top((batch,), "class", False) if label else Top((batch, FEATURES), "numbers", False)
     if kind == "memorydata" and index == 0 and param.memory_data_param.dim:
         return Top((batch, *map(int, param.memory_data_param.dim)), "image")
+    if "detectnettransformation" in readers and "label" in name:
+        return Top((batch, 1, 1 + OBJECTS, 16), "detectnet labels")
     if index == 0 and (named is None or named.role == "class") and ("label" not in name or len(param.top) == 1):
         return Top((batch, *image), "image", certain)
     if kind in ("annotateddata", "annotatedrdata", "lanedata"):

@@ -1,0 +1,84 @@
+"""What layers share that read images with a map of labels each: their lists, and crops that are alike for both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...data.errors import BrokenRecord, DataError
+from ...data.lines import read_lines
+from ...data.picture import decode, resize
+from ...proto import TransformationParameter
+from .batches import Numpy
+
+GEOMETRY = ("crop_size", "crop_h", "crop_w", "crop_width", "crop_height", "mirror", "scale_factors")
+
+
+def read_pairs(source: str, second: str = "labels") -> list[tuple[str, str]]:
+    """The two words of each line of a text; `second` says what the second is, and where it is empty, it may be missing.
+
+    Raises
+    ------
+    DataError that names file and line.
+    """
+    form = f"image {second}".rstrip()
+    pairs = []
+    for number, line in enumerate(read_lines(source, "the list", f"list `{form}` in each line"), 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 2 and (second or len(words) > 2):
+            raise DataError(f"{source}, line {number}: it must be `{form}`, it is {line.strip()!r}")
+        pairs.append((words[0], words[1] if len(words) > 1 else ""))
+    if not pairs:
+        raise DataError(f"the list {source!r} is empty")
+    return pairs
+
+
+def without_geometry(param: Any) -> Any:
+    """A TransformationParameter that leaves sizes as they are: mean and scale alone."""
+    plain = TransformationParameter()
+    plain.CopyFrom(param)
+    for name in GEOMETRY:
+        plain.ClearField(name)
+    return plain
+
+
+def crop_of(param: Any) -> tuple[int, int]:
+    """Height and width of the crop that a TransformationParameter asks for; 0 and 0 for none. Raises DataError."""
+    pairs = [(param.crop_height, param.crop_width), (param.crop_h, param.crop_w)]
+    if any(bool(height) != bool(width) for height, width in pairs):
+        raise DataError("transform_param: crop_height and crop_width go together")
+    given = [pair for pair in [(param.crop_size, param.crop_size), *pairs] if pair[0]]
+    if len(given) > 1:
+        raise DataError("transform_param: give crop_size, or crop_height and crop_width")
+    return given[0] if given else (0, 0)
+
+
+def read_pair(image: str, labels: str, param: Any) -> tuple[Numpy, Numpy]:
+    """An image and its labels (H, W, 1), of the size that an ImageDataParameter asks for. Raises BrokenRecord."""
+    picture, map_ = decode(Path(image), param.is_color), decode(Path(labels), False)
+    need_same_size(picture, image, map_, labels)
+    return resized(picture, param), resized(map_, param)
+
+
+def resized(picture: Numpy, param: Any) -> Numpy:
+    """Of new_width and new_height where they are given, linear, labels too, as Caffe's readers do."""
+    return resize(picture, param.new_width, param.new_height) if param.new_height else picture
+
+
+def need_same_size(picture: Numpy, image: str, map_: Numpy, labels: str) -> None:
+    (height, width), (high, wide) = picture.shape[:2], map_.shape[:2]
+    if (height, width) != (high, wide):
+        raise BrokenRecord(f"{image} is {width}x{height}, its labels {labels} are {wide}x{high}")
+
+
+def windows(shape: tuple[int, ...], size: tuple[int, int], rng: np.random.Generator | None) -> tuple[slice, slice]:
+    """The rows and columns of a crop: drawn, or central without a generator; all of them without a size."""
+    if not size[0]:
+        return slice(None), slice(None)
+    room = [side - part for side, part in zip(shape, size)]
+    y, x = (int(rng.integers(free + 1)) if rng is not None else free // 2 for free in room)
+    return slice(y, y + size[0]), slice(x, x + size[1])
