@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,26 +48,33 @@ def of_regions(path: Path) -> bool:
     return b'"region.h"' in cache.sources(path, HEADERS)
 
 
-def headers(path: Path) -> list[str]:
-    """What a text includes, directly or not, as it stands behind #include."""
-    found: dict[str, None] = {}
+def includes(path: Path) -> list[tuple[str, Path | None]]:
+    """What a text itself includes: as it may stand behind #include anywhere, and the file, None for one of the system."""
+    found: list[tuple[str, Path | None]] = []
     for own, system in INCLUDED.findall(path.read_text(encoding="utf-8")):
-        header = path.parent / own if (path.parent / own).exists() else HEADERS / own
-        if own:
-            found |= dict.fromkeys([*headers(header), f'"{header.resolve()}"'])
-        else:
-            found[f"<{system}>"] = None
+        header = (path.parent / own if (path.parent / own).exists() else HEADERS / own).resolve()
+        found.append((f'"{header}"', header) if own else (f"<{system}>", None))
+    return found
+
+
+def headers(path: Path) -> list[Path]:
+    """The files that a text includes, directly or not."""
+    found: dict[Path, None] = {}
+    for _, header in includes(path):
+        if header:
+            found |= dict.fromkeys([*headers(header), header])
     return list(found)
 
 
-def together(paths: Iterable[Path]) -> str:
+def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
     """One text of several files of kernels, each in a namespace of its own, so that a compiler starts once for all of them.
 
-    Headers come first and once, as those of a namespace would be seen there alone; a file's macros end with it.
+    Headers come first and once, as those of a namespace would be seen there alone; a file's macros end with it. `ends`: what
+    each file is followed by.
     """
-    lines = list(dict.fromkeys(f"#include {header}" for path in paths for header in headers(path)))
+    lines = list(dict.fromkeys(f"#include {name}" for path in paths for name, _ in includes(path)))
     for number, path in enumerate(paths):
-        lines += [f"namespace file_{number} {{", f'#include "{path}"', "}"]
+        lines += [f"namespace file_{number} {{", f'#include "{path}"', *ends[number : number + 1], "}"]
         lines += [f"#undef {name}" for name in MACRO.findall(path.read_text(encoding="utf-8"))]
     return "\n".join(lines) + "\n"
 
@@ -79,14 +86,13 @@ class Group:
     def __init__(self) -> None:
         self.files: list[Path] = []
         self.kernels: set[str] = set()
-        self.macros: dict[str, str] = {}  # the header that defines each
+        self.macros: dict[str, Path] = {}  # the header that defines each
         self.plain: set[str] = set()  # words of files in which these are no macros
 
     def take(self, path: Path) -> bool:
         """Adds a file where it may stand with the others; whether it was added."""
         kernels, words = set(Kernels(str(path)).table), set(WORD.findall(cache.sources(path, HEADERS).decode()))
-        own = [header.strip('"') for header in headers(path) if header.startswith('"')]
-        macros = {name: h for h in own for name in MACRO.findall(Path(h).read_text(encoding="utf-8"))}
+        macros = {name: h for h in headers(path) for name in MACRO.findall(h.read_text(encoding="utf-8"))}
         plain = words - macros.keys()
         clash = any(self.macros.get(name, header) != header for name, header in macros.items())
         if clash or kernels & self.kernels or plain & self.macros.keys() or self.plain & macros.keys():
