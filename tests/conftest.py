@@ -27,17 +27,35 @@ REPORT = pytest.StashKey["str | None"]()
 
 # Files whose tests share what takes long to make: one worker runs all of them.
 TOGETHER = ("test_example_faster_rcnn", "test_example_shapes", "test_region_safety", "test_threaded")
+# What takes half a minute or more, longest first: as the last of a run, it would leave the other workers without work.
+LONGEST = (
+    "test_threaded.py", "test_nvcc.py::test_compiles", "test_nvcc.py::test_compiles_for_the_host", "test_region_safety.py",
+    "test_corpus.py::test_every_net", "test_packaging.py::test_the_archives", "test_docs.py::test_site_builds",
+    "test_fuzz.py::test_more_mutated_files", "test_golden_nets.py::test_caffe", "test_golden_nets.py::test_training_of_ssd300",
+    "test_example_nets.py::test_backward", "test_example_nets.py::test_forward", "test_recurrent.py::test_forward_and_gradient",
+)  # fmt: skip
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Under pytest-xdist a worker takes all cases of a test, or all tests of a file of TOGETHER; those of most cases first."""
+    """Under pytest-xdist a worker takes all cases of a test, or all tests of a file of TOGETHER: first those of LONGEST, then
+    those of most cases."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
+        ordered = False
+
         def _split_scope(self, nodeid: str) -> str:
             file, *_ = nodeid.partition("::")
             return file if Path(file).stem in TOGETHER else nodeid.partition("[")[0]
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if not self.ordered:
+                self.ordered = True
+                for name in reversed(LONGEST):
+                    for scope in [scope for scope in self.workqueue if scope.endswith(f"/{name}")]:
+                        self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return Scheduling(config, log)
 

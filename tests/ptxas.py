@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
 from boxpresso.device.cuda import FLAGS, HEADERS
+from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
 
 PACKAGE = HEADERS.parent
@@ -17,6 +18,9 @@ ARCHITECTURES = (75, 80, 90, 120)  # Turing, the oldest that CUDA 13 has; Ampere
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
+INCLUDED = re.compile(r'^\s*#include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
+WORD = re.compile(r"\w+")
+MACRO = re.compile(r"^\s*#define\s+(\w+)", re.M)
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,72 @@ def files() -> list[Path]:
 def of_regions(path: Path) -> bool:
     """Whether these are kernels of a region layer."""
     return b'"region.h"' in cache.sources(path, HEADERS)
+
+
+def includes(path: Path) -> list[tuple[str, Path | None]]:
+    """What a text itself includes: as it may stand behind #include anywhere, and the file, None for one of the system."""
+    found: list[tuple[str, Path | None]] = []
+    for own, system in INCLUDED.findall(path.read_text(encoding="utf-8")):
+        header = (path.parent / own if (path.parent / own).exists() else HEADERS / own).resolve()
+        found.append((f'"{header}"', header) if own else (f"<{system}>", None))
+    return found
+
+
+def headers(path: Path) -> list[Path]:
+    """The files that a text includes, directly or not."""
+    found: dict[Path, None] = {}
+    for _, header in includes(path):
+        if header:
+            found |= dict.fromkeys([*headers(header), header])
+    return list(found)
+
+
+def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
+    """One text of several files of kernels, each in a namespace of its own, so that a compiler starts once for all of them.
+
+    Headers come first and once, as those of a namespace would be seen there alone; a file's macros end with it. `ends`: what
+    each file is followed by.
+    """
+    lines = list(dict.fromkeys(f"#include {name}" for path in paths for name, _ in includes(path)))
+    for number, path in enumerate(paths):
+        lines += [f"namespace file_{number} {{", f'#include "{path}"', *ends[number : number + 1], "}"]
+        lines += [f"#undef {name}" for name in MACRO.findall(path.read_text(encoding="utf-8"))]
+    return "\n".join(lines) + "\n"
+
+
+class Group:
+    """Files that may stand in one text: no two kernels of one name, as these have C's names, and no macro of a header reaches
+    a file that uses its name otherwise."""
+
+    def __init__(self) -> None:
+        self.files: list[Path] = []
+        self.kernels: set[str] = set()
+        self.macros: dict[str, Path] = {}  # the header that defines each
+        self.plain: set[str] = set()  # words of files in which these are no macros
+
+    def take(self, path: Path) -> bool:
+        """Adds a file where it may stand with the others; whether it was added."""
+        kernels, words = set(Kernels(str(path)).table), set(WORD.findall(cache.sources(path, HEADERS).decode()))
+        macros = {name: h for h in headers(path) for name in MACRO.findall(h.read_text(encoding="utf-8"))}
+        plain = words - macros.keys()
+        clash = any(self.macros.get(name, header) != header for name, header in macros.items())
+        if clash or kernels & self.kernels or plain & self.macros.keys() or self.plain & macros.keys():
+            return False
+        self.files.append(path)
+        self.kernels |= kernels
+        self.macros |= macros
+        self.plain |= plain
+        return True
+
+
+def groups(paths: Iterable[Path], size: int) -> list[tuple[Path, ...]]:
+    """Files in as few groups as `together` can be given, of at most `size` each."""
+    made: list[Group] = []
+    for path in paths:
+        if not any(len(group.files) < size and group.take(path) for group in made):
+            made.append(Group())
+            assert made[-1].take(path)
+    return [tuple(group.files) for group in made]
 
 
 def compile(path: Path, real: str, codes: Iterable[tuple[int, Iterable[int]]], output: Path) -> list[Use]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import ptxas
 import pytest
 
 from boxpresso.device import cache
@@ -26,7 +27,9 @@ SWEEP = pytest.mark.skipif(
 )
 FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
 COMPILERS = {"g++": ("g++",), "clang++": ("clang++",), "ziglang": (sys.executable, "-m", "ziglang", "c++")}
-TO_NOTHING = ("-O0", "-S", "-o", os.devnull)  # every template is instantiated, the last passes are left out
+TOGETHER = 30  # files that are compiled as one text
+# Every template is instantiated, the last passes are left out. At -O0 zig would add sanitizers, which it does not at -O3.
+TO_NOTHING = ("-O0", "-fno-sanitize=all", "-S", "-o", os.devnull)
 
 
 def command(name: str) -> tuple[str, ...]:
@@ -44,13 +47,20 @@ def reals(path: Path) -> list[str]:
     return ["float", "double", *["half"] * ("Store" in path.read_text(encoding="utf-8"))]
 
 
-def errors(compiler: tuple[str, ...], version: str, path: Path, real: str) -> str:
-    """What the compiler says against a file; "" where it compiles. A file that did is remembered in the kernel cache."""
-    kernels = Kernels(str(path))
+def joined(paths: tuple[Path, ...]) -> str:
+    """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
+    _, _, common = launchers(Kernels(str(paths[0]))).partition("\n")  # without the line that includes the file
+    common, set_stop, _ = common.partition('extern "C" void set_stop(int* at) { stop_at = at; }\n')
+    assert set_stop
+    return common + set_stop + ptxas.together(paths, [launchers(Kernels(str(p))).partition(set_stop)[2] for p in paths])
+
+
+def errors(compiler: tuple[str, ...], version: str, paths: tuple[Path, ...], real: str) -> str:
+    """What the compiler says against files in one text; "" where they compile, which is remembered in the kernel cache."""
     flags = (*(f for f in FLAGS if f not in ("-O3", "-shared")), *defines(real), f"-I{HEADERS}", *TO_NOTHING)
-    text = launchers(kernels)
-    key = cache.key(version, cache.sources(path, HEADERS), text, *flags)
-    compiled = cache.folder() / f"{path.stem}-{real}-{key}.compiles"
+    text = joined(paths)
+    key = cache.key(version, *(cache.sources(path, HEADERS) for path in paths), text, *flags)
+    compiled = cache.folder() / f"{len(paths)}-{real}-{key}.compiles"
     if compiled.exists():
         return ""
     with TemporaryDirectory() as folder:  # zig writes a listing there too
@@ -60,14 +70,19 @@ def errors(compiler: tuple[str, ...], version: str, path: Path, real: str) -> st
     if result.returncode == 0:
         compiled.touch()
         return ""
-    return f"{path.name} for {real}:\n{result.stderr}"
+    return f"{', '.join(path.name for path in paths)} for {real}:\n{result.stderr}"
 
 
 def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]]) -> None:
     version = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    groups = [
+        (group, real)
+        for real in dict.fromkeys(real for _, real in jobs)
+        for group in ptxas.groups([path for path, wanted in jobs if wanted == real], TOGETHER)
+    ]
     with ThreadPoolExecutor(2) as pool:
-        wrong = [said for said in pool.map(lambda job: errors(compiler, version, *job), jobs) if said]
-    assert not wrong, f"{len(wrong)} of {len(jobs)} do not compile:\n" + "\n".join(wrong)
+        wrong = [said for said in pool.map(lambda job: errors(compiler, version, *job), groups) if said]
+    assert not wrong, f"{len(wrong)} of {len(groups)} texts do not compile:\n" + "\n".join(wrong)
 
 
 # g++'s part is of the sweep because every other test compiles with it, or with whatever the default compiler is.
@@ -90,7 +105,7 @@ def test_a_fault_is_seen(name, tmp_path):
         '#include "kernel.h"\ntemplate <class T> DEVICE T wrong(T x) { return x.missing; }\n'
         "KERNEL bad(int n, Real* y) { GRID_LOOP(i, n) y[i] = wrong(y[i]); }\n"
     )
-    with pytest.raises(AssertionError, match=r"(?s)1 of 1 do not compile.*bad\.cu for float.*missing"):
+    with pytest.raises(AssertionError, match=r"(?s)1 of 1 texts do not compile.*bad\.cu for float.*missing"):
         check(command(name), [(bad, "float")])
 
 

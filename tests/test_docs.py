@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import html
 import json
 import os
@@ -14,6 +15,7 @@ import pytest
 
 import boxpresso
 from boxpresso import ops
+from boxpresso.cli.main import VERBS
 from boxpresso.layers.core import Layer, catalogue
 from boxpresso.proto import parse_net
 
@@ -102,6 +104,39 @@ def test_every_page_is_in_one_table_of_contents():
             found += [page for page in pages if page in PAGES]
             assert any(page in PAGES for page in pages), f"{path.name} names {name}, which is missing"
     assert sorted([*found, DOCS / "index.md"]) == PAGES
+
+
+def unknown_options(text: str) -> list[str]:
+    """The options behind `boxpresso VERB` in a text that the verb does not take."""
+    known = {}
+    for verb in VERBS:
+        parser = argparse.ArgumentParser()
+        verb.add_arguments(parser)
+        known[verb.NAME] = {option for action in parser._actions for option in action.option_strings}
+    commands = re.findall(r"\bboxpresso ([a-z_]+)\b([^`|#\n]*)", text.replace("\\\n", " "))
+    return [
+        f"{verb} {option}"
+        for verb, words in commands
+        for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", words)
+        if verb in known and option not in known[verb]
+    ]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_options_are_those_of_the_commands(path):
+    assert not unknown_options(path.read_text(encoding="utf-8"))
+
+
+def test_an_unknown_option_is_seen():
+    assert unknown_options("`boxpresso detect a b --as ssd --nonesuch 3 | x --y`, boxpresso other --z") == [
+        "detect --nonesuch"
+    ]
+
+
+def test_the_number_of_layer_types_is_right():
+    (said,) = re.findall(r"Some (\d+) layer types", (ROOT / "docs" / "what_it_reads.md").read_text(encoding="utf-8"))
+    own = [cls for cls in catalogue.layer_types() if cls.__module__.startswith("boxpresso.")]  # tests register others
+    assert abs(len(own) - int(said)) <= 10
 
 
 def test_every_benchmark_is_shown():

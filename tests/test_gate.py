@@ -190,3 +190,13 @@ def test_a_run_without_a_kernel_is_a_failure(stand_in_run, monkeypatch, tmp_path
     assert run.main([]) == 1
     assert json.loads((tmp_path / "report.json").read_text())["reason"].startswith("no kernel has run")
     assert run.main(["-k", "a_word_of_the_user"]) == 0
+
+
+def test_what_the_scheduler_names_is_there():
+    """A name that no test has any more would order nothing."""
+    from conftest import LONGEST, TOGETHER
+
+    for name in (*(f"{stem}.py" for stem in TOGETHER), *LONGEST):
+        file, _, test = name.partition("::")
+        assert (HERE / file).exists(), name
+        assert f"\ndef {test}" in (HERE / file).read_text(encoding="utf-8"), name

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,36 @@ REALS = ("float", "double")
 # One pass of the compiler proper, assembled four times, takes a third of the time of four, which benchmarks/kernels.py makes.
 QUICK = ((75, (75, 80, 90, 120)),)
 REGIONS = ((75, (75, 80)), (90, (90, 120)))
+HALF = ((75, (75, 90)),)
+TOGETHER = 30  # files that one nvcc compiles
 FEW = ("relu", "roi_align", "suppress")  # the others are slow
+FEW_OF_FLOAT16 = ("roi_align_tiles",)
 needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
+
+
+@pytest.fixture(scope="module")
+def uses(request, tmp_path_factory) -> Callable[[Path, str], list[ptxas.Use]]:
+    """What nvcc says of a file's kernels. All files of a kind that this run tests are compiled when the first is asked for."""
+    folder, whole = tmp_path_factory.mktemp("nvcc"), request.config.getoption("--slow")
+    known: dict[tuple[Path, str], Future[list[ptxas.Use]]] = {}
+
+    def of(path: Path, real: str) -> list[ptxas.Use]:
+        if (path, real) not in known:
+            regions, few = ptxas.of_regions(path), FEW_OF_FLOAT16 if real == "half" else FEW
+            alike = [p for p in ptxas.files() if ptxas.of_regions(p) == regions and (whole or p.stem in few)]
+            reals = REALS if real != "half" else ("half",)
+            codes = HALF if real == "half" else REGIONS if regions else QUICK
+            for group in ptxas.groups(alike if real != "half" else filter(stores, alike), TOGETHER):
+                for real_ in reals:
+                    text = folder / f"{len(known)}.cu"
+                    text.write_text(ptxas.together(group), encoding="utf-8")
+                    future = pool.submit(ptxas.compile, text, real_, codes, text.with_suffix(".out"))
+                    known.update({(p, real_): future for p in group})
+        names = Kernels(str(path)).table
+        return [use for use in known[path, real].result() if use.kernel in names]
+
+    with ThreadPoolExecutor(2) as pool:
+        yield of
 
 
 @needs_nvcc
@@ -26,16 +56,21 @@ needs_nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is no
     "path",
     [pytest.param(p, marks=[] if p.stem in FEW else pytest.mark.slow, id=p.stem) for p in ptxas.files()],
 )
-def test_compiles(path: Path, tmp_path):
+def test_compiles(path: Path, uses):
     """For the kernels of region layers without spills."""
-    codes = REGIONS if ptxas.of_regions(path) else QUICK
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda real: ptxas.compile(path, real, codes, tmp_path / real), REALS))
     wanted = {(name, a) for name in Kernels(str(path)).table for a in ptxas.ARCHITECTURES}
-    for real, uses in zip(REALS, found):
-        assert {(u.kernel, u.architecture) for u in uses} == wanted
+    for real in REALS:
+        found = uses(path, real)
+        assert {(u.kernel, u.architecture) for u in found} == wanted
         if ptxas.of_regions(path):
-            assert not [u for u in uses if u.spills], f"{path.name} in {real} does not fit into registers"
+            assert not [u for u in found if u.spills], f"{path.name} in {real} does not fit into registers"
+
+
+def wide(count: str) -> str:
+    """A kernel of 400 numbers, written as `count`, that are all needed at a time."""
+    text = f"KERNEL wide(int n, const Real* x, Real* y) {{\n  const volatile Real* from = x;\n  GRID_LOOP(i, n) {{\n    Real v[{count}];\n"
+    text += "".join(f"    v[{k}] = from[{k} * n + i];\n" for k in range(400))
+    return text + "".join(f"    y[{k} * n + i] = v[{399 - k}] * v[{(k * 7) % 400}];\n" for k in range(400)) + "  }\n}\n"
 
 
 def stores(path: Path) -> bool:
@@ -47,27 +82,48 @@ def stores(path: Path) -> bool:
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(p, marks=[] if p.stem == "roi_align_tiles" else pytest.mark.slow, id=p.stem)
+        pytest.param(p, marks=[] if p.stem in FEW_OF_FLOAT16 else pytest.mark.slow, id=p.stem)
         for p in ptxas.files()
         if stores(p)
     ],
 )
-def test_compiles_for_float16(path: Path, tmp_path):
+def test_compiles_for_float16(path: Path, uses):
     """Without spills, for the oldest GPU and for Hopper."""
-    uses = ptxas.compile(path, "half", ((75, (75, 90)),), tmp_path / "out")
-    assert {u.kernel for u in uses} == set(Kernels(str(path)).table)
-    assert not [u for u in uses if u.spills]
+    found = uses(path, "half")
+    assert {(u.kernel, u.architecture) for u in found} == {(k, a) for k in Kernels(str(path)).table for a in (75, 90)}
+    assert not [u for u in found if u.spills]
+
+
+@needs_nvcc
+@pytest.mark.slow
+def test_files_together_are_compiled_as_alone(tmp_path):
+    """Also where two would meet in one text: kernels of one name, a macro of the one's header that is a name of the other."""
+    (tmp_path / "size.h").write_text("#pragma once\n#define SIZE 400\n")
+    texts = {
+        "wide": f'#include "size.h"\n#define MINE 1\n{wide("SIZE")}',
+        "small": "constexpr int MINE = 3;\nstruct Part { Real a; };\nKERNEL small(int n, Real* y) { GRID_LOOP(i, n) y[i] = MINE; }\n",
+        "clash": "constexpr int SIZE = 5;\nKERNEL clash(int n, Real* y) { GRID_LOOP(i, n) y[i] = SIZE; }\n",
+        "again": "struct Part { int b, c; };\nKERNEL small(int n, Real* y) { GRID_LOOP(i, n) y[i] = 2; }\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.cu").write_text(f'#include "kernel.h"\n{text}')
+    paths = [tmp_path / f"{name}.cu" for name in texts]
+    groups = ptxas.groups(paths, 30)
+    assert [[p.stem for p in group] for group in groups] == [["wide", "small"], ["clash", "again"]]
+    assert [len(group) for group in ptxas.groups(paths, 1)] == [1, 1, 1, 1]
+    together = []
+    for group in groups:
+        (tmp_path / "all.cu").write_text(ptxas.together(group))
+        together += ptxas.compile(tmp_path / "all.cu", "double", [(75, [75])], tmp_path / "out")
+    alone = [use for path in paths for use in ptxas.compile(path, "double", [(75, [75])], tmp_path / "out")]
+    assert Counter(together) == Counter(alone)
+    assert {use.kernel for use in together if use.spills} == {"wide"}
 
 
 @needs_nvcc
 def test_a_spill_is_seen(tmp_path):
     """A kernel that keeps more than fits, so that the test above can fail."""
-    text = '#include "kernel.h"\nKERNEL wide(int n, const Real* x, Real* y) {\n  GRID_LOOP(i, n) {\n    Real v[400];\n'
-    text += "".join(f"    v[{k}] = x[{k} * n + i];\n" for k in range(400))
-    text += "".join(f"    y[{k} * n + i] = v[{399 - k}] * v[{(k * 7) % 400}];\n" for k in range(400)) + "  }\n}\n"
-    (tmp_path / "wide.cu").write_text(
-        text.replace("Real* y", "Real* __restrict__ y").replace("const Real* x", "const volatile Real* x")
-    )
+    (tmp_path / "wide.cu").write_text(f'#include "kernel.h"\n{wide("400")}')
     (use,) = ptxas.compile(tmp_path / "wide.cu", "double", [(75, [75])], tmp_path / "out")
     assert use.kernel == "wide"
     assert use.registers == 255

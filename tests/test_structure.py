@@ -10,6 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "boxpresso"
 FLOORS = {
     "proto": 0,
+    "hosts": 0,
     "device": 1,
     "data": 1,
     "layers.core": 2,

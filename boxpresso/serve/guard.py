@@ -12,6 +12,7 @@ import socket
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
+from ..hosts import LOCAL, host_of
 from .options import Options, Refusal, address_of
 
 Message = MutableMapping[str, Any]
@@ -52,7 +53,7 @@ class Guard:
         self.app = app
         self.origins = tuple(origin.rstrip("/").lower() for origin in options.allow_origins)
         self.any_address = options.host in WILD
-        names = ["localhost", "127.0.0.1", "::1", options.host, *options.allow_hosts]
+        names = [*LOCAL, options.host, *options.allow_hosts]
         self.hosts = {name.strip("[]").lower() for name in names if name not in WILD}
         if self.any_address:
             self.hosts.add(socket.gethostname().lower())
@@ -92,10 +93,8 @@ class Guard:
         Raises Refusal with 403 for a Host that is not this server's, and for a page that may not use it.
         """
         host = one(headers, b"host")
-        if self.host_of(host) not in self.hosts and not (self.any_address and address_of(self.host_of(host))):
-            raise Refusal(
-                403, f"this server is not called {self.host_of(host)!r}: start it with --allow-host NAME if it is"
-            )
+        if host_of(host) not in self.hosts and not (self.any_address and address_of(host_of(host))):
+            raise Refusal(403, f"this server is not called {host_of(host)!r}: start it with --allow-host NAME if it is")
         origin, site = one(headers, b"origin"), one(headers, b"sec-fetch-site")
         if origin and origin.lower() in self.origins:
             return origin
@@ -104,13 +103,6 @@ class Guard:
         if site in ("cross-site", "same-site") and (method not in ("GET", "HEAD") or path != "/"):
             raise Refusal(403, "pages of other sites may not use this server: start it with --allow-origin ORIGIN")
         return None
-
-    @staticmethod
-    def host_of(header: str) -> str:
-        """The name or address of a Host header, without its port."""
-        if header.startswith("["):
-            return header[1:].partition("]")[0].lower()
-        return header.partition(":")[0].rstrip(".").lower()
 
 
 def one(headers: Headers, name: bytes) -> str:

@@ -115,28 +115,26 @@ class Solver:
             self.param, self.folder = source, Path()
         else:
             self.param, self.folder = read_solver(source), Path(source).parent
+        p = self.param
         self.feed, self.log = feed, log if first else lambda line: None
-        self.method, self.rates = method(self.param), Rates(self.param)
-        if self.param.iter_size < 1 or self.param.average_loss < 1:
-            raise ModelError(
-                f"solver: iter_size and average_loss count from 1, got {self.param.iter_size} and {self.param.average_loss}"
-            )
-        if device is None and self.param.HasField("solver_mode") and self.param.solver_mode == SolverParameter.CPU:
+        self.method, self.rates = method(p), Rates(p)
+        if p.iter_size < 1 or p.average_loss < 1:
+            raise ModelError(f"solver: iter_size and average_loss count from 1, got {p.iter_size} and {p.average_loss}")
+        if device is None and p.HasField("solver_mode") and p.solver_mode == SolverParameter.CPU:
             device = "cpu"
-        seed = self.param.random_seed if self.param.random_seed >= 0 else None
+        seed = p.random_seed if p.random_seed >= 0 else None
         if seed is None and self.ranks.size > 1:
             seed = self.ranks.common(int(np.random.SeedSequence().generate_state(1)[0]))
         self.options: dict[str, Any] = {
             "device": self.ranks.device(device), "deterministic": deterministic, "dtype": dtype,
             "python_layers": python_layers, "seed": seed, "write_below": write_below, "memory_limit": memory_limit,
         }  # fmt: skip
-        files: list[Source] = [nets.find_file(path, self.folder) for path in self.param.weights]
+        files: list[Source] = [nets.find_file(path, self.folder) for path in p.weights]
         files += [weights] if isinstance(weights, (str, os.PathLike)) else weights
         with self.ranks.first_ahead():
-            model = nets.train_model(self.param, self.folder)
-            self.net = nets.build(
-                model, "TRAIN", self.param.train_state, self.options, files if first else (), make=self.net_class
-            )
+            model = nets.train_model(p, self.folder)
+            own = files if first else ()
+            self.net = nets.build(model, "TRAIN", p.train_state, self.options, own, make=self.net_class)
         self.test_nets: list[Net] = []
         if first:  # as in Caffe one rank tests, and the others wait
             models = nets.test_models(self.param, self.folder)

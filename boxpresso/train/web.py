@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..hosts import LOCAL, host_of
 from ..proto.errors import BoxpressoError, BoxpressoWarning
 from .curves import Points
 from .progress import Watch, left
 
 FILE = Path(__file__).with_name("web.html")
-HOSTS = ("localhost", "127.0.0.1", "[::1]")
 MOST = 1000  # points of a curve that are sent
 SHOWN = 40  # lines of the log
 
@@ -98,7 +98,7 @@ def make_app(watch: Watch) -> Any:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     async def guard(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        if host_of(request.headers.get("host", "")) not in HOSTS:
+        if host_of(request.headers.get("host", "")) not in LOCAL:
             response: Response = PlainTextResponse("this page is for this machine alone\n", 403)
         else:
             response = await call(request)
@@ -131,15 +131,6 @@ def policy(text: str) -> str:
             f"{name} {' '.join(f'{chr(39)}sha256-{each}{chr(39)}' for each in hashes) or chr(39) + 'none' + chr(39)}"
         )
     return "; ".join([*parts, "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"])
-
-
-def host_of(header: str) -> str:
-    """The name in a Host header, without its port.
-
-    >>> host_of("localhost:8090"), host_of("[::1]:8090"), host_of("evil.example")
-    ('localhost', '[::1]', 'evil.example')
-    """
-    return re.sub(r":\d*$", "", header.strip().lower())
 
 
 def state(watch: Watch) -> dict[str, Any]:

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <memory>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,22 +43,67 @@ std::string word() {
   return text;
 }
 
-void run_thread(void (*run)(const char*), void (*poison)(), const char* arguments, int blocks, int threads, int thread) {
-  gridDim.x = blocks;
-  blockDim.x = threads;
+struct Launch {
+  void (*run)(const char*);
+  void (*poison)();
+  const char* arguments;
+  int blocks, threads;
+} launch;
+
+void run_thread(int thread) {
+  gridDim.x = launch.blocks;
+  blockDim.x = launch.threads;
   threadIdx.x = alone ? 0 : thread;
   if (alone) {
     blockIdx.x = thread;
-    run(arguments);
+    launch.run(launch.arguments);
     return;
   }
-  for (int b = 0; b < blocks; ++b) {
+  for (int b = 0; b < launch.blocks; ++b) {
     blockIdx.x = b;
-    if (wait()) poison();
+    if (wait()) launch.poison();
     wait();
-    run(arguments);
+    launch.run(launch.arguments);
   }
 }
+
+// The threads of all launches: to make new ones for each takes most of the time. What one launch does comes before what the
+// next does, as a thread's end comes before another's begin.
+class Pool {
+ public:
+  void run(int count) {
+    while (int(threads.size()) < count) threads.emplace_back(new Thread);
+    for (int t = 0; t < count; ++t) threads[t]->begin(t);
+    for (int t = 0; t < count; ++t) threads[t]->end();
+  }
+  ~Pool() {
+    for (auto& thread : threads) thread->begin(-1), thread->thread.join();
+  }
+
+ private:
+  struct Thread {
+    sem_t begun, ended;
+    int id;
+    std::thread thread;
+    Thread() {
+      sem_init(&begun, 0, 0);
+      sem_init(&ended, 0, 0);
+      thread = std::thread([this] {
+        while (sem_wait(&begun) == 0 && id >= 0) {
+          next = 0;
+          run_thread(id);
+          sem_post(&ended);
+        }
+      });
+    }
+    void begin(int to) {
+      id = to;
+      sem_post(&begun);
+    }
+    void end() { sem_wait(&ended); }
+  };
+  std::vector<std::unique_ptr<Thread>> threads;
+};
 
 }  // namespace
 
@@ -69,6 +116,7 @@ extern "C" void reach_barrier(int) {
 int main(int, char** words) {
   file = std::fopen(words[1], "rb");
   if (!file) return 3;
+  Pool pool;
   int64_t length;
   while (read(&length)) {
     std::string library(length, ' ');
@@ -88,17 +136,14 @@ int main(int, char** words) {
     }
     void* opened = dlopen(library.c_str(), RTLD_NOW);
     if (!opened) return std::fprintf(stderr, "%s\n", dlerror()), 3;
-    const auto run = (void (*)(const char*))dlsym(opened, ("block_" + kernel).c_str());
-    const auto poison = (void (*)())dlsym(opened, "poison_shared_memory");
-    if (!run || !poison) return std::fprintf(stderr, "%s\n", dlerror()), 3;
+    launch = {(void (*)(const char*))dlsym(opened, ("block_" + kernel).c_str()),
+              (void (*)())dlsym(opened, "poison_shared_memory"), (const char*)arguments.data(), blocks, threads};
+    if (!launch.run || !launch.poison) return std::fprintf(stderr, "%s\n", dlerror()), 3;
     std::fprintf(stderr, "launch %s on %d blocks of %d threads\n", kernel.c_str(), blocks, threads);
     alone = threads == 1;
     const int count = alone ? blocks : threads;
     for (auto& barrier : barriers) pthread_barrier_init(&barrier, nullptr, count);
-    std::vector<std::thread> all;
-    for (int t = 0; t < count; ++t)
-      all.emplace_back(run_thread, run, poison, (const char*)arguments.data(), blocks, threads, t);
-    for (auto& thread : all) thread.join();
+    pool.run(count);
     for (auto& barrier : barriers) pthread_barrier_destroy(&barrier);
   }
   std::fprintf(stderr, "all launches have run\n");

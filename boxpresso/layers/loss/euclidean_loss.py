@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import Blob, Kernels
 from ..core import Layer
+from .pairs import batch_of_pair
 
 
 class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True):
@@ -44,13 +45,8 @@ class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=Tr
     kernels = Kernels("euclidean_loss.cu")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        a, b = bottom
-        self.need(
-            a.shape[:1] == b.shape[:1] and a.count == b.count,
-            f"its bottoms must agree in their first axis and in size, got {a.shape} and {b.shape}",
-        )
-        self.batch = a.shape[0] if a.shape else 1
-        self.need(self.batch > 0, f"a loss over an empty batch (shape {a.shape}) has no value")
+        self.batch = batch_of_pair(self, bottom)
+        self.need(self.batch > 0, f"a loss over an empty batch (shape {bottom[0].shape}) has no value")
         top[0].reshape()
         self.partial = self.device.empty((self.batch,), self.dtype)
 

@@ -9,6 +9,7 @@ import numpy as np
 from ...device import Blob, Kernels
 from ..core import Layer
 from .normalized_sum import KERNELS, Sum
+from .pairs import batch_of_pair
 
 
 class PairLoss(Layer):
@@ -17,14 +18,9 @@ class PairLoss(Layer):
     kernels, sum_kernels = Kernels("pair_loss.cu"), KERNELS
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        a, b = bottom
-        self.need(
-            a.shape[:1] == b.shape[:1] and a.count == b.count,
-            f"its bottoms must agree in their first axis and in size, got {a.shape} and {b.shape}",
-        )
-        self.need(a.count > 0, f"a loss over an empty batch (shape {a.shape}) has no value")
-        self.batch = a.shape[0] if a.shape else 1
-        self.sum = Sum(self, a.count)
+        self.batch, count = batch_of_pair(self, bottom), bottom[0].count
+        self.need(count > 0, f"a loss over an empty batch (shape {bottom[0].shape}) has no value")
+        self.sum = Sum(self, count)
         top[0].reshape()
 
 
