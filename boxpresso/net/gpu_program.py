@@ -108,7 +108,7 @@ class GpuProgram:
             if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
         ]  # fmt: skip
         self.shared: Shared | None = None
-        self.runs = 0
+        self.runs, self.skips = 0, False
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.segments: list[Segment] = []
 
@@ -157,8 +157,8 @@ class GpuProgram:
         with named(self.source.layers[step.layer]):
             step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
 
-    def run(self, dynamic: Collection[int]) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes.
+    def run(self, dynamic: Collection[int], again: bool = False) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes; again: but for layers that give data.
 
         Returns
         -------
@@ -166,6 +166,7 @@ class GpuProgram:
             The number of another layer that has done so: then what follows it was not run.
         """
         self.runs += 1
+        self.skips = again
         if self.runs > 2 and not self.device.debug:
             if not self.segments:
                 self.divide()
@@ -207,6 +208,8 @@ class GpuProgram:
     def changes_shapes(self, step: Step, dynamic: Collection[int]) -> bool:
         """Runs a step; whether it has given its tops shapes that nobody expected."""
         i = step.layer
+        if self.skips and not self.source.layers[i].param.bottom:
+            return False
         if isinstance(step.lowering, GpuLowering) or i not in self.read or i in dynamic:
             self.run_step(step)
             return False

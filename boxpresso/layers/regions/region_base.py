@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ class RegionLayer(Layer):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.arrays: dict[str, AnyArray] = {}
+        self.told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
+        self.nothing = self.device.empty((0,), self.real)
         self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
@@ -69,9 +72,26 @@ class RegionLayer(Layer):
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
         """The array of that name, of the computed type or `dtype`; it stays until another shape is asked for."""
         array = self.arrays.get(name)
+        if self.told is not None:
+            self.told[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
+            nothing: AnyArray = self.nothing
+            return nothing
         if array is None or array.shape != shape:
             array = self.arrays[name] = self.device.empty(shape, dtype or self.real)
         return array
+
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        """Asks for the scratch arrays of forward, and with `backward` of backward, that reshape does not make."""
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        made, self.told = sum(array.nbytes for array in self.arrays.values()), {}
+        try:
+            self.take_scratch(bottom, backward)
+            told = self.told
+        finally:
+            self.told = None
+        rest = sum(array.nbytes for name, array in self.arrays.items() if name not in told)
+        return super().kept_bytes(bottom, top, backward) - made + rest + sum(told.values())
 
     def tables(self) -> tuple[AnyArray, AnyArray]:
         """The image of each region, and its row of a table of bins (see bins.h)."""
