@@ -111,6 +111,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             self.setup_corners(p)
         else:
             self.aligned, self.max, self.pad_ratio = bool(p.aligned), p.pool_mode == p.MAX, 0.0
+            self.separable = not self.max
             self.setup_ratio(p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio)
         self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
 
@@ -132,6 +133,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         )
         self.pooled = p.pooled_h + 1, p.pooled_w + 1
         self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
+        self.separable = True
 
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
