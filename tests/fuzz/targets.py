@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import lists
 import numpy as np
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
@@ -200,12 +201,16 @@ TARGETS = {
     "binaryproto": of_file(".caffemodel", read_blob),
     "picture": Target(picture_bytes, read_picture),
     "record": Target(datum_bytes, read_datum),
+    **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
 }
+ORDER = {
+    kind: i for i, kind in enumerate((*sorted(TARGETS.keys() - lists.KINDS), *lists.KINDS))
+}  # a case keeps its number
 
 
 def one(kind: str, number: int, seed: int) -> bytes:
     """The input of a case."""
-    return TARGETS[kind].make(np.random.default_rng([seed, number, sorted(TARGETS).index(kind)]))
+    return TARGETS[kind].make(np.random.default_rng([seed, number, ORDER[kind]]))
 
 
 def run_one(kind: str, data: bytes, folder: Path) -> None:

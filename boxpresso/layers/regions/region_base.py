@@ -33,6 +33,7 @@ class RegionLayer(Layer):
 
     columns: tuple[str, ...] = CORNERS  # what a region's row holds
     ratio = 0  # samples along each side of a bin; 0: as many as it has pixels
+    told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
     separable = False  # whether samples of rows and of columns are weighed apart
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
@@ -42,8 +43,6 @@ class RegionLayer(Layer):
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.arrays: dict[str, AnyArray] = {}
-        self.told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
-        self.nothing = self.device.empty((0,), self.real)
         self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
@@ -78,7 +77,7 @@ class RegionLayer(Layer):
         array = self.arrays.get(name)
         if self.told is not None:
             self.told[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
-            nothing: AnyArray = self.nothing
+            nothing: AnyArray = self.device.empty((0,), self.real)
             return nothing
         if array is None or array.shape != shape:
             array = self.arrays[name] = self.device.empty(shape, dtype or self.real)
@@ -156,7 +155,10 @@ class RegionLayer(Layer):
             valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < self.batch)
             rows = rows[valid]
             size = rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]
-            size = np.abs(size[:, ::-1]) * self.scale + 2 + 2 * pooled
+            size = size[:, ::-1] * self.scale
+            if not fixed:  # a negative size has a pixel at most
+                size = np.where((size <= 0).any(1, keepdims=True), 0, size)
+            size = np.abs(size) + 2 + 2 * pooled
             inside = np.minimum(size, around).prod(1) if self.columns == CORNERS else np.minimum(size.prod(1), each)
             work = np.full(len(rows), float(each)) if fixed else inside
             if fixed and self.separable:
