@@ -64,6 +64,8 @@ LINES = {
         layer { name: "u" type: "Deconvolution" bottom: "o" top: "u"
                 convolution_param { num_output: 32 kernel_size: 2 stride: 2 } }
         layer { name: "v" type: "Convolution" bottom: "u" top: "v" convolution_param { num_output: 16 kernel_size: 1 } }""",
+    "Im2col": shaped(x=(2, 3, 30, 30)) + """force_backward: true
+        layer { name: "c" type: "Im2col" bottom: "x" top: "c" convolution_param { kernel_size: 3 } }""",
     "volumes": shaped(x=(2, 8, 12, 20, 20)) + """force_backward: true
         layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 8 kernel_size: 3 } }""",
 }  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import lists
 import numpy as np
+import registry
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
@@ -201,11 +202,13 @@ TARGETS = {
     "binaryproto": of_file(".caffemodel", read_blob),
     "picture": Target(picture_bytes, read_picture),
     "record": Target(datum_bytes, read_datum),
-    **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
 }
-ORDER = {
-    kind: i for i, kind in enumerate((*sorted(TARGETS.keys() - lists.KINDS), *lists.KINDS))
-}  # a case keeps its number
+MORE_TARGETS = {
+    **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
+    "layer": Target(registry.layer_case, registry.run_case),
+}
+ORDER = {kind: i for i, kind in enumerate((*sorted(TARGETS), *MORE_TARGETS))}  # a case stays what it is
+TARGETS.update(MORE_TARGETS)
 
 
 def one(kind: str, number: int, seed: int) -> bytes:

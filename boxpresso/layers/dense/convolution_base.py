@@ -225,6 +225,7 @@ class WindowLayer(Layer):
 
     kernels, host = DEVICE, HOST
     spreads = False  # whether forward is the adjoint
+    sizes: Sizes | None = None
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.convolution_param
@@ -246,7 +247,7 @@ class WindowLayer(Layer):
         self.parameter(0, self.weights_shape(), p.weight_filler)
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)
-        self.sizes: Sizes | None = None
+        self.sizes = None
 
     def read_window(self, axes: int) -> None:
         """Reads and checks kernel, stride, pad and dilation along each spatial axis."""
