@@ -97,6 +97,14 @@ def test_dense_samples_are_refused_at_once():
             Rig(text, [MAP, regions]).forward()
 
 
+@pytest.mark.parametrize("name", ["RoIAlignRotated", "DeformROIPooling"])
+def test_very_many_bins_are_refused(name):
+    """A million bins of a region took minutes, as the pixels of each are looked for apart."""
+    text = CASES[name][0].replace("pooled_h: 7", "pooled_h: 1000000")
+    with pytest.raises(LayerError, match="pooled_h and pooled_w must be at most 1024"):
+        Rig(text, [MAP, CASES[name][1], *CASES[name][2]])
+
+
 def test_operators_have_the_limit_too():
     LIMITS.set(region_samples=1000)
     with pytest.raises(LayerError, match="region_samples"):

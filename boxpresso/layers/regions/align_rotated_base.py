@@ -23,6 +23,7 @@ class AlignRotated(RegionLayer):
     def setup_align(self, p: Any, aligned: bool) -> None:
         """p: the layer's parameter message; aligned: whether half a pixel is taken off and sizes may be below 1."""
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
+        self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
         self.aligned, self.clockwise = bool(aligned), int(p.clockwise)
         self.slab = self.rotated.constants["SLAB"]

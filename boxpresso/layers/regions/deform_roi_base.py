@@ -22,6 +22,7 @@ class DeformPoolingLayer(RegionLayer):
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = getattr(self.param, self.message)
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
+        self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
         self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
