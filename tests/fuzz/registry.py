@@ -44,9 +44,9 @@ def examples() -> list[Example]:
     def keep(text: str, *bottoms: Any, params: Any = (), tops: int = 1, phase: str = "TEST", **more: Any) -> Any:
         arrays, values = ([np.asarray(a, np.float32) for a in each] for each in (bottoms, params))
         found.append(Example(text, tuple(arrays), tuple(values), tops, phase))
-        return run(text, *bottoms, params=params, tops=tops, phase=phase, **more)
+        return np.zeros(1) if tops == 1 else [np.zeros(1)] * tops  # nothing runs, so nothing is compiled
 
-    run, core.run_layer = core.run_layer, keep
+    before, core.run_layer = core.run_layer, keep
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -56,7 +56,7 @@ def examples() -> list[Example]:
                     with suppress(Exception):  # one that shows an error
                         exec(compile(example.source, name, "single"), space)
     finally:
-        core.run_layer = run
+        core.run_layer = before
     return found
 
 
