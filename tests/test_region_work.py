@@ -105,6 +105,12 @@ def test_very_many_bins_are_refused(name):
         Rig(text, [MAP, CASES[name][1], *CASES[name][2]])
 
 
+def test_no_table_is_made_for_half_a_billion_bins():
+    text = APART["PrROIPooling"][0].replace("pooled_w: 7", "pooled_w: 536870912")
+    with pytest.raises(LayerError, match=r"at most 2\^20, got \(7, 536870912\)"):
+        Rig(text, [MAP, ROWS])
+
+
 def test_operators_have_the_limit_too():
     LIMITS.set(region_samples=1000)
     with pytest.raises(LayerError, match="region_samples"):

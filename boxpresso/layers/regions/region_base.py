@@ -41,6 +41,7 @@ class RegionLayer(Layer):
         self.real = real_of(self.dtype)
         self.pooled, self.scale = (pooled_height, pooled_width), scale
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
+        self.need(max(self.pooled) <= 2**20, f"pooled_h and pooled_w must be at most 2^20, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.arrays: dict[str, AnyArray] = {}
         self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
