@@ -20,28 +20,40 @@ def run(*arguments: str, timeout: float = 300) -> str:
     return result.stdout
 
 
-def test_some_mutated_files(tmp_path):
+BINARY = [
+    "prototxt", "caffemodel", "weights.h5", "solverstate", "solverstate.h5", "picture", "record", "labels", "npy", "binaryproto",
+]  # fmt: skip
+LISTS = [
+    "anchors.json", "list", "windows", "voc", "voc split", "coco", "yolo", "yolo.yaml", "data.h5", "log", "names", "names.json",
+]  # fmt: skip
+
+
+def test_some_mutated_files():
     """As many as six seconds allow, of every kind."""
-    said = run("--minutes", "0.1", "--seed", "77")
+    said = run("--minutes", "0.1", "--seed", "77", *(word for kind in BINARY for word in ("--kind", kind)))
     assert said.rstrip().endswith(" 0 findings")
-    for kind in (
-        "prototxt",
-        "caffemodel",
-        "weights.h5",
-        "solverstate",
-        "solverstate.h5",
-        "picture",
-        "record",
-        "labels",
-        "npy",
-    ):
+    for kind in BINARY:
         assert f" {kind} refused" in said
+        assert kind == "binaryproto" or f" {kind} ran" in said
+
+
+def test_some_mutated_lists():
+    """The same of what data sets are made of."""
+    said = run("--minutes", "0.06", "--seed", "77", *(word for kind in LISTS for word in ("--kind", kind)))
+    assert said.rstrip().endswith(" 0 findings")
+    for kind in LISTS:
         assert f" {kind} ran" in said
+
+
+def test_some_changed_layers():
+    said = run("--minutes", "0.06", "--seed", "77", "--kind", "layer")
+    assert said.rstrip().endswith(" 0 findings")
+    assert " layer refused" in said
 
 
 @pytest.mark.slow
 def test_more_mutated_files():
-    assert run("--minutes", "0.4", "--seed", "78").rstrip().endswith(" 0 findings")
+    assert run("--minutes", "0.3", "--seed", "78").rstrip().endswith(" 0 findings")
 
 
 @pytest.mark.parametrize(("kind", "case", "seed"), [("solverstate.h5", 1143, 1), ("prototxt", 1584, 1)])

@@ -13,6 +13,7 @@ from .output import size
 
 if TYPE_CHECKING:
     from ..net import Net
+    from ..net.memory import Memory
     from ..net.summary import PlanSummary, Summary
     from ..net.weights import CopyReport
 
@@ -75,7 +76,7 @@ def run(args: Namespace) -> int:
 def print_summary(summary: Summary, report: CopyReport | None, net: Net, args: Namespace) -> None:
     """The layers, as JSON or as a table."""
     if args.json:
-        print_json(summary, report)
+        print_json(summary, report, net)
     else:
         print_table(summary, report, net, args.model)
 
@@ -98,9 +99,30 @@ def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> None:
     print(f"memory that values share: {size(plan.bytes)}")
 
 
-def print_json(summary: Summary, report: CopyReport | None) -> None:
+WHAT = {
+    "parameters": "learned numbers",
+    "gradients": "of parameters and blobs",
+    "blobs": "data of tops and values that a forward keeps",
+    "packed": "weights as convolutions and products read them",
+    "scratch": "what layers keep for themselves",
+    "code": "modules and compiled kernels, about",
+}
+
+
+def print_needs(memory: Memory) -> None:
+    """What a net takes to run, part by part."""
+    from ..net.memory import CODE
+
+    parts = {**memory.parts, "code": CODE}
+    more = "; a solver adds its history" if memory.diffs else ""
+    print(f"needs {size(memory.total + CODE)} to run, {size(memory.total)} of them in arrays{more}")
+    rows = [(f"  {name}", size(parts[name]), what) for name, what in WHAT.items() if parts[name]]
+    print("\n".join(table(("", "", ""), rows, "<><")[-len(rows) :]))
+
+
+def print_json(summary: Summary, report: CopyReport | None, net: Net) -> None:
     """The summary, and what WEIGHTS fits, as JSON."""
-    whole = asdict(summary)
+    whole = asdict(summary) | {"memory": net.memory.parts}
     if report:
         whole["weights"] = asdict(report)
     print(json.dumps(whole, indent=2))
@@ -128,7 +150,7 @@ def print_table(summary: Summary, report: CopyReport | None, net: Net, model: st
     lines = table(("type", "name", "top", "parameters", "multiply-adds", "memory"), [*cells, total], "<<<>>>")
     print("\n".join([*lines[:-1], "-" * max(map(len, lines)), lines[-1]]))
     print("\nmemory: of the tops' data; layers that work in place or share a bottom's memory add none")
-    print(f"needs {size(net.memory.total)} to run: {size(net.memory.parameters)} are parameters")
+    print_needs(net.memory)
     if report:
         print(f"\n{report.path}")
         print(f"  copied to {len(report.matched)} layers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError, extra
+from .lines import read_json
 
 STATS = (
     "AP", "AP50", "AP75", "AP small", "AP medium", "AP large",
@@ -49,7 +50,7 @@ def read_dataset(path: str | Path, pictures: Sequence[int], labels: Mapping[int,
     Raises DataError for a file that cannot be read or is another file.
     """
     try:
-        tables = json.loads(Path(path).read_text(encoding="utf-8"))
+        tables = read_json(path, "a COCO file of instances")
         number = {tables["images"][at]["id"]: i for i, at in enumerate(pictures)}
         label = {one: labels[i] for i, one in enumerate(sorted(c["id"] for c in tables["categories"]), 1)}
         annotations = [
@@ -57,9 +58,14 @@ def read_dataset(path: str | Path, pictures: Sequence[int], labels: Mapping[int,
             for a in tables["annotations"]
             if a["image_id"] in number
         ]
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+        for a in annotations:  # what is compared must be numbers
+            a["bbox"] = [float(value) for value in a["bbox"]]
+            a["iscrowd"] = int(bool(a.get("iscrowd", 0)))
+            if len(a["bbox"]) != 4 or not all(map(math.isfinite, a["bbox"])):
+                raise ValueError(f"the box {a['bbox']} is not four numbers")
+            if "area" in a:
+                a["area"] = float(a["area"])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
     return {"images": [{"id": i} for i in range(len(pictures))], "annotations": annotations}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..proto.errors import ModelError
+from ..proto.reading import read_file
 from .errors import DataError
-from .lines import read_lines
+from .lines import below, read_json, read_lines, read_text
 from .picture import size_of
 
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -82,12 +83,10 @@ def voc_split(root: Path, split: str) -> list[str]:
         return sorted(p.stem for p in need_folder(root / "Annotations", "VOC keeps its .xml there").glob("*.xml"))
     path = root / "ImageSets" / "Main" / f"{split}.txt"
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
+        lines = read_text(path).splitlines()
+    except DataError as error:
         there = sorted(p.stem for p in path.parent.glob("*.txt")) if path.parent.is_dir() else []
-        raise DataError(
-            f"cannot read {path}: {error.strerror or error}; splits there: {', '.join(there) or 'none'}"
-        ) from error
+        raise DataError(f"{error}; splits there: {', '.join(there) or 'none'}") from error
     return [line.split()[0] for line in lines if line.split() and line.split()[-1] != "-1"]
 
 
@@ -109,9 +108,11 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
     scenes = []
     for name in voc_split(root, split):
         scene = Scene(pictures / f"{name}.jpg", 0, 0)
-        if not scene.path.exists():
-            scene.path = next((pictures / (name + e) for e in PICTURES if (pictures / (name + e)).exists()), scene.path)
         try:
+            below(pictures, [scene.path], name)
+            if not scene.path.exists():
+                other = (pictures / (name + e) for e in PICTURES if (pictures / (name + e)).exists())
+                scene.path = next(other, scene.path)
             fill_voc(scene, root / "Annotations" / f"{name}.xml", known)
         except DataError as error:
             scene.wrong = str(error)
@@ -126,10 +127,10 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
     if not scene.path.exists():
         raise DataError(f"there is no picture {scene.path}")
     try:
-        root = ElementTree.parse(path).getroot()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
-    except ElementTree.ParseError as error:
+        root = ElementTree.fromstring(read_file(path))
+    except ModelError as error:
+        raise DataError(str(error)) from error
+    except (ElementTree.ParseError, ValueError, LookupError) as error:  # an encoding may be unknown
         raise DataError(f"{path} is not XML: {error}") from error
     try:
         scene.width, scene.height = (int(float(root.findtext(f"size/{side}") or 0)) for side in ("width", "height"))
@@ -145,7 +146,7 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
             rows.append(corners)
             scene.labels.append(known[name])
             scene.difficult.append((thing.findtext("difficult") or "0").strip() == "1")
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DataError(f"{path}: {error}") from error
     scene.corners = checked(np.array(rows).reshape(-1, 4), scene, str(path))
 
@@ -185,30 +186,33 @@ def read_coco(
         path = files[0]
         split = path.stem.replace("instances_", "")
     try:
-        tables = json.loads(path.read_text(encoding="utf-8"))
+        tables = read_json(path, "a COCO file of instances")
         categories = sorted(tables["categories"], key=lambda c: c["id"])
-        pictures, annotations = tables["images"], tables["annotations"]
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+        known = {category["id"]: label for label, category in enumerate(categories, 1)}
+        names = {label: str(category["name"]) for label, category in enumerate(categories, 1)}
+        by_picture: dict[Any, list[dict[str, Any]]] = {}
+        for annotation in tables["annotations"]:
+            by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
+        pictures = [
+            (str(p.get("file_name", "")), p.get("id"), int(p.get("width", 0)), int(p.get("height", 0)))
+            for p in tables["images"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DataError(f"{path} is not a COCO file of instances: {type(error).__name__} {error}") from error
-    known = {category["id"]: label for label, category in enumerate(categories, 1)}
-    by_picture: dict[Any, list[dict[str, Any]]] = {}
-    for annotation in annotations:
-        by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
     folders = [f for f in (root / split, root / "images" / split, root / "images", root) if f.is_dir()]
     if pictures_in is not None:
         folders = [need_folder(Path(pictures_in), "give the folder that holds the pictures")]
     scenes = []
-    for picture in pictures:
-        name = picture.get("file_name", "")
-        file = next((f / name for f in folders if (f / name).is_file()), folders[0] / name)
-        scene = Scene(file, int(picture.get("width", 0)), int(picture.get("height", 0)))
+    for name, number, width, height in pictures:
+        scene = Scene(folders[0] / name, width, height)
         try:
+            home = root if pictures_in is None else folders[0]
+            places = below(home, [f / name for f in folders], name)
+            file = scene.path = next((place for place in places if place.is_file()), places[0])
             if not file.is_file():
                 raise DataError(f"there is no picture {file}")
             rows = []
-            for a in by_picture.get(picture.get("id"), []):
+            for a in by_picture.get(number, []):
                 x, y, w, h = (float(v) for v in a["bbox"])
                 if w <= 0 or h <= 0:  # COCO has some; they hold no object
                     continue
@@ -218,10 +222,10 @@ def read_coco(
             scene.corners = checked(np.array(rows).reshape(-1, 4), scene, f"{path}, picture {name!r}")
         except DataError as error:
             scene.wrong = str(error)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             scene.wrong = f"{path}, picture {name!r}: {type(error).__name__} {error}"
         scenes.append(scene)
-    return scenes, {label: str(category["name"]) for label, category in enumerate(categories, 1)}
+    return scenes, names
 
 
 def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[int, str]]:
@@ -240,7 +244,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
     parts = ["labels" if part == "images" else part for part in pictures.relative_to(root).parts]
     labels = root.joinpath(*parts)
     listed = next((p for p in (root / "classes.txt", root / "obj.names", labels / "classes.txt") if p.is_file()), None)
-    names = [line.strip() for line in listed.read_text(encoding="utf-8").splitlines()] if listed else []
+    names = [line.strip() for line in read_text(listed).splitlines()] if listed else []
     names = [name for name in names if name]
     scenes = []
     for path in sorted(p for p in pictures.iterdir() if p.suffix.lower() in PICTURES):
@@ -248,7 +252,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
         try:
             scene.width, scene.height = size_of(path, str(path))
             rows = []
-            for number, line in enumerate(text.read_text().splitlines() if text.exists() else [], 1):
+            for number, line in enumerate(read_text(text).splitlines() if text.exists() else [], 1):
                 if not line.split():
                     continue
                 try:
@@ -258,7 +262,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
                     raise DataError(
                         f"{text}, line {number}: it must be `class x y width height`, it is {line!r}"
                     ) from None
-                if kind < 0 or kind != int(kind) or (names and kind >= len(names)):
+                if not (0 <= kind < 2**31 - 1) or kind != int(kind) or (names and kind >= len(names)):
                     raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
                 rows.append(corners)
                 scene.labels.append(int(kind) + 1)

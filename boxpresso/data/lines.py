@@ -1,6 +1,12 @@
-"""The lines of a text file that lists what a data set holds."""
+"""The texts that say what a data set holds: lists, tables of JSON, and the names in them."""
 
 from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Union
 
 from ..proto.errors import ModelError
 from ..proto.reading import read_file
@@ -25,3 +31,36 @@ def read_lines(source: str, what: str, form: str) -> list[str]:
         raise DataError(f"cannot read {what} {source!r}: {why}") from error
     except UnicodeDecodeError:
         raise DataError(f"{source!r} is not a text; it must {form}") from None
+
+
+def read_text(path: Union[str, os.PathLike[str]]) -> str:
+    """A text of a data set. Raises DataError where it cannot be read, or is not in UTF-8."""
+    try:
+        return read_file(path).decode("utf-8")
+    except ModelError as error:
+        raise DataError(str(error)) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{os.fspath(path)} is not a text in UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def read_json(path: Union[str, os.PathLike[str]], what: str) -> Any:
+    """The value of a file of JSON. Raises DataError, which says that it is not `what`."""
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{os.fspath(path)} is not {what}: {type(error).__name__} {error}") from error
+
+
+def below(folder: Path, files: Sequence[Path], name: str) -> list[Path]:
+    """Those of some files that lie below a folder. Raises DataError where none does: the name leads out of it.
+
+    >>> below(Path("voc"), [Path("voc/../secret.png")], "../secret.png")
+    Traceback (most recent call last):
+        ...
+    boxpresso.data.errors.DataError: the picture's name '../secret.png' leads out of the folder voc
+    """
+    home = os.path.abspath(folder)
+    inside = [file for file in files if os.path.commonpath([home, os.path.abspath(file)]) == home]
+    if not inside:
+        raise DataError(f"the picture's name {name!r} leads out of the folder {folder}")
+    return inside

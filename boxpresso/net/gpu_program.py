@@ -119,7 +119,7 @@ class GpuProgram:
         ]  # fmt: skip
         self.shared: Shared | None = None
         self.joined: set[int] = set()  # layers whose bottoms lie in their top
-        self.runs = 0
+        self.runs, self.skips = 0, False
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
         self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
@@ -211,8 +211,8 @@ class GpuProgram:
         with named(layer):
             layer.forward_finish(self.source.bottoms[step.layer], self.source.tops[step.layer])
 
-    def run(self, dynamic: Collection[int]) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes.
+    def run(self, dynamic: Collection[int], again: bool = False) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes; again: but for layers that give data.
 
         Returns
         -------
@@ -220,11 +220,15 @@ class GpuProgram:
             The number of another layer that has done so: then what follows it was not run.
         """
         self.runs += 1
+        self.skips = again
         if self.runs > 2 and not self.device.debug:
             if not self.segments:
                 self.divide()
             return self.run_segments(dynamic)
         for place, step in enumerate(self.steps):
+            if self.skipped(step):
+                self.host[place] = "gives data"
+                continue
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
@@ -263,6 +267,10 @@ class GpuProgram:
             return "draws random numbers"
         return "" if self.device.host_work == before[0] else "needs the host"
 
+    def skipped(self, step: Step) -> bool:
+        """Whether a step gives data, in a forward that has given them already."""
+        return self.skips and not self.source.layers[step.layer].param.bottom
+
     def tops(self, step: Step) -> list[tuple[int, ...]]:
         """The shapes of a step's tops."""
         return [blob.shape for blob in self.source.tops[step.layer]]
@@ -300,6 +308,8 @@ class GpuProgram:
                         return last.layer
                 continue
             for step in segment.steps:
+                if self.skipped(step):
+                    continue
                 shapes = self.tops(step)
                 if self.launch(step):
                     self.finish(step)

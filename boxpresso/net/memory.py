@@ -1,19 +1,26 @@
-"""How much memory a net needs: of its blobs and parameters, known from their shapes, and refused before it is taken."""
+"""How much memory a net needs, known from the shapes of its arrays, and refused before it is taken."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ..device import Blob
 from ..layers.core import Layer
 from ..proto.errors import DeviceError, ModelError
+from .program import Program
+
+CODE = 40 * 2**20  # bytes, about, that modules and compiled kernels take in a process, beside arrays
 
 
 class Memory:
-    """The bytes that a net asks for. What layers keep for themselves comes on top.
+    """The bytes that a net asks for: its parameters and gradients, its blobs, and what a plan and layers keep beside them.
+
+    A net with a plan on the CPU has the blobs that the plan writes, the memory that its other values share, and packed
+    weights; any other has all blobs, and gradients where it is trained. Layers tell what they keep by themselves
+    (`Layer.kept_bytes`, `Layer.shared_bytes`).
 
     limit: the most that it may ask for; None is all the memory that this machine, or this container, has.
     """
@@ -23,44 +30,147 @@ class Memory:
             raise ModelError(f"memory_limit must be a whole number of bytes from 1, got {limit!r}")
         self.given = limit is not None
         self.limit = limit if limit is not None else (machine_memory() if device == "cpu" else None)
-        self.parameters = 0
-        self.buffers: dict[object, int] = {}  # of tops: each memory with its bytes
-        self.tops = self.diffs = 0
         self.blobs: Mapping[str, Blob] = {}
+        self.parameters = 0
+        self.history = 0  # what a solver keeps of the parameters
+        self.buffers: dict[object, int] = {}  # of tops: each memory with its bytes
+        self.gradients: dict[object, int] = {}  # the same of diffs
+        self.values = 0  # that the values of a plan share
+        self.packs: dict[tuple[int, str], int] = {}  # weights packed for a plan, by the layer's number and their form
+        self.kept: dict[str, int] = {}  # by the layer's name
+        self.common = 0  # that layers share
+        self.whole = False  # whether all blobs are counted, though a plan needs fewer
+        self.later: Callable[[], None] | None = None  # counts a plan that was not needed yet
+
+    # The parts
+
+    @property
+    def tops(self) -> int:
+        """Of the blobs' data, and of values of the plan that are in none."""
+        self.settle()
+        return self.known_tops
+
+    @property
+    def diffs(self) -> int:
+        """Of gradients, of parameters and blobs."""
+        return sum(self.gradients.values())
+
+    @property
+    def packed(self) -> int:
+        """Of weights that a plan packs."""
+        self.settle()
+        return sum(self.packs.values())
+
+    @property
+    def scratch(self) -> int:
+        """Of what layers keep beside blobs and parameters."""
+        self.settle()
+        return sum(self.kept.values()) + self.common
 
     @property
     def total(self) -> int:
-        return self.parameters + self.tops + self.diffs
+        self.settle()
+        return self.known
+
+    @property
+    def known_tops(self) -> int:
+        return sum(self.buffers.values()) + self.values
+
+    @property
+    def known(self) -> int:
+        """The sum of what is counted so far."""
+        scratch = sum(self.kept.values()) + self.common
+        return self.parameters + self.history + self.known_tops + self.diffs + sum(self.packs.values()) + scratch
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """All of them by their names, their sum as "total", and as "process" that with some bytes for code."""
+        parts = {
+            "parameters": self.parameters, "gradients": self.diffs, "history": self.history, "blobs": self.tops,
+            "packed": self.packed, "scratch": self.scratch,
+        }  # fmt: skip
+        return {**parts, "total": self.total, "process": self.total + CODE}
+
+    def settle(self) -> None:
+        """Counts what was put off."""
+        later, self.later = self.later, None
+        if later is not None:
+            later()
+
+    # Counting: each raises DeviceError where it is too much
 
     def take_parameter(self, layer: Layer, index: int, size: int) -> None:
-        """Counts a parameter of `size` bytes. Raises DeviceError where that is too much."""
+        """Counts a parameter of `size` bytes."""
         self.check(layer, f"parameter {index}", size)
         self.parameters += size
 
+    def take_history(self, arrays: int, blobs: Iterable[Blob]) -> None:
+        """Counts what a solver keeps: so many arrays for each of these parameters."""
+        size = arrays * sum(blob.count * blob.dtype.itemsize for blob in blobs)
+        self.check("solver", f"history, {arrays} arrays for each parameter,", size)
+        self.history += size
+
     def take_tops(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
-        """Counts the tops of a layer by their shapes, memory that several share once. Raises DeviceError as above."""
+        """Counts the tops of a layer by their shapes, memory that several share once."""
         for name, blob in tops.items():
             size, known = blob.count * blob.dtype.itemsize, self.buffers.get(blob._data, 0)
             if size > known:
                 self.check(layer, f"top {name!r} of shape {blob.shape}", size - known)
                 self.buffers[blob._data] = size
-                self.tops += size - known
 
-    def take_diffs(self, layer: Layer, what: str, blobs: Iterable[Blob], seen: set[object]) -> None:
-        """Counts the diffs of blobs, memory that several share once, by what is in `seen`. Raises DeviceError as above."""
+    def look_at(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
+        """Whether each top of a layer fits by itself, beside the parameters; none has memory yet."""
+        for name, blob in tops.items():
+            size = blob.count * blob.dtype.itemsize
+            self.check(layer, f"top {name!r} of shape {blob.shape}", size, self.parameters)
+
+    def take_diffs(self, layer: Layer, what: str, blobs: Iterable[Blob]) -> None:
+        """Counts the diffs of blobs, memory that several share once."""
         for blob in blobs:
-            if blob._diff not in seen:
-                seen.add(blob._diff)
+            if blob._diff not in self.gradients:
                 size = blob.count * blob.dtype.itemsize
                 self.check(layer, f"gradient of {what} of shape {blob.shape}", size)
-                self.diffs += size
+                self.gradients[blob._diff] = size
 
-    def check(self, layer: Layer, what: str, more: int) -> None:
-        if self.limit is None or self.total + more <= self.limit:
+    def take_kept(self, layer: Layer, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> None:
+        """Counts what a layer keeps beside its blobs. backward: whether it goes backward too."""
+        own, shared = layer.kept_bytes(bottom, top, backward), layer.shared_bytes(bottom, top, backward)
+        known = self.kept.get(layer.name, 0)
+        if own > known:
+            self.check(layer, "scratch memory", own - known)
+            self.kept[layer.name] = own
+        if shared > self.common:
+            self.check(layer, "scratch memory, which layers share,", shared - self.common)
+            self.common = shared
+
+    def take_plan(self, program: Program) -> None:
+        """Counts what a plan takes for some shapes; for several shapes, the most of each part."""
+        source, homes = program.source, program.placement.homes
+        makers = {name: i for i in program.layers for name in source.names[i][1]}
+        names = dict.fromkeys(home.base[1] for home in homes.values() if home.base[0] == "blob")
+        for name in names:
+            self.take_tops(source.layers[makers.get(name, program.layers[0])], {name: source.blobs[name]})
+        shared = program.shared.size * program.memory.dtype.itemsize
+        if shared > self.values:
+            self.check("the plan", "memory that values share", shared - self.values)
+            self.values = shared
+        for i, form, size in program.packed():
+            if size > self.packs.get((i, form), 0):
+                self.check(source.layers[i], "memory for packed weights", size - self.packs.get((i, form), 0))
+                self.packs[i, form] = size
+        for action in program.placement.actions:
+            if action.step is not None and action.kind in ("forward", "planes"):
+                i = action.step.layer
+                self.take_kept(source.layers[i], source.bottoms[i], source.tops[i], False)
+
+    def check(self, who: Layer | str, what: str, more: int, known: int | None = None) -> None:
+        """Raises DeviceError where that many bytes more are too much."""
+        known = self.known if known is None else known
+        if self.limit is None or known + more <= self.limit:
             return
         whose = "memory_limit (--memory-limit) allows" if self.given else "this machine has"
         raise DeviceError(
-            f"{layer}: its {what} takes {amount(more)}, {amount(self.total + more)} with what comes before; {whose} "
+            f"{who}: its {what} takes {amount(more)}, {amount(known + more)} with what comes before; {whose} "
             f"{amount(self.limit)}. The largest blobs: {largest(self.blobs)}"
         )
 

@@ -23,6 +23,7 @@ from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
 from .chains import TrainingChain, find_chains
 from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from .counted import Counted
 from .gpu_runner import GpuRunner
 from .gradients import Gradients
 from .memory import Memory
@@ -37,7 +38,7 @@ from .weights import CopyReport, Source
 QUIET = nullcontext()
 
 
-class Net(Parameters, Batched):
+class Net(Parameters, Batched, Counted):
     """A net that runs on one device; its surface is pycaffe's.
 
     Parameters
@@ -71,7 +72,7 @@ class Net(Parameters, Batched):
     write_below
         The folder, or several, below which layers may write files that the prototxt names; None is everywhere.
     memory_limit
-        The bytes that blobs and parameters may take; None is what the machine has. More is refused before it is taken.
+        The bytes that its arrays may take (docs/limits.md); None is what the machine has. More is refused before it is taken.
     optimize
         At TEST, without force_backward, the net runs by a plan (`boxpresso info --plan`): BatchNorm and Scale are
         folded into weights, activations and sums are done where their operands are stored, and blobs that nobody asks for
@@ -191,13 +192,12 @@ class Net(Parameters, Batched):
             self._runner = kind(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
             if not lazy:
                 build_all(self.device, self._runner.files(), self.dtype)
-        elif phase == "TRAIN" or self.param.force_backward:
-            self._count_diffs()
         if optimize and not planned:
             parts = self.layers, self.names, self.bottoms, self.tops
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
             if not lazy:
                 build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
+        self._count()
         if self.sources:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
@@ -232,7 +232,7 @@ class Net(Parameters, Batched):
         with named(layer):
             layer.setup(bottom, top)
             layer.reshape(bottom, top)
-        self.memory.take_tops(layer, tops)
+        self.memory.look_at(layer, tops)
         self.layers.append(layer)
         self.bottoms.append(bottom)
         self.tops.append(top)
@@ -244,16 +244,6 @@ class Net(Parameters, Batched):
         share_parameters(layer, self.shared)
         if layer.blobs:
             self.params[layer.name] = layer.blobs
-
-    def _count_diffs(self) -> None:
-        """Counts the memory of the gradients that a backward will fill. Raises DeviceError where it is too much."""
-        seen: set[object] = set()
-        for layer, bottoms, runs, needs in zip(
-            self.layers, self.bottoms, self._gradients.layer_needs, self._gradients.bottom_needs
-        ):
-            learning = [blob for blob, learns in zip(layer.blobs, layer.param_propagate_down) if learns and runs]
-            self.memory.take_diffs(layer, "a parameter", learning, seen)
-            self.memory.take_diffs(layer, "a bottom", [blob for blob, need in zip(bottoms, needs) if need], seen)
 
     def _reshape_changed(self) -> None:
         """Reshapes the layers that were built, as far as one of their bottoms has another shape."""
@@ -307,6 +297,7 @@ class Net(Parameters, Batched):
                 set_inputs(self.blobs, self.inputs, inputs)
             if runner is None or not runner.run(more):
                 self._materialise(False)
+                self._count_run(None)
                 for i in range(first, last + 1):
                     self.forward_layer(i)
             names = list(self.outputs) if end is None else self.names[last][1]
@@ -421,7 +412,8 @@ class Net(Parameters, Batched):
         layer = self.layers[i]
         with named(layer):
             layer.reshape(self.bottoms[i], self.tops[i])
-            self.memory.take_tops(layer, dict(zip(self.names[i][1], self.tops[i])))
+            tops = dict(zip(self.names[i][1], self.tops[i]))
+            (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
             self.seen_shapes[i] = signature(self.bottoms[i])
 
     # Helpers

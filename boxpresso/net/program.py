@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from .plan import LAST, PLAIN, Plan, Source, Step
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 TURN = Kernels(Path(layout.__code__.co_filename).with_name("turn_last.cpp"))
+NOTHING = np.zeros(0)
 LARGE = 2**15  # elements of a value of which images are done one by one
 
 
@@ -37,11 +38,16 @@ class Memory:
     def grow(self, count: int) -> None:
         """At least `count` elements."""
         if count > self.array.size:
+            self.drop()
             try:
                 self.array = self.device.empty((count,), self.dtype)
             except MemoryError as error:
                 raise DeviceError(f"there is no memory left for the values of the plan ({error})") from error
-            self.version += 1
+
+    def drop(self) -> None:
+        """Gives the memory up."""
+        self.array = self.device.empty((0,), self.dtype)
+        self.version += 1
 
 
 def prepare(plan: Plan, source: Source) -> None:
@@ -182,6 +188,24 @@ class Program:
         large = max(home.places * home.channels for home in homes) >= LARGE
         return homes[0].images if large and not together and len({home.images for home in homes}) == 1 else 1
 
+    def packed(self) -> Iterator[tuple[int, str, int]]:
+        """What the steps pack of their parameters, before they do: the number of the layer, the form and its bytes."""
+        for first, end, images in self.groups:
+            for action in self.placement.actions[first:end]:
+                step = action.step
+                if action.kind != "lowered" or step is None or step.lowering is None:
+                    continue
+                keys = self.placement.reads(step)[0], (step.writes[0], LAST)
+                homes = [self.placement.homes[key] for key in keys]
+                bottom, top = (
+                    Last(NOTHING, 1 if images > 1 else h.images, h.channels, h.height, h.width, h.pitch, h.step)
+                    for h in homes
+                )
+                if id(step) in self.placement.planar:
+                    _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
+                    bottom = replace(bottom, channels=channels, height=height, width=width, pitch=0)
+                yield step.layer, *step.lowering.packs(bottom, top, step.halved is not None)
+
     def launch_named(self, chain: Chain, action: Action, image: int | None) -> None:
         """`launch`, whose errors name the layer."""
         if action.step is None:
@@ -247,8 +271,8 @@ class Program:
         for i in self.first:
             self.forward(i)
 
-    def run(self, dynamic: Collection[int]) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes.
+    def run(self, dynamic: Collection[int], again: bool = False) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes; again: but for layers that give data.
 
         Returns
         -------
@@ -263,6 +287,8 @@ class Program:
         for item in self.items:
             if isinstance(item, Chain):
                 item.run()
+                continue
+            if again and not self.source.layers[item].param.bottom:
                 continue
             before = [blob.shape for blob in self.source.tops[item]]
             self.forward(item)

@@ -86,10 +86,13 @@ class Runner:
         self.device = device
         if isinstance(device, Cpu):
             self.memory = Memory(device, dtype)
+        # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
+        self.counted: Callable[[Program | None], None] = lambda program: None
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
-        self.dynamic: set[int] = set()  # layers that were seen to give their tops other shapes in a forward
+        # Layers that give their tops other shapes in a forward, or were seen to do so.
+        self.dynamic = {i for i, layer in enumerate(source.layers) if layer.most_rows(source.bottoms[i])}
         self.left_out: list[Blob] = []  # blobs that the plans do not compute
         self.stale: list[Blob] = []  # blobs that the last forward left out
         self.names = {id(blob): name for name, blob in source.blobs.items()}
@@ -179,6 +182,10 @@ class Runner:
             if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                 return None
             program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            self.counted(program)
+            if program.shared.size > self.memory.array.size:  # gives the old memory back before more is taken
+                self.memory.drop()
+                self.release_old()
             program.record()
             part.programs[shapes] = program
             if len(part.programs) > PROGRAMS:
@@ -187,10 +194,14 @@ class Runner:
         if program is not part.now or not program.ready():
             program.begin(self.reshape)
             part.now = program
-            for other in (p for each in self.parts for p in each.programs.values() if p.version != self.memory.version):
-                other.release()  # its memory is not that of now: it would only keep the old from being freed
+            self.release_old()
         part.programs.move_to_end(shapes)
         return program
+
+    def release_old(self) -> None:
+        """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
+        for program in (p for part in self.parts for p in part.programs.values() if p.version != self.memory.version):
+            program.release()
 
     # Running
 
@@ -205,26 +216,11 @@ class Runner:
         try:
             if not self.planned or self.changed():
                 self.make_plan()
-            for part in self.parts:
-                program = self.program(part)
-                if program is None:  # nothing in it
-                    for i in part.layers:
-                        self.forward(i)
-                    part.now = None
-                    continue
-                try:
-                    changed = program.run(self.dynamic)
-                except OddNumbers:
-                    self.run_layers(part.layers.stop)
-                    continue
-                if changed is not None:
-                    self.dynamic.add(changed)
-                    self.planned, self.plans = False, None
-                    self.run_layers(changed + 1)
-                    for i in range(changed + 1, len(self.source.layers)):
-                        self.forward(i)
-                    self.forget()
-                    return True
+            again = False
+            while (changed := self.run_parts(again)) is not None:  # by a plan that is cut there
+                self.dynamic.add(changed)
+                self.planned, self.plans, again = False, None, True
+                self.make_plan()
         finally:
             self.inside = False
         self.shapes = {name: self.source.blobs[name].shape for name in self.inputs}
@@ -232,8 +228,31 @@ class Runner:
             self.arm()
         return bool(self.parts)
 
+    def run_parts(self, again: bool) -> int | None:
+        """Runs all parts; again: but for layers that give data, which did so in this forward.
+
+        Returns the number of another layer that has given its tops other shapes: then what follows it was not run.
+        """
+        for part in self.parts:
+            program = self.program(part)
+            if program is None:  # nothing in it
+                for i in part.layers:
+                    if not again or self.source.layers[i].param.bottom:
+                        self.forward(i)
+                part.now = None
+                continue
+            try:
+                changed = program.run(self.dynamic, again)
+            except OddNumbers:
+                self.run_layers(part.layers.stop)
+                continue
+            if changed is not None:
+                return changed
+        return None
+
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give data."""
+        self.counted(None)
         for i in range(end):
             if self.source.layers[i].param.bottom:
                 self.forward(i)

@@ -19,7 +19,8 @@ import numpy as np
 
 from ..data.errors import DataError
 from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_wider, read_yolo, wider_lists
-from ..proto.errors import nearest
+from ..proto.errors import ModelError, nearest
+from ..proto.reading import read_file
 
 FORMATS = ("voc", "coco", "yolo", "wider")
 TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
@@ -155,8 +156,9 @@ def voc_classes(folder: Path) -> set[str]:
         raise DataError(f"there is no folder {folder}, where VOC keeps its .xml files")
     names: set[str] = set()
     for path in folder.glob("*.xml"):
-        with suppress(OSError, ElementTree.ParseError):
-            names.update((thing.findtext("name") or "").strip() for thing in ElementTree.parse(path).iter("object"))
+        with suppress(ModelError, ElementTree.ParseError, ValueError, LookupError):
+            objects = ElementTree.fromstring(read_file(path)).iter("object")
+            names.update((thing.findtext("name") or "").strip() for thing in objects)
     return names - {""}
 
 
@@ -192,10 +194,14 @@ def pictures_beside(path: Path, split: str, root: Path) -> Path:
     """The folder that a .json of COCO means by the names of its pictures."""
     text = path.read_text(encoding="utf-8", errors="replace")
     match = re.search(r'"file_name"\s*:\s*("(?:[^"\\]|\\.)*")', text)
-    first = json.loads(match[1]) if match else ""
+    first = ""
+    with suppress(ValueError):  # which `read_coco` names
+        first = json.loads(match[1]) if match else ""
     tried = [root / split, root / "images" / split, root / "images", root, path.parent]
     tried += sorted(folder for folder in root.iterdir() if folder.is_dir())
-    return next((folder for folder in tried if first and (folder / first).is_file()), root)
+    with suppress(OSError, ValueError):  # no name of a file
+        return next((folder for folder in tried if first and (folder / first).is_file()), root)
+    return root
 
 
 # YOLO

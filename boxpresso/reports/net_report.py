@@ -135,7 +135,7 @@ def head(
     """The numbers of the whole net, and what was looked at."""
     items = [
         ("layers", str(len(summary.layers))), ("parameters", count(summary.parameters)),
-        ("multiply-adds of a forward", count(summary.macs)), ("to run it", size(net.memory.total)),
+        ("multiply-adds of a forward", count(summary.macs)), ("to run it", size(net.memory.parts["process"])),
     ]  # fmt: skip
     if times is not None and times.passes:
         each = 1000 / len(times.passes)

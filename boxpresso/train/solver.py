@@ -146,7 +146,9 @@ class Solver:
             net.weights_changed()
         self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
         self.losses: list[float] = []
-        self.parameters = Parameters(self.param, [blob for blob, _, _ in self.net.learnable])
+        learned = [blob for blob, _, _ in self.net.learnable]
+        self.net.memory.take_history(method(self.param).arrays, learned)
+        self.parameters = Parameters(self.param, learned)
         self.history = self.parameters.history
         self.net.device.build(kernels, self.net.dtype)
         self.statistics = None if allow_nan else Statistics(self.net)

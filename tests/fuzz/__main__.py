@@ -53,7 +53,7 @@ class Worker:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([kind, number, seed]) + "\n")
         self.process.stdin.flush()
-        patience = patience if kind != "prototxt" else max(patience, 40.0)  # that may compile a kernel
+        patience = patience if kind not in ("prototxt", "layer") else max(patience, 40.0)  # that may compile a kernel
         answered = self.wait(patience)
         line = self.process.stdout.readline() if answered else ""
         if line:

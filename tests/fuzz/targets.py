@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import lists
 import numpy as np
+import registry
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
@@ -201,11 +203,17 @@ TARGETS = {
     "picture": Target(picture_bytes, read_picture),
     "record": Target(datum_bytes, read_datum),
 }
+MORE_TARGETS = {
+    **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
+    "layer": Target(registry.layer_case, registry.run_case),
+}
+ORDER = {kind: i for i, kind in enumerate((*sorted(TARGETS), *MORE_TARGETS))}  # a case stays what it is
+TARGETS.update(MORE_TARGETS)
 
 
 def one(kind: str, number: int, seed: int) -> bytes:
     """The input of a case."""
-    return TARGETS[kind].make(np.random.default_rng([seed, number, sorted(TARGETS).index(kind)]))
+    return TARGETS[kind].make(np.random.default_rng([seed, number, ORDER[kind]]))
 
 
 def run_one(kind: str, data: bytes, folder: Path) -> None:

@@ -50,7 +50,7 @@ def judge(kind: str, data: bytes) -> dict[str, object]:
         kind == "picture"
     ):  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
         most = most * 8 // 3
-    if verdict in ("ran", "refused") and grown > most and kind != "prototxt":
+    if verdict in ("ran", "refused") and grown > most and kind not in ("prototxt", "layer"):
         verdict, detail = "memory", f"{grown >> 20} MB for {len(data)} bytes; {detail}"
     return {"verdict": verdict, "detail": detail, "seconds": time.process_time() - start}
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, Union, cast
 
 import numpy as np
 
-from ...device import Blob, Device, Kernels
+from ...device import Array, Blob, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
@@ -245,6 +245,47 @@ class Layer:
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""
+        return 0
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        """The bytes of the arrays that this layer keeps beside its bottoms, tops and parameters, told before they are made.
+
+        A layer that makes arrays in forward or backward overrides it and adds them.
+
+        Parameters
+        ----------
+        bottom, top
+            The Blobs, whose shapes are those of the last reshape.
+        backward
+            Whether it will go backward too.
+
+        Returns
+        -------
+        int
+            Those of the Blobs and arrays that are its attributes.
+        """
+        seen: set[object] = {b._data for b in (*bottom, *top, *self.blobs)}
+        total = 0
+        for name, value in vars(self).items():
+            if name in ("net_blobs", "blobs", "given_anchors"):
+                continue
+            for each in (
+                value.values() if isinstance(value, dict) else value if type(value) in (list, tuple) else (value,)
+            ):
+                if isinstance(each, Blob) and each._data not in seen:
+                    seen.add(each._data)
+                    total += each.count * each.dtype.itemsize
+                elif isinstance(each, (np.ndarray, Array)) and id(each) not in seen:
+                    seen.add(id(each))
+                    total += each.nbytes
+        return total
+
+    def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        """The bytes of the memory that it shares with other layers that run in the same thread; the most of all counts."""
+        return 0
 
     def allow_force_backward(self, index: int) -> bool:
         """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions

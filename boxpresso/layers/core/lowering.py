@@ -172,6 +172,13 @@ class Lowering:
     def prepare(self, after: After) -> None:
         """Takes what is done after the sums, and the layer's parameters as they are now; before `record`."""
 
+    def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
+        """The form in which `record` packs the parameters for these arrays, which may lack their memory, and its bytes.
+
+        halved: whether the maximum of each 2 x 2 is stored, as `prepare` is told.
+        """
+        return "", 0
+
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         """Appends the launches for these arrays to a chain."""
         raise NotImplementedError

@@ -104,7 +104,15 @@ class ColumnConvolution:
         part: AnyArray = self.device.part(array, piece.image * size, (piece.images * size,))
         return part
 
-    def room(self, piece: Piece, dtype: Any) -> AnyArray:
+    def room(self, dtype: Any, down: bool, learns: bool) -> int:
+        """Elements of the shared memory that its columns need, whatever is computed."""
+        s = self.sizes
+        if s.depthwise or s.identity:
+            return 0
+        piece = next(self.pieces(), None)
+        return piece.images * s.channels * s.taps * piece.pitch if piece else 0
+
+    def room_of(self, piece: Piece, dtype: Any) -> AnyArray:
         """Memory for a piece's columns."""
         s = self.sizes
         return scratch(self.device, piece.images * s.channels * s.taps * piece.pitch, dtype)
@@ -115,7 +123,7 @@ class ColumnConvolution:
         source = self.images_of(image, piece, s.channels * s.pixels)
         if s.identity:
             return source
-        target = self.room(piece, image.dtype)
+        target = self.room_of(piece, image.dtype)
         planes = piece.images * s.channels
         if self.axes == 2:
             blocks = planes * -(-piece.places // DEVICE.constants["QUADS"])
@@ -212,7 +220,7 @@ class ColumnConvolution:
                 if s.identity:
                     self.multiply(piece, "columns", weights, self.images_of(image, piece, s.channels * s.pixels), map)
                     continue
-                columns = self.room(piece, image.dtype)
+                columns = self.room_of(piece, image.dtype)
                 self.multiply(piece, "columns", weights, columns, map)
                 self.gather(columns, image, piece)
         finish(self.device, image, Finish(bias), s.channels, s.pixels)

@@ -57,6 +57,48 @@ class HostConvolution:
             return
         self.plainly(s, self.geometry, image, weights, bias, map, relu)
 
+    def room(self, dtype: Any, down: bool, learns: bool) -> int:
+        """Elements of the shared memory that it needs. down, learns: whether for the gradients of bottom and weights too."""
+        s, single = self.sizes, dtype == np.float32
+        if s.depthwise:
+            return 0
+        counts = [16 * s.maps * s.inner if s.winograd and single else 0]
+        if down and self.back is not None:
+            counts.append((25 if self.back.winograd and single else int(s.identity)) * s.maps * s.inner)
+        if learns:
+            counts.append(self.gradient_room(single))
+        return max(counts)
+
+    def gradient_room(self, single: bool) -> int:
+        """The same, for the gradient of the weights."""
+        s, cut = self.sizes, self.kernels.constants["CUT"]
+        if s.winograd and s.group == 1 and single:
+            return sum(self.points_room()[-1])
+        if s.depth * s.filters <= FEW and s.images * s.places >= MANY:
+            return s.group * self.places_room()[2] * s.depth * s.filters
+        room = -(-s.filters // cut) * cut * s.places
+        return min(s.images, max(1, PACKED // max(1, s.group * room))) * s.group * room
+
+    def points_room(self) -> tuple[int, int, int, int, tuple[int, ...]]:
+        """For `gradient_by_points`: rows of tiles and images at once, their tiles, the distance between points, and the
+        elements of each part of its memory."""
+        s, cut = self.sizes, self.kernels.constants["CUT"]
+        across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
+        rows = min(down, max(1, TILES // across))
+        together = min(s.images, max(1, TILES // (across * down))) if rows == down else 1
+        tiles, weights = together * rows * across, s.channels * s.filters
+        pitch = tiles + ROOM
+        sizes = 16 * s.channels * pitch, 16 * -(-s.filters // cut) * cut * tiles, 16 * weights, 9 * weights
+        return rows, together, tiles, pitch, sizes
+
+    def places_room(self) -> tuple[int, int, int]:
+        """For `gradient_by_places`: rows at once, channels of a block, and into how many parts the places are cut."""
+        s = self.sizes
+        width = s.map[-1] if s.map else 1
+        rows = max(1, min(PIECE // max(s.filters, 64), 1024) // width)  # of the map, at once
+        each = max(1, min(-(-144 // s.taps), s.inner))
+        return rows, each, max(1, min(16, s.images * -(-(s.places // width) // rows)))
+
     def plainly(
         self,
         s: Sizes,
@@ -135,13 +177,9 @@ class HostConvolution:
     def gradient_by_points(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> bool:
         """`gradient` of 3 x 3 windows by Winograd's transforms; False, and nothing is done, where it is not finite."""
         s, kernels = self.sizes, self.kernels
-        cut = kernels.constants["CUT"]
         across, down = (s.map[1] + 1) // 2, (s.map[0] + 1) // 2
-        rows = min(down, max(1, TILES // across))
-        together = min(s.images, max(1, TILES // (across * down))) if rows == down else 1
-        tiles, blocks, weights = together * rows * across, -(-s.filters // cut), s.channels * s.filters
-        pitch = tiles + ROOM
-        sizes = 16 * s.channels * pitch, 16 * blocks * cut * tiles, 16 * weights, 9 * weights
+        rows, together, _, pitch, sizes = self.points_room()
+        blocks = -(-s.filters // kernels.constants["CUT"])
         room = scratch(self.device, sum(sizes), image.dtype)
         starts = [sum(sizes[:i]) for i in range(4)]
         points, panels, sums, taps = (self.device.part(room, at, (size,)) for at, size in zip(starts, sizes))
@@ -169,10 +207,7 @@ class HostConvolution:
     def gradient_by_places(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """`gradient` of few weights: blocks share the places, not the weights."""
         s = self.sizes
-        width = s.map[-1] if s.map else 1
-        rows = max(1, min(PIECE // max(s.filters, 64), 1024) // width)  # of the map, at once
-        each = max(1, min(-(-144 // s.taps), s.inner))
-        cuts = max(1, min(16, s.images * -(-(s.places // width) // rows)))
+        rows, each, cuts = self.places_room()
         partial = scratch(self.device, s.group * cuts * s.depth * s.filters, image.dtype)
         args = image, map, partial, self.geometry, s.images, cuts, rows, each
         self.kernels.weights_by_places(s.group * cuts, *args)
@@ -189,6 +224,9 @@ class WindowLayer(Layer):
     """
 
     kernels, host = DEVICE, HOST
+    spreads = False  # whether forward is the adjoint
+    sizes: Sizes | None = None
+    made: HostConvolution | ColumnConvolution | None = None
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.convolution_param
@@ -210,8 +248,7 @@ class WindowLayer(Layer):
         self.parameter(0, self.weights_shape(), p.weight_filler)
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)
-        self.sizes: Sizes | None = None
-        self.made: HostConvolution | ColumnConvolution | None = None
+        self.sizes, self.made = None, None
 
     def read_window(self, axes: int) -> None:
         """Reads and checks kernel, stride, pad and dilation along each spatial axis."""
@@ -283,6 +320,12 @@ class WindowLayer(Layer):
             if self.device.kind != "cpu" or len(image) > 2:
                 self.made = convolution_of(sizes, self.device, self.dtype)
         return before
+
+    def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        if self.sizes is None or not min(bottom[0].count, top[0].count):
+            return 0
+        learns = backward and self.param_propagate_down[0]
+        return int(self.convolution.room(self.dtype, backward or self.spreads, learns) * self.dtype.itemsize)
 
     @property
     def convolution(self) -> HostConvolution | ColumnConvolution:

@@ -52,6 +52,8 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
     [[[1.0, 2.0, 3.0, 4.0, 2.0]]]
     """
 
+    spreads = True
+
     def weights_shape(self) -> tuple[int, ...]:
         return self.channels, self.outputs // self.group, *self.kernel
 

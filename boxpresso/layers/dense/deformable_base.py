@@ -74,6 +74,9 @@ class DeformableLayer(WindowLayer):
         self.at = self.device.empty((rows * self.places * 4,), np.int32)
         self.fractions = self.device.empty((rows * self.places * 2,), self.dtype)
 
+    def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        return int(self.channels * self.taps * self.places * self.dtype.itemsize)
+
     def images(self, bottom: list[Blob], top: Blob, diff: Sequence[bool] = ()) -> Iterator[Image]:
         """The images one by one; with `diff`, which says what bottoms ask for a gradient, the top is its diff."""
         sizes = self.channels * self.area, 2 * self.rows * self.places, self.rows * self.places

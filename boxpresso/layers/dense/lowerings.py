@@ -76,17 +76,31 @@ class ConvolutionLowering(Lowering):
         bias = None if self.bias is None else np.asarray(self.bias.data)
         self.scale, self.sums, self.slopes = after.arrays(self.device, self.dtype, bias)
 
+    def room(self, form: str, maps: int, channels: int, taps: int) -> tuple[int, np.dtype[Any]]:
+        """The elements that packed filters of that form take, and their dtype."""
+        inner, lanes = channels // self.group, 64 // self.dtype.itemsize
+        terms = inner * (int(form) + 2) ** 2 if form.isdigit() else inner * taps
+        if form == "bf16":
+            terms = -(-terms // 2)
+        dtype = np.dtype(np.int32) if form == "bf16" else self.dtype
+        return self.group * -(-(maps // self.group) // lanes) * lanes * terms, dtype
+
+    def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
+        form = self.form(bottom, top, halved)
+        count, dtype = self.room(form, top.channels, bottom.channels, self.taps)
+        return form, count * dtype.itemsize
+
+    @property
+    def taps(self) -> int:
+        """Elements of a filter's plane."""
+        return self.window["kernel"][0] * self.window["kernel"][1]
+
     def filters(self, form: str, channels: int, taps: int) -> AnyArray:
         """The packed filters, in the form "plain", "bf16", "2" or "4" (Winograd's), made once."""
         if form not in self.packed:
             maps, inner = self.after.channels, channels // self.group
-            filters, lanes = maps // self.group, 64 // self.dtype.itemsize
-            vectors = -(-filters // lanes)
-            terms = inner * (int(form) + 2) ** 2 if form.isdigit() else inner * taps
-            if form == "bf16":
-                terms = -(-terms // 2)
-            dtype = np.dtype(np.int32) if form == "bf16" else self.dtype
-            packed = self.device.empty((self.group * vectors * lanes * terms,), dtype)
+            filters, (count, dtype) = maps // self.group, self.room(form, maps, channels, taps)
+            packed = self.device.empty((count,), dtype)
             weights = np.asarray(self.weights.data)
             if self.transposed:
                 weights = np.ascontiguousarray(weights.T)
@@ -106,18 +120,37 @@ class ConvolutionLowering(Lowering):
         sizes: dict[str, Any] = {name: self.window[name] for name in AXES}
         place = {"height": bottom.height, "width": bottom.width, "out_height": top.height, "out_width": top.width}
         images = top.images
-        tiles = -(-top.height // 2) * -(-top.width // 2)
-        planar = bottom.pitch == 0
-        by_tiles = self.by_tiles(bottom.channels // self.group, top.channels // self.group)
-        if self.after.halved or (by_tiles and not planar and tiles * images >= ENOUGH):
-            self.winograd(chain, bottom, top, addend, place)
+        form = self.form(bottom, top, self.after.halved)
+        if form.isdigit():
+            self.winograd(chain, bottom, top, addend, place, form)
             return
         one = sizes["kernel"] == (1, 1) and sizes["stride"] == (1, 1) and sizes["pad"] == (0, 0)
-        joined = not planar and all(v is None or v.contiguous_images for v in (bottom, top, addend))
+        joined = bottom.pitch != 0 and all(v is None or v.contiguous_images for v in (bottom, top, addend))
         if one and images > 1 and joined:  # all images as one
             place["height"] = place["out_height"] = images * top.height
             images = 1
-        self.plain(chain, bottom, top, addend, place, images)
+        self.plain(chain, bottom, top, addend, place, images, form)
+
+    def form(self, bottom: Last, top: Last, halved: bool) -> str:
+        """The form of the filters for these arrays: as `filters` has it. halved: whether the maximum of 2 x 2 is stored."""
+        inner = bottom.channels // self.group
+        tiles = -(-top.height // 2) * -(-top.width // 2) * top.images
+        by_tiles = self.by_tiles(inner, top.channels // self.group)
+        if halved or (by_tiles and bottom.pitch != 0 and tiles >= ENOUGH):
+            height, width = self.map_of(bottom) if halved else (top.height, top.width)
+            return "4" if self.fast and min(height, width) >= 8 else "2"
+        half = self.bf16 and not self.banded(bottom) and inner * self.taps >= DEEP_ENOUGH
+        return "bf16" if half else "plain"
+
+    def map_of(self, bottom: Last) -> tuple[int, int]:
+        """Height and width of the map of 3 x 3 windows, where the top is the maximum of its 2 x 2."""
+        high, wide = self.window["pad"]
+        return bottom.height + 2 * high - 2, bottom.width + 2 * wide - 2
+
+    def banded(self, bottom: Last) -> bool:
+        """Whether blocks are whole rows: windows over few channels are not gathered."""
+        one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
+        return bottom.pitch == 0 or (not one and bottom.channels // self.group <= NARROW)
 
     def geometry(self, kernels: Kernels, bottom: Last, top: Last, place: dict[str, int]) -> Any:
         """geometry.h's Geometry."""
@@ -127,37 +160,35 @@ class ConvolutionLowering(Lowering):
         )
 
     def plain(
-        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int
+        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], images: int, form: str
     ) -> None:
         """Without a transform. place: heights and widths of the image and of the map."""
         places = place["out_height"] * place["out_width"]
-        taps = self.window["kernel"][0] * self.window["kernel"][1]
         workers, products = self.device.workers, images * self.group
         high, across = cut(places, top.channels // self.group, products, workers)
-        one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
-        band = bottom.pitch == 0 or (not one and bottom.channels // self.group <= NARROW)
+        band = self.banded(bottom)
         if band:  # whole rows
             across, rows = 1, place["out_height"]
             blocks = max(1, round(places / (2 * ROWS)))
             blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
             high = -(-rows // blocks) * place["out_width"]
-        half = self.bf16 and not band and bottom.channels // self.group * taps >= DEEP_ENOUGH
+        half = form == "bf16"
         kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
         chain.add(
             kernel, products * -(-places // high) * across, bottom.memory,
-            self.filters("bf16" if half else "plain", bottom.channels, taps), self.sums, self.slopes,
+            self.filters(form, bottom.channels, self.taps), self.sums, self.slopes,
             addend.memory if addend else None, top.memory, self.geometry(kernels, bottom, top, place),
             layout(kernels, bottom, top, addend, self.after.activation), high, across, *(() if half else (int(band),)),
         )  # fmt: skip
 
-    def winograd(self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int]) -> None:
+    def winograd(
+        self, chain: Chain, bottom: Last, top: Last, addend: Last | None, place: dict[str, int], form: str
+    ) -> None:
         """With F(2x2, 3x3) or F(4x4, 3x3)."""
         if self.after.halved:  # the place of the map is not the top's
-            place["out_height"], place["out_width"] = (
-                size + 2 * pad - 2 for size, pad in zip((bottom.height, bottom.width), self.window["pad"])
-            )
-        size = 4 if self.fast and min(place["out_height"], place["out_width"]) >= 8 else 2
-        packed = self.filters(str(size), bottom.channels, 9)
+            place["out_height"], place["out_width"] = self.map_of(bottom)
+        size = int(form)
+        packed = self.filters(form, bottom.channels, 9)
         down, across = -(-place["out_height"] // size), -(-place["out_width"] // size)
         products, workers = top.images * self.group, self.device.workers
         blocks = max(1, round(down * across / TILES))
@@ -188,12 +219,21 @@ class InnerProductLowering(ConvolutionLowering):
 
     contiguous, together, planar = True, True, 0
 
+    def form(self, bottom: Last, top: Last, halved: bool) -> str:
+        return "bf16" if self.bf16 and bottom.places * bottom.channels >= DEEP_ENOUGH else "plain"
+
+    def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
+        form = self.form(bottom, top, halved)
+        count, dtype = self.room(form, top.channels, bottom.channels, bottom.places)
+        return form, count * dtype.itemsize
+
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]
         taps, depth = bottom.places, bottom.places * bottom.channels
-        half = self.bf16 and depth >= DEEP_ENOUGH
+        form = self.form(bottom, top, False)
+        half = form == "bf16"
         kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
-        packed = self.filters("bf16" if half else "plain", bottom.channels, taps)
+        packed = self.filters(form, bottom.channels, taps)
         high, across = cut(top.images, top.channels, 1, self.device.workers)
         ones = {f"{name}_{axis}": int(name != "pad") for name in AXES for axis in "hw"}
         sizes = kernels.struct(
@@ -235,6 +275,10 @@ class DepthwiseLowering(Lowering):
             weights = weights * scale[: after.channels, None]
         self.packed = self.device.empty((taps, -(-after.channels // VECTOR) * VECTOR), self.dtype)
         self.packed[:, : after.channels] = weights.T
+
+    def packs(self, bottom: Last, top: Last, halved: bool) -> tuple[str, int]:
+        taps = self.window["kernel"][0] * self.window["kernel"][1]
+        return "plain", taps * -(-top.channels // VECTOR) * VECTOR * self.dtype.itemsize
 
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         bottom = bottoms[0]

@@ -183,6 +183,10 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             self.mask = self.device.empty(top[0].shape, np.int32)
         return self.mask
 
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        picks = self.method == "STOCHASTIC" or (self.method == "MAX" and (backward or len(top) > 1))
+        return super().kept_bytes(bottom, top, backward) + (4 * top[0].count if picks and self.mask is None else 0)
+
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if not propagate_down[0]:
             return

@@ -110,6 +110,10 @@ class Recurrent(Layer):
         self.series = [self.device.empty((steps + 1, count, self.size), self.dtype) for _ in range(self.states)]
         self.ones = self.device.table(np.ones(max(1, self.rows)), self.dtype)
 
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        own = super().kept_bytes(bottom, top, backward)
+        return own + (self.pre.nbytes + sum(array.nbytes for array in self.last) if backward else 0)
+
     def at(self, array: AnyArray, t: int) -> AnyArray:
         """Step `t` of an array (T, N, width)."""
         width = array.shape[-1]

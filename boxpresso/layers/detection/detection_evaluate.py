@@ -71,6 +71,7 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
         self.no_gradient = True
         p = self.param.detection_evaluate_param
         self.need(p.HasField("num_classes"), "num_classes is missing")
+        self.need(p.num_classes <= 2**16, f"num_classes must be at most 65536, got {p.num_classes}")
         self.need(p.overlap_threshold > 0, f"overlap_threshold must be above 0, got {p.overlap_threshold:g}")
         self.sizes: list[tuple[int, int]] = []
         self.seen = 0

@@ -76,7 +76,7 @@ class HardMining(Layer, type="HardMining", param="hard_mining_param", bottoms=(2
         )
         order = np.argsort(-losses, kind="stable")
         rank = np.zeros(len(losses), int)
-        for image in range(p.num_image):
+        for image in np.unique(images):  # not all that num_image counts
             mine = order[images[order] == image]
             rank[mine] = np.arange(len(mine))
         first = order[rank[order] < p.num_roi_per_image]

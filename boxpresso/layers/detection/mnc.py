@@ -71,6 +71,9 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
         )  # fmt: skip
         self.anchors = self.anchors_of(bottom, s)
 
+    def most_chosen(self) -> int:
+        return int(self.settings["rpn_post_nms_top_n"])
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s = self.settings
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)

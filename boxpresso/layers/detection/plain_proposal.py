@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,15 @@ class PlainProposal(Layer):
         """The anchors of a place that the settings and the number of scores tell."""
         channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0
         return choose_anchors(self, Upright, settings, channels, given_names(self))
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        height, width = bottom[0].shape[2:]
+        after, every = self.most_chosen(), len(self.anchors) * height * width
+        return min(after, every) if after > 0 else every
+
+    def most_chosen(self) -> int:
+        """How many regions are chosen at most; 0: as many as there are."""
+        return 0
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         _, _, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")

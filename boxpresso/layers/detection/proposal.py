@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +29,11 @@ OTHERS = (  # proposal_param of programs whose Proposal is another
 def away(x: np.ndarray) -> np.ndarray:
     """Rounded as C's round does: halves away from zero."""
     return np.floor(x + 0.5)
+
+
+def least_above_0(limit: int, count: int) -> int:
+    """The smaller of a limit, of which 0 and less are none, and a count."""
+    return min(limit, count) if limit > 0 else count
 
 
 class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
@@ -163,6 +170,11 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         top[0].reshape(1, columns + 1, *self.trailing)  # forward knows how many there are
         if len(top) > 1:
             top[1].reshape(1, 1, 1, 1)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        images, _, height, width = bottom[0].shape
+        after = int(self.settings["rpn_post_nms_top_n"])
+        return images * least_above_0(after, len(self.anchors) * height * width)
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         if self.on_device is None or not self.on_device.rows:
@@ -402,6 +414,11 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
         for blob in top:
             blob.reshape(1, 5, *((1, 1) if self.module else ()))  # forward knows how many there are
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        _, scores, _ = self.parts(list(bottom))
+        every = sum(len(anchors) * prod(score.shape[2:]) for anchors, score in zip(self.anchors, scores))
+        return least_above_0(int(self.settings["rpn_post_nms_top_n"]), every)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, (info_blob, scores, offsets) = self.settings, self.parts(bottom)

@@ -3,6 +3,7 @@ from, and their targets."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -150,6 +151,11 @@ class ProposalTarget(
         top[1].reshape(1, 1)
         for blob in top[2:]:
             blob.reshape(1, columns * self.classes)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        rows = bottom[0].shape[0] + (bottom[1].shape[0] if len(bottom) > 1 else 0)
+        batch = 0 if self.grouped else int(self.settings["batch_size"])
+        return 0 if self.grouped else batch if batch > 0 else rows
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.grouped:

@@ -76,6 +76,9 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
         )  # fmt: skip
         self.anchors = self.anchors_of(bottom, s)
 
+    def most_chosen(self) -> int:
+        return int(self.settings["anchor_n_post_nms" if self.phase == "TRAIN" else "n_dets_per_module"])
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         s, train = self.settings, self.phase == "TRAIN"
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)

@@ -36,6 +36,8 @@ class Neuron(Layer):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
+        if self.copies:
+            self.copy.reshape(*bottom[0].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.copies:

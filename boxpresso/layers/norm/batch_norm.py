@@ -100,6 +100,8 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
         shape, channels = bottom[0].shape, self.channels(bottom[0])
         self.parameter(0, (channels,))
         top[0].reshape(*shape)
+        if bottom[0] is top[0] and (self.five or not self.running):
+            self.normal.reshape(*shape)
         self.images: int = shape[0] if len(shape) > 1 else 1
         self.size: int = prod(shape[2:]) if len(shape) > 1 else shape[0]
         self.planes = self.images * channels if self.size else 0

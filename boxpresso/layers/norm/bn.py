@@ -110,6 +110,8 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
         self.make_parameters(bottom)
         shape = bottom[0].shape
         top[0].reshape(*shape)
+        if bottom[0] is top[0]:
+            self.normal.reshape(*shape)
         for blob in top[1:]:
             blob.reshape(1, shape[1], 1, 1)
         self.images, self.channels, self.size = shape[0], shape[1], prod(shape[2:])

@@ -92,6 +92,10 @@ class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
             half = min(self.half, max(height, width))  # beyond the image there is nothing
             self.blocks, self.shape = images * channels * height, (height, width, half)
 
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        unused = 0 if backward else self.ratio.count * self.dtype.itemsize
+        return super().kept_bytes(bottom, top, backward) - unused
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         x, scale = bottom[0].data, self.scale.data
         scales = self.kernels.scales_across if self.across else self.kernels.scales_within

@@ -78,6 +78,8 @@ class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in
         for i in range(len(self.blobs)):
             self.parameter(i, scale)
         top[0].reshape(*bottom[0].shape)
+        if bottom[0] is top[0]:
+            self.copy.reshape(*bottom[0].shape)
         self.affine = Affine(self.device, bottom[0].shape, axis, scale)
         self.by_channel = scale == () or (axis == 1 and len(scale) == 1)
         self.bias = self.blobs[-1] if self.param.scale_param.bias_term else None

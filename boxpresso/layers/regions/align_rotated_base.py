@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class AlignRotated(RegionLayer):
     def setup_align(self, p: Any, aligned: bool) -> None:
         """p: the layer's parameter message; aligned: whether half a pixel is taken off and sizes may be below 1."""
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
+        self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
         self.aligned, self.clockwise = bool(aligned), int(p.clockwise)
         self.slab = self.rotated.constants["SLAB"]
@@ -40,6 +42,15 @@ class AlignRotated(RegionLayer):
         slabs = self.batch * self.slabs
         at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
         return self.scratch(name, (at_once, pixels, self.slab))
+
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        area = self.size[0] * self.size[1]
+        if self.device.kind == "cpu":
+            self.room("features", area + 1)
+        else:
+            self.scratch("packed", (self.batch * self.slabs, area + 1, self.slab))
+        if backward and not self.tiled:
+            self.room("sums", area)
 
     def pack(self, features: AnyArray) -> AnyArray:
         """The features in slabs, with a pixel of zeros behind each."""

@@ -23,6 +23,7 @@ class DeformPoolingLayer(RegionLayer):
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = getattr(self.param, self.message)
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
+        self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
         self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
@@ -50,6 +51,23 @@ class DeformPoolingLayer(RegionLayer):
     def bins_last(self) -> AnyArray:
         """Room for the top, or for its gradient, with the channels last."""
         return self.scratch("bins", (self.regions, self.bins, self.padded))
+
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        self.features_last  # noqa: B018  # asking is what counts it
+        self.bins_last  # noqa: B018
+        if backward and not self.tiled and self.by_slabs:
+            self.slab_room()
+
+    @property
+    def by_slabs(self) -> bool:
+        """Whether enough regions share the features for slabs to pay."""
+        return MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]
+
+    def slab_room(self) -> AnyArray:
+        """Room for the gradients by slabs, for each worker."""
+        slab = self.slabs.constants["SLAB"]
+        at_once = min(self.device.workers, self.batch * -(-self.channels // slab))
+        return self.scratch("room", (at_once, 2 * self.size[0] * self.size[1] + 4 * self.bins, slab))
 
     def turn(self, maps: AnyArray, last: AnyArray) -> None:
         """maps (N, C, area) to last (N, area, padded)."""
@@ -81,7 +99,7 @@ class DeformPoolingLayer(RegionLayer):
         self.need_no_region_gradient(propagate_down)
         _, regions, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
-        if not self.tiled and MANY[self.device.kind] * self.regions > self.batch * self.size[0] * self.size[1]:
+        if not self.tiled and self.by_slabs:
             self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
             return
         if offset_diff is not None or mask_diff is not None or not self.tiled:
@@ -121,15 +139,12 @@ class DeformPoolingLayer(RegionLayer):
     ) -> None:  # fmt: skip
         """The gradients that are not None, by slabs: where many regions share the features."""
         features, regions, offset, mask = self.four(bottom, "data")
-        slab, area = self.slabs.constants["SLAB"], self.size[0] * self.size[1]
-        count = -(-self.channels // slab)
-        at_once = min(self.device.workers, self.batch * count)
-        room = self.scratch("room", (at_once, 2 * area + 4 * self.bins, slab))
+        count, room = -(-self.channels // self.slabs.constants["SLAB"]), self.slab_room()
         moves = offset_diff is not None or mask_diff is not None
         parts = self.scratch("parts", (count, self.regions, self.bins, 3)) if moves else None
         self.slabs.deform_roi_slabs_backward(
-            at_once, top_diff, features, self.by_place(bottom[1].data), regions, offset, mask, room, diff, parts, self.gamma,
-            self.geometry,
+            room.shape[0], top_diff, features, self.by_place(bottom[1].data), regions, offset, mask, room, diff, parts,
+            self.gamma, self.geometry,
         )  # fmt: skip
         if moves:
             self.slabs.deform_roi_slabs_moves(

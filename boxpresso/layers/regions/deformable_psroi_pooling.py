@@ -91,6 +91,7 @@ class DeformablePSROIPooling(
         most = self.kernels.constants["MOST"]
         self.need(0 < self.samples <= most, f"sample_per_part must be from 1 to {most}, got {self.samples}")
         self.setup_bins(size, size, p.spatial_scale)
+        self.ratio = self.samples
         self.need(np.isfinite(self.trans_std), f"trans_std must be finite, got {self.trans_std}")
         self.moved = not p.no_trans
         self.need(
@@ -122,6 +123,7 @@ class DeformablePSROIPooling(
         )  # fmt: skip
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.check_work(bottom[1].data)
         for blob in top:
             blob.data.fill(0)
         self.kernels.deformable_psroi_pooling_forward(

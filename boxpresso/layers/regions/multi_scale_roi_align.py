@@ -108,6 +108,15 @@ class MultiScaleROIAlign(
             )
         top[0].reshape(self.regions, self.channels, *self.pooled)
 
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        """As if each region were on the first level, with the lists of all of them: which is where depends on the data."""
+        self.rows[0].reshape(self.regions, 5)
+        layer = self.one_level[0]
+        layer.reshape([bottom[0], self.rows[0]], [self.parts[0]])
+        parts = [self.rows[0], self.parts[0]]
+        told = layer.kept_bytes([bottom[0], self.rows[0]], [self.parts[0]], backward)
+        return told + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
+
     def by_level(self, bottom: list[Blob]) -> list[np.ndarray]:
         """The numbers of each level's regions; fills and shapes each level's layer."""
         regions = np.asarray(bottom[-1].data).reshape(self.regions, 5)

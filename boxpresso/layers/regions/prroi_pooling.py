@@ -73,8 +73,18 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         self.count = -(-self.channels // self.slab)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        slabs = self.batch * self.count
+        at_once = slabs if self.packed else min(self.device.workers, slabs)
+        self.scratch("slabs", (at_once, self.size[0] * self.size[1], self.slab))
+        if backward and not self.tiled:
+            band, moves = min(BAND, self.size[0]), self.kernels.constants["MOVES"]
+            pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
+            self.scratch("room", (min(self.device.workers, slabs), pixels, self.slab))
+
     def cut(self, regions: AnyArray) -> None:
         """The bins of all regions, and the weights of their pixels."""
+        self.check_work(regions)
         self.kernels.prroi_pooling_weights(
             self.regions, regions, self.image, self.bins, self.weights, self.below, self.geometry
         )

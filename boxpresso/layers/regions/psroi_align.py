@@ -60,6 +60,7 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
     """
 
     kernels = Kernels("psroi_align.cu")
+    separable = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.psroi_align_param

@@ -26,6 +26,10 @@ class PositionSensitive(RegionLayer):
         )
         self.setup_bins(p.group_size, p.group_size, p.spatial_scale)
 
+    @property
+    def channels_read(self) -> int:
+        return self.output_dim
+
     def read_shapes(self, bottom: list[Blob], channels_last: bool = False) -> None:
         super().read_shapes(bottom, channels_last)
         wanted = self.output_dim * self.group**2

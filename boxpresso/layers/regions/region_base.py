@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ...device.kernel import StructValue, real_of
+from ...proto.limits import LIMITS
 from ..core.layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
@@ -19,6 +21,7 @@ BAND = 32  # rows of the map: regions with their centres there are neighbours
 # Whether gradients are made in tiles, each by a block of its own.
 TILED = {"cpu": False, "cuda": True}
 PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
+AXIS_SAMPLE = 64  # samples that cost as much as the weight of one along an axis
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
 
@@ -30,12 +33,16 @@ class RegionLayer(Layer):
     """
 
     columns: tuple[str, ...] = CORNERS  # what a region's row holds
+    ratio = 0  # samples along each side of a bin; 0: as many as it has pixels
+    told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
+    separable = False  # whether samples of rows and of columns are weighed apart
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
         self.setup_types()
         self.pooled, self.scale = (pooled_height, pooled_width), scale
         self.need(min(self.pooled) > 0, f"pooled_h and pooled_w must be positive, got {self.pooled}")
+        self.need(max(self.pooled) <= 2**20, f"pooled_h and pooled_w must be at most 2^20, got {self.pooled}")
         self.need(0 < scale < np.inf, f"spatial_scale must be positive, got {scale}")
         self.tile_cut: tuple[Any, int, StructValue] | None = None  # how maps are cut into tiles, and for which shapes
 
@@ -74,9 +81,26 @@ class RegionLayer(Layer):
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
         """The array of that name, of the computed type or `dtype`; it stays until another shape is asked for."""
         array = self.arrays.get(name)
+        if self.told is not None:
+            self.told[name] = math.prod(shape) * np.dtype(dtype or self.real).itemsize
+            nothing: AnyArray = self.device.empty((0,), self.real)
+            return nothing
         if array is None or array.shape != shape:
             array = self.arrays[name] = self.device.empty(shape, dtype or self.real)
         return array
+
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        """Asks for the scratch arrays of forward, and with `backward` of backward, that reshape does not make."""
+
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        made, self.told = sum(array.nbytes for array in self.arrays.values()), {}
+        try:
+            self.take_scratch(bottom, backward)
+            told = self.told
+        finally:
+            self.told = None
+        rest = sum(array.nbytes for name, array in self.arrays.items() if name not in told)
+        return super().kept_bytes(bottom, top, backward) - made + rest + sum(told.values())
 
     def tables(self) -> tuple[AnyArray, AnyArray]:
         """The image of each region, and its row of a table of bins (see bins.h)."""
@@ -89,9 +113,11 @@ class RegionLayer(Layer):
         regions: (K, 5) of corners or (K, 6) of centre, size and angle; least: whether sizes on the map are at least 1.
         """
         if self.ratio > 0:
+            self.check_work(regions, self.ratio)
             return
         rows = np.asarray(regions)
-        if 2 * np.abs(rows).max(initial=0) * self.scale < 1023 * min(self.pooled):  # at most 1024 samples an axis
+        if 2 * np.abs(rows).max(initial=0) * self.scale < 1023 * min(self.pooled):
+            self.check_work(regions, 1024)
             return
         rows = rows.reshape(len(rows), len(self.columns)).astype(np.float64)
         with np.errstate(all="ignore"):
@@ -105,6 +131,58 @@ class RegionLayer(Layer):
             f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {rows[bad[:1]]}; "
             "set sampling_ratio, or look where the regions come from",
         )
+        self.check_work(regions, None)
+
+    def check_work(self, regions: AnyArray, samples: int | None = 1) -> None:
+        """Raises where a call would read more than the limit region_samples allows, summed over regions, bins and channels.
+
+        What lies outside the map costs nothing. Where the samples of rows and of columns are weighed apart, a bin costs the
+        pixels that they touch, and each sample along an axis its weight.
+
+        Parameters
+        ----------
+        regions
+            Their rows.
+        samples
+            How many a bin has along an axis at most; None: as many as the rows tell.
+        """
+        most, pooled, fixed = LIMITS.region_samples, np.array(self.pooled), self.ratio > 0
+        around = np.array(self.size) + 2 + 2 * pooled  # samples on the map along each axis, one a pixel begun
+        bins, squared = math.prod(self.pooled), self.ratio**2
+        each = math.prod(around.tolist())
+        if fixed:
+            each = min(each, 4 * bins * squared) if self.separable else bins * squared
+        along = AXIS_SAMPLE * sum(self.pooled) * (samples or 0) if self.separable else 0
+        known = samples is not None or not self.separable
+        if known and self.regions * (self.channels_read * each + along) <= most:
+            return
+        rows = np.asarray(regions).reshape(len(regions), -1).astype(np.float64)
+        with np.errstate(all="ignore"):
+            valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < self.batch)
+            rows = rows[valid]
+            size = rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]
+            size = size[:, ::-1] * self.scale
+            if not fixed:  # a negative size has a pixel at most
+                size = np.where((size <= 0).any(1, keepdims=True), 0, size)
+            size = np.abs(size) + 2 + 2 * pooled
+            inside = np.minimum(size, around).prod(1) if self.columns == CORNERS else np.minimum(size.prod(1), each)
+            work = np.full(len(rows), float(each)) if fixed else inside
+            if fixed and self.separable:
+                work = np.minimum(inside, each)
+            axes = np.full(len(rows), float(along)) if samples is not None else AXIS_SAMPLE * size.sum(1)
+            total = float((self.channels_read * work + (axes if self.separable else 0)).sum())
+        grid = f" of {self.ratio} x {self.ratio} samples" if fixed else ""
+        self.need(
+            total <= most,
+            f"{len(rows)} regions of {self.pooled[0]} x {self.pooled[1]} bins{grid} read {total:.3g} samples of a map of "
+            f"{self.channels} x {self.size[0]} x {self.size[1]}, {most:.3g} are allowed in a call: give fewer or smaller "
+            f"regions or a smaller sampling_ratio, or {LIMITS.advice('region_samples')}",
+        )
+
+    @property
+    def channels_read(self) -> int:
+        """Of how many channels each sample is."""
+        return self.channels
 
     def by_place(self, regions: AnyArray, bands: bool = True) -> AnyArray:
         """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its

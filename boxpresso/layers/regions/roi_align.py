@@ -114,6 +114,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             self.setup_corners(p)
         else:
             self.aligned, self.max, self.pad_ratio = bool(p.aligned), p.pool_mode == p.MAX, 0.0
+            self.separable = not self.max
             self.setup_ratio(p.sampling_ratio if p.HasField("sampling_ratio") else p.sample_ratio)
         self.need(self.max or len(top) == 1, "tops 1 and 2 are where the maximum lies; an average has only the first")
 
@@ -135,6 +136,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         )
         self.pooled = p.pooled_h + 1, p.pooled_w + 1
         self.aligned, self.max, self.ratio, self.pad_ratio = True, False, 1, p.pad_ratio
+        self.separable = True
 
     def entries(self, size: int, bins: int) -> int:
         """Entries that an axis of `size` pixels needs at most: two for each pixel of a bin; neighbours share pixels."""
@@ -179,15 +181,38 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         pixels = self.size[0] * self.size[1] + self.pooled[0] * self.pooled[1]
         return self.scratch("room", (at_once, pixels, slab))
 
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        if self.max:
+            self.slabs()
+            if self.keep or backward or self.phase == "TRAIN":
+                self.places  # noqa: B018  # asking is what counts it
+        else:
+            self.lists  # noqa: B018
+        if backward and not self.max:
+            self.by_pixel()
+        if self.in_slabs or (self.max and backward):
+            self.room()
+
+    def by_pixel(self) -> tuple[AnyArray, AnyArray]:
+        """Room for index and weight of the lists by pixel."""
+        entries = sum(self.rooms)
+        index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
+        return index, self.scratch("pixel weight", (self.regions, entries))
+
+    def slabs(self) -> AnyArray:
+        """Room for the features in slabs, of the maximum."""
+        slab = self.largest.constants["SLAB"]
+        count = self.batch * -(-self.channels // slab)
+        at_once = count if self.packed else min(self.device.workers, count)
+        return self.scratch("slabs", (at_once, self.size[0] * self.size[1], slab))
+
     def make_lists(self, rows: AnyArray, slopes: Sequence[AnyArray | None] = (None, None)) -> None:
         """Fills `lists`, and how weights change (slope, lever) where `slopes` are arrays."""
         self.weights.roi_align_lists(self.regions, rows, *self.lists, *slopes, self.geometry)
 
     def turn_lists(self) -> tuple[AnyArray, AnyArray]:
         """index and weight of the lists by pixel."""
-        entries = sum(self.rooms)
-        index = self.scratch("pixel index", (self.regions * (sum(self.size) + 2 + entries),), np.int32)
-        weight = self.scratch("pixel weight", (self.regions, entries))
+        index, weight = self.by_pixel()
         head, _, *by_bin = self.lists
         self.weights.roi_align_turn(self.regions, head, *by_bin, index, weight, self.geometry)
         return index, weight
@@ -224,14 +249,12 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
-        area, slab, packed = self.size[0] * self.size[1], self.largest.constants["SLAB"], self.packed
-        count = -(-self.channels // slab)
-        at_once = self.batch * count if packed else min(self.device.workers, self.batch * count)
-        slabs = self.scratch("slabs", (at_once, area, slab))
+        count, packed = -(-self.channels // self.largest.constants["SLAB"]), self.packed
+        slabs = self.slabs()
         if packed:
             self.pack_slabs(features, slabs)
         self.largest.roi_align_max_forward(
-            count * self.regions if packed else at_once, features, self.by_place(rows), rows, slabs, top, places, packed,
+            count * self.regions if packed else slabs.shape[0], features, self.by_place(rows), rows, slabs, top, places, packed,
             self.geometry,
         )  # fmt: skip
 

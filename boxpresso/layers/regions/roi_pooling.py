@@ -88,9 +88,15 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         self.image, self.bins = self.tables()
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
+    def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
+        places = self.keep or backward or self.phase == "TRAIN" or len(top) > 1
+        own = super().kept_bytes(bottom, top, backward)
+        return own + (4 * top[0].count - self.places.nbytes if places else 0)
+
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
         rows = self.widened(bottom[1].data)
+        self.check_work(rows)
         self.kernels.roi_pooling_bins(
             self.regions, rows, self.image, self.bins, self.pad_ratio, self.mmcv, self.geometry
         )
