@@ -29,10 +29,12 @@ WITHOUT_CASE = {  # types, or families, that have none
     "boxpresso.layers.data": "their tops come from files, scripts or the prototxt, not from bottoms",
     "Python": "what it computes is the user's own",
     "Module": "what it computes is the user's own",
+    "DetectNetTransformation": "the first row of its labels says how many there are; tests/test_detectnet.py has them",
 }
 LINEAR = "nck"  # sizes with which an axis of a top grows evenly
 DRAWN = (  # another result each time
     "AssistedExcitation", "Dropout", "SeLuDropout", "SpatialDropout", "DetectionLoss", "DetectionGroupLoss",
+    "PairCosineLoss",
 )  # fmt: skip
 NAN = {("Accuracy", "n"): "the share of no labels is NaN, as its documentation says"}
 NAMES = [f"{i}-{case.type}" for i, case in enumerate(CASES)]

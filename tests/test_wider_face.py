@@ -66,6 +66,10 @@ def test_what_is_wrong_is_named(tmp_path):
     assert wrong[0] == ""
     assert "b.jpg" in wrong[1]
     assert wrong[2].startswith("there is no picture")
+    (root / "secret.png").write_bytes(encode(picture(0, 9, 9), "PNG"))
+    path.write_text("../../secret.png\n0\n")
+    (scene,) = read_wider(root, "train")[0]
+    assert "leads out of the folder" in scene.wrong
     for text, match in [
         ("a.jpg\n1\n", "a.jpg has 1 faces, and the list ends after 0"), ("a.jpg\n2 3 4\n", "line 2: the number of faces of a.jpg"),
         ("a.jpg\n1\n1 2 x 3\n", "line 3: it must be `x y width height"), ("a.jpg", "line 2: the number"), ("\n", "is empty"),

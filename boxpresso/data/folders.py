@@ -353,7 +353,7 @@ def wider_scenes(path: Path, root: Path, split: str) -> list[Scene]:
         at += 1 + len(rows)
         if not rows and at < len(lines) and re.fullmatch(r"\s*0(\s+0)+\s*", lines[at]):
             at += 1  # a line of zeros stands for no face
-        scenes.append(wider_scene(pictures / name, faces))
+        scenes.append(wider_scene(pictures, name, faces))
     if not scenes:
         raise DataError(f"the list {path} is empty")
     return scenes
@@ -370,10 +370,12 @@ def face_of(line: str, path: Path, number: int) -> list[float]:
     return [*values[:4], values[7] if len(values) > 7 else 0]
 
 
-def wider_scene(path: Path, faces: list[list[float]]) -> Scene:
-    """A picture and its faces, cut at its edges; what has no area there is left out."""
+def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
+    """A picture of a folder and its faces, cut at its edges; what has no area there is left out."""
+    path = folder / name
     scene = Scene(path, 0, 0)
     try:
+        below(folder, [path], name)
         scene.width, scene.height = size_of(path, str(path))
     except DataError as error:
         scene.wrong = str(error) if path.exists() else f"there is no picture {path}"

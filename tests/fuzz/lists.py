@@ -7,12 +7,14 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from mat_files import write_mat
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
-from boxpresso.data import coco, folders, hdf5, lines, windows
+from boxpresso.data import coco, folders, hdf5, lines, mat, windows
 from boxpresso.labels import read_labels
 from boxpresso.net.anchors import read_anchors
 from boxpresso.recipes import folders as own_folders
@@ -36,6 +38,7 @@ COCO = {
     "categories": [{"id": 3, "name": "cat"}, {"id": 5, "name": "dog"}],
 }
 YOLO = "0 0.5 0.5 0.4 0.6\n1 0.2 0.2 0.1 0.1\n1 0.1 0.1 0.3 0.1 0.3 0.4\n"
+WIDER = "0--Parade/a.png\n2\n1 2 5 7 0 0 0 0 0 0\n2 2 4 4 2 0 0 1 0 0\na.png\n0\n0 0 0 0 0 0 0 0 0 0\n"
 YAML = "path: .\ntrain: images\nnc: 2\nnames: [cat, dog]\n"
 YAML_TABLE = "train: images\nnames:\n  0: cat\n  1: dog\n"
 LOG = """I0101 10:00:00.000000  1 solver.cpp:218] Iteration 0 (1.5 iter/s, 2s/20 iters), loss = 3.5
@@ -130,6 +133,23 @@ def of_yolo(data: bytes, folder: Path) -> None:
     own_folders.read(folder, own_folders.recognise(folder))
 
 
+def of_wider(data: bytes, folder: Path) -> None:
+    put(folder, "WIDER_train/images/0--Parade/a.png", picture())
+    put(folder, "wider_face_split/wider_face_train_bbx_gt.txt", data)
+    own_folders.read(folder, own_folders.recognise(folder))
+
+
+def of_mat(data: bytes, folder: Path) -> None:
+    mat.read_mat(put(folder, "a.mat", data), "GTcls", "Segmentation")
+
+
+@cache
+def matlab(compress: bool) -> bytes:
+    values = {"Boundaries": np.ones((3, 2)), "Segmentation": np.arange(6, dtype=np.uint8).reshape(3, 2)}
+    with TemporaryDirectory() as folder:
+        return write_mat(Path(folder) / "a.mat", compress, GTcls=values).read_bytes()
+
+
 def of_yaml(data: bytes, folder: Path) -> None:
     put(folder, "images/a.png", picture())
     put(folder, "labels/a.txt", b"0 0.5 0.5 0.4 0.6\n")
@@ -184,4 +204,6 @@ KINDS: dict[str, tuple[Callable[[Draw], bytes], Callable[[bytes, Path], None]]] 
         of_names_json,
     ),
     "upload": (text(BODY), of_body),
+    "wider": (text(WIDER), of_wider),
+    "mat": (lambda draw: mutate_bytes(matlab(bool(draw.integers(2))), draw), of_mat),
 }

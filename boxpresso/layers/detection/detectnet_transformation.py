@@ -98,6 +98,7 @@ class DetectNetTransformation(
         p = self.param.detectnet_groundtruth_param
         shape = self.axes(bottom[0], 4, "bottom 0, the images,")
         self.need(shape[1] == 3, f"bottom 0, the images, must have 3 channels, got {shape}")
+        self.need(min(shape[2:]) > 0, f"bottom 0, the images, have no pixels, got {shape}")
         labels = bottom[1].shape
         self.need(labels[:1] == shape[:1], f"has {shape[0]} images, and labels of the shape {labels}")
         count = bottom[1].count // max(shape[0], 1)
