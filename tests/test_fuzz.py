@@ -71,7 +71,7 @@ def test_a_case_is_its_number(kind, case, seed):
 def test_the_oracle_finds_what_is_not_ours(tmp_path):
     """A worker that is asked for a kind whose reader raises KeyError, or takes too much memory."""
     code = """
-        import sys; sys.path[:0] = [sys.argv[1]]
+        import sys; sys.path[:0] = sys.argv[1:]
         import targets, worker, numpy as np
         from boxpresso.proto import ModelError
         def foreign(data, folder): raise KeyError("x")
@@ -83,5 +83,5 @@ def test_the_oracle_finds_what_is_not_ours(tmp_path):
     """
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(code))
-    result = subprocess.run([sys.executable, str(program), str(FUZZ)], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, str(program), str(FUZZ), str(FUZZ.parent)], capture_output=True, text=True)
     assert result.stdout.split() == ["foreign", "refused", "memory", "ran"], result.stderr

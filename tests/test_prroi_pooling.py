@@ -37,7 +37,8 @@ def test_as_mmcv(path, real, device):
     if "output_f64" in c:  # ours is far nearer
         close(r_top, c["output_f64"], rtol=1e-6, atol=1e-6)
         close(features, c["grad_input_f64"], rtol=1e-6, atol=1e-6)
-        close(rois, c["grad_rois_f64"], rtol=2e-5, atol=2e-5)
+        near = 2e-5 if device == "cpu" else 5e-5  # on a GPU all sums are in float
+        close(rois, c["grad_rois_f64"], rtol=near, atol=near)
 
 
 def inputs(rng, count: int = 9) -> list[np.ndarray]:

@@ -101,12 +101,12 @@ class Blob:
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
         self._views.clear()
 
-    def wait(self, values: First) -> None:
+    def _wait(self, values: First) -> None:
         """Its values are made when they are first asked for; its memory is taken at once."""
         self._view(False)
         self._data.first = values
 
-    def settle(self, values: First, draw: Callable[[np.ndarray[Any, Any]], None]) -> None:
+    def _settle(self, values: First, draw: Callable[[np.ndarray[Any, Any]], None]) -> None:
         """Makes the values that waited: `draw` fills an array. Where others were given meanwhile it is called all the same."""
         buffer = self._data
         mine = buffer.first is values

@@ -108,12 +108,12 @@ DEVICE void write_past(Real* to, const Columns& value) {
   sizeof(Real) == 4 ? (Columns)_mm_##name##_ps((__m128)a, (__m128)b) \
                     : (Columns)_mm_##name##_pd((__m128d)a, (__m128d)b)
 #endif
-DEVICE Columns larger(Columns a, Columns b) { return OF_LANES(max); }
-DEVICE Columns smaller(Columns a, Columns b) { return OF_LANES(min); }
+DEVICE Columns max_lanes(Columns a, Columns b) { return OF_LANES(max); }
+DEVICE Columns min_lanes(Columns a, Columns b) { return OF_LANES(min); }
 #undef OF_LANES
 #else
-DEVICE Columns larger(Columns a, Columns b) { return a > b ? a : b; }
-DEVICE Columns smaller(Columns a, Columns b) { return a < b ? a : b; }
+DEVICE Columns max_lanes(Columns a, Columns b) { return a > b ? a : b; }
+DEVICE Columns min_lanes(Columns a, Columns b) { return a < b ? a : b; }
 #endif
 
 // In a register from here on: a compiler may else read memory anew for each use.

@@ -80,7 +80,7 @@ class Runner:
         fast_math: bool = False,
         bf16: bool = False,
     ) -> None:
-        self.source, self.inputs, (self.forward, self.reshape) = source, list(inputs), run
+        self.source, self.inputs, (self.forward, self.reshape_layer) = source, list(inputs), run
         self.fast_math, self.bf16 = fast_math, bf16
         self.wanted = dict.fromkeys(outputs)
         self.device = device
@@ -100,6 +100,7 @@ class Runner:
         self.snapshots: dict[str, Numbers] = {}  # inputs of the last forward, where a script may have changed them
         self.exposed: dict[int, tuple[Blob, Numbers]] = {}  # parameters that a script may change, and what was packed
         self.inside = self.armed = False
+        self.again = False  # whether layers that give data have done so in this forward
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
 
     # Planning
@@ -198,6 +199,11 @@ class Runner:
         part.programs.move_to_end(shapes)
         return program
 
+    def reshape(self, i: int) -> None:
+        """Gives the tops of a layer the shapes that follow; those of data stay, once they are there."""
+        if not self.again or self.source.layers[i].param.bottom:
+            self.reshape_layer(i)
+
     def release_old(self) -> None:
         """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
         for program in (p for part in self.parts for p in part.programs.values() if p.version != self.memory.version):
@@ -216,20 +222,20 @@ class Runner:
         try:
             if not self.planned or self.changed():
                 self.make_plan()
-            again = False
-            while (changed := self.run_parts(again)) is not None:  # by a plan that is cut there
+            self.again = False
+            while (changed := self.run_parts()) is not None:  # by a plan that is cut there
                 self.dynamic.add(changed)
-                self.planned, self.plans, again = False, None, True
+                self.planned, self.plans, self.again = False, None, True
                 self.make_plan()
         finally:
-            self.inside = False
+            self.inside = self.again = False
         self.shapes = {name: self.source.blobs[name].shape for name in self.inputs}
         if self.parts and not self.armed:
             self.arm()
         return bool(self.parts)
 
-    def run_parts(self, again: bool) -> int | None:
-        """Runs all parts; again: but for layers that give data, which did so in this forward.
+    def run_parts(self) -> int | None:
+        """Runs all parts, `again` but for layers that give data, which did so in this forward.
 
         Returns the number of another layer that has given its tops other shapes: then what follows it was not run.
         """
@@ -237,12 +243,12 @@ class Runner:
             program = self.program(part)
             if program is None:  # nothing in it
                 for i in part.layers:
-                    if not again or self.source.layers[i].param.bottom:
+                    if not self.again or self.source.layers[i].param.bottom:
                         self.forward(i)
                 part.now = None
                 continue
             try:
-                changed = program.run(self.dynamic, again)
+                changed = program.run(self.dynamic, self.again)
             except OddNumbers:
                 self.run_layers(part.layers.stop)
                 continue

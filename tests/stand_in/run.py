@@ -56,6 +56,7 @@ HOST = (
     "hostile_files",
     "hostile_training",
     "known_models",
+    "layer_messages",
     "merging",
     "new",
     "packaging",

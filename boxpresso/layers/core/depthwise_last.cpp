@@ -25,7 +25,7 @@ struct Ends {
   }
   INLINE Vector finish(const Ends& ends, Vector value) {
     if (SLOPED) return value < 0 ? ends.slope * value : value;
-    return smaller(ends.most, larger(ends.least, value));
+    return min_lanes(ends.most, max_lanes(ends.least, value));
   }
 };
 INLINE bool sloped(const Epilogue& e) { return e.activation == LEAKY || e.activation == SLOPES; }

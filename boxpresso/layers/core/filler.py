@@ -119,7 +119,7 @@ class Fills:
             blob.data[...] = values
             return
         waiting = Waiting(self, blob, values)
-        blob.wait(waiting)
+        blob._wait(waiting)
         self.waiting.append(waiting)
 
     def settle(self) -> np.random.Generator:
@@ -129,7 +129,7 @@ class Fills:
                 self.made = np.random.default_rng(self.seed() if callable(self.seed) else self.seed)
             while self.waiting:
                 first = self.waiting.pop(0)
-                first.blob.settle(first, functools.partial(first.draw, self.made))
+                first.blob._settle(first, functools.partial(first.draw, self.made))
             return self.made
 
 

@@ -127,7 +127,7 @@ class HostConvolution:
     def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image: image = weights^T * map + bias of the channel."""
         s, back = self.sizes, self.back
-        if s.depthwise:
+        if s.depthwise and not s.sparse:  # else each pixel would look at many taps without a place
             self.kernels.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
         elif back is not None and back.winograd and map.dtype == np.float32:
             room = scratch(self.device, 25 * s.maps * s.inner, map.dtype)

@@ -128,7 +128,7 @@ DEVICE void tile_last(int depth, const TileRows& t, const Real* panel, int rows,
         const bool whole = v < V - 1 || count >= LANES;
         Vector value = sum[i][v] + bias[v];
         if (other) value += whole ? load(other + v * LANES) : load_part(other + v * LANES, count);
-        value = smaller(most, larger(least, value));  // NaN stays NaN
+        value = min_lanes(most, max_lanes(least, value));  // NaN stays NaN
         if (whole) store(to + v * LANES, value);
         else store_part(to + v * LANES, value, count);
       }

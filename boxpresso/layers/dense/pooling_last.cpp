@@ -24,7 +24,7 @@ DEVICE void places(const LastPool& g, const Real* at, int pitch, int y0, int y1,
       for (int i = 0; i < COUNT; ++i) {
         const Real* from = row + long(ix) * pitch + i * step;
         const Vector pixel = PART ? load_part(from, count) : load(from);
-        value[i] = g.mean ? value[i] + pixel : larger(pixel, value[i]);
+        value[i] = g.mean ? value[i] + pixel : max_lanes(pixel, value[i]);
       }
   }
 #pragma GCC unroll 4

@@ -78,6 +78,11 @@ class Sizes:
         return self.inner == 1 and (self.group > 1 or self.maps <= 4)
 
     @property
+    def sparse(self) -> bool:
+        """Whether few pixels of the image have many places under their taps: the map is small under its windows."""
+        return self.pixels > 2**14 + 8 * self.places * prod(self.stride)
+
+    @property
     def winograd(self) -> bool:
         """Whether the transforms, of the weights above all, cost less than they save."""
         once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)

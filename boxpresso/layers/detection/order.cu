@@ -35,28 +35,28 @@ KERNEL order_tiles(int n, Real* values, int* at, int* sizes, int items, int tile
 // Where each group's list starts, and behind the last where it ends: a group has the sum of its sizes (groups, parts), and at most
 // `most`. By one block.
 KERNEL order_starts(int n, const int* sizes, int* start, int groups, int parts, int most) {
-  SHARED int sum[LANES];
+  SHARED int sum[SHARES];
   BLOCK_LOOP(b, n) {
-    const int each = (groups + LANES - 1) / LANES;
+    const int each = (groups + SHARES - 1) / SHARES;
     const auto size_of = [=](int group) {
       int size = 0;
       for (int k = 0; k < parts; ++k) size += sizes[group * parts + k];
       return min(size, most);
     };
-    THREAD_LOOP(t, LANES) {
+    THREAD_LOOP(t, SHARES) {
       int whole = 0;
       for (int g = t * each; g < min(groups, t * each + each); ++g) whole += size_of(g);
       sum[t] = whole;
     }
     BARRIER();
-    THREAD_LOOP(t, LANES) {
+    THREAD_LOOP(t, SHARES) {
       int before = 0;
       for (int k = 0; k < t; ++k) before += sum[k];
       for (int g = t * each; g < min(groups, t * each + each); ++g) {
         start[g] = before;
         before += size_of(g);
       }
-      if (t == LANES - 1) start[groups] = before;
+      if (t == SHARES - 1) start[groups] = before;
     }
     BARRIER();
   }

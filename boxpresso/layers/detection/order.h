@@ -3,7 +3,7 @@
 #include "kernel.h"
 
 constexpr int TILE = 512;   // items that a block sorts
-constexpr int LANES = 256;  // parts of a sum that one block adds up
+constexpr int SHARES = 256;  // parts of a sum that one block adds up
 
 // How many of the first `size` values at(0), at(1), ... of a falling list are above `value`; with `equal`, or equal to it.
 template <class At>
