@@ -36,7 +36,7 @@ AGAIN = 0.5  # intersection over union from which on two detections are one obje
 KINDS: dict[str, dict[str, Any]] = {"fast_math": {"fast_math": True}, "bf16": {"precision": "bf16"}}
 ROUNDS = 3
 WIDTHS = {
-    "detector": -28, "arithmetic": -10, "found": 5, "again": 5, "missed": 6, "new": 4, "least IoU": 9, "px": 6, "score": 6,
+    "detector": -34, "arithmetic": -10, "found": 5, "again": 5, "missed": 6, "new": 4, "least IoU": 9, "px": 6, "score": 6,
     "margin": 6, "time": 5,
 }  # fmt: skip
 
