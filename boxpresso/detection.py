@@ -62,7 +62,7 @@ class Detector:
     labels
         Names of the classes: {label: name}, a list that begins with label 0, or a file for `labels.read_labels`.
     device, precision, fast_math
-        As for Net.
+        As for Net; a Net that is given has its own.
     settings
         `mean`, `scale`, `swap_rb`, `size`, `threshold` and `overlap`, as in `Settings`, in place of the decoder's own.
 
@@ -114,6 +114,9 @@ class Detector:
         fast_math: bool = False,
         **settings: Any,
     ) -> None:
+        made = [model] if isinstance(model, Net) else [] if isinstance(model, (str, os.PathLike)) else list(model)
+        if (precision != "float32" or fast_math) and any(isinstance(net, Net) for net in made):
+            raise ModelError("precision and fast_math are chosen when a net is made: give them to Net")
         nets = open_nets(model, weights, device=device, precision=precision, fast_math=fast_math)
         self.recognition = recognise_model(nets[0]) if len(nets) == 1 else None
         self.decoder = choose(nets, decoder, self.recognition)

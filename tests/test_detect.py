@@ -11,11 +11,11 @@ from PIL import Image
 from shared import need
 from tiny_ssd import picture, tiny_net
 
-from boxpresso import BoxpressoError, Detection, ModelError, Net, detect
+from boxpresso import BoxpressoError, Detection, Detector, ModelError, Net, detect
 from boxpresso.detection import classes
 from boxpresso.image import input_array, read_image, resize
 from boxpresso.labels import read_labels
-from boxpresso.proto import parse_net
+from boxpresso.proto import parse_net, to_text
 from boxpresso.proto.errors import BoxpressoWarning
 
 # Detections
@@ -111,6 +111,21 @@ def test_a_net_with_two_inputs_is_refused():
     net.inputs.append("priors")
     with pytest.raises(ModelError, match="only input is a picture"):
         detect(net, picture())
+
+
+def test_fast_math_is_the_nets_and_so_is_no_choice_for_a_net_that_is_there(net, tmp_path):
+    for options in ({"fast_math": True}, {"precision": "bf16"}):
+        with pytest.raises(ModelError, match="give them to Net"):
+            Detector(net, **options)
+        with pytest.raises(ModelError, match="give them to Net"):
+            Detector([net], **options)
+    (tmp_path / "net.prototxt").write_text(to_text(net.param))
+    net.save(tmp_path / "net.caffemodel")
+    fast = Detector(tmp_path / "net.prototxt", tmp_path / "net.caffemodel", device="cpu", fast_math=True)
+    found, wanted = fast(picture()), Detector(net)(picture())
+    assert [one.box for one in found] == [one.box for one in wanted]
+    with pytest.raises(ModelError, match="precision must be"):
+        Detector(tmp_path / "net.prototxt", tmp_path / "net.caffemodel", device="cpu", precision="half")
 
 
 def test_a_mean_that_does_not_fit_is_refused(net):
