@@ -377,3 +377,17 @@ def test_refusals_of_bottoms():
         rig(np.zeros((1, 4, 2, 2)), "num_output: 2 kernel_size: 3 pad: 2", type="Deconvolution")
     with pytest.raises(LayerError, match="one for each of the 4 channels"):
         rig(np.zeros((1, 4, 8, 8)), "num_output: 4 kernel_size: 3 group: 2", type="DepthwiseConvolution")
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 6, 0), (2, 4, 0, 6), (2, 4, 0, 0), (2, 4, 0), (2, 4, 3, 0, 2)])
+@pytest.mark.parametrize("more", ["", "group: 2", "stride: 2 group: 4", "pad: 1 dilation: 2"])
+def test_a_deconvolution_of_nothing_is_its_bias(shape, more, device):
+    text = f'kernel_size: 3 num_output: 4 {more} weight_filler {{ type: "xavier" }} bias_filler {{ value: 2 }}'
+    case = Rig(f'type: "Deconvolution" convolution_param {{ {text} }}', [np.ones(shape)], device=device)
+    (top,) = case.forward()
+    assert top.size
+    assert (top == 2).all()
+    assert case.backward([np.ones(top.shape)])[0].shape == shape
+    weights, bias = case.param_diffs()
+    assert not weights.any()
+    close(bias, np.full(4, top.size / 4))

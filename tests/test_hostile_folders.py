@@ -12,7 +12,7 @@ from PIL import Image
 
 from boxpresso.data.coco import read_dataset
 from boxpresso.data.errors import DataError
-from boxpresso.data.folders import read_coco, read_voc, read_yolo
+from boxpresso.data.folders import read_coco, read_voc, read_wider, read_yolo
 from boxpresso.recipes import folders
 
 COCO = {
@@ -44,6 +44,21 @@ def voc(root: Path, annotation: str = f"<annotation>{BOX}</annotation>", split: 
         path.parent.mkdir(parents=True)
         path.write_text(text)
     return root
+
+
+def test_a_name_that_no_file_can_have_is_named(tmp_path):
+    long, rest = "a" * 5000, {"annotations": []}
+    scene, good = read_voc(voc(tmp_path / "voc", split=f"{long}\na\n"), "trainval", ["cat"])
+    assert "there is no picture" in scene.wrong
+    assert not good.wrong
+    coco(tmp_path / "coco", images=[{**COCO["images"][0], "file_name": long}], **rest)
+    ((scene,), _) = read_coco(tmp_path / "coco", "train")
+    assert "there is no picture" in scene.wrong
+    path = tmp_path / "wider_face_split" / "wider_face_train_bbx_gt.txt"
+    path.parent.mkdir()
+    path.write_text(f"{long}\n0\n")
+    ((scene,), _) = read_wider(path)
+    assert "there is no picture" in scene.wrong
 
 
 @pytest.mark.parametrize("name", ["../secret.png", "/{0}/secret.png", "train/../../secret.png"])

@@ -57,6 +57,7 @@ def test_what_is_no_picture(server):
     refused(post(server, (part % (b"file", whole))[:-8], kind), 400, "ends too early")
     refused(post(server, b"nonsense", kind), 400, "multipart body")
     refused(post(server, whole, "multipart/form-data"), 400, "no boundary")
+    refused(post(server, whole, "multipart/form-data; boundary=" + 71 * "x"), 400, "has 71 bytes")
     long = post(server, b"--x\r\nA: " + 20000 * b"a" + b"\r\n", kind)
     assert long.status_code in (400, 413)  # python-multipart's own limit, or ours
     refused(post(server, 40 * (part % (b"a", b"")).replace(b"--x--\r\n", b""), kind), 413, "more than 16 parts")

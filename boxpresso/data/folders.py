@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -110,8 +111,8 @@ def read_voc(folder: str | Path, split: str = "", classes: Sequence[str] = VOC_C
         scene = Scene(pictures / f"{name}.jpg", 0, 0)
         try:
             below(pictures, [scene.path], name)
-            if not scene.path.exists():
-                other = (pictures / (name + e) for e in PICTURES if (pictures / (name + e)).exists())
+            if not os.path.exists(scene.path):  # False for a name that no file can have, too
+                other = (pictures / (name + e) for e in PICTURES if os.path.exists(pictures / (name + e)))
                 scene.path = next(other, scene.path)
             fill_voc(scene, root / "Annotations" / f"{name}.xml", known)
         except DataError as error:
@@ -124,7 +125,7 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
     """Reads one VOC annotation. Raises DataError that names the file."""
     from xml.etree import ElementTree  # slow to import
 
-    if not scene.path.exists():
+    if not os.path.exists(scene.path):
         raise DataError(f"there is no picture {scene.path}")
     try:
         root = ElementTree.fromstring(read_file(path))
@@ -208,8 +209,8 @@ def read_coco(
         try:
             home = root if pictures_in is None else folders[0]
             places = below(home, [f / name for f in folders], name)
-            file = scene.path = next((place for place in places if place.is_file()), places[0])
-            if not file.is_file():
+            file = scene.path = next((place for place in places if os.path.isfile(place)), places[0])
+            if not os.path.isfile(file):
                 raise DataError(f"there is no picture {file}")
             rows = []
             for a in by_picture.get(number, []):
@@ -378,7 +379,7 @@ def wider_scene(folder: Path, name: str, faces: list[list[float]]) -> Scene:
         below(folder, [path], name)
         scene.width, scene.height = size_of(path, str(path))
     except DataError as error:
-        scene.wrong = str(error) if path.exists() else f"there is no picture {path}"
+        scene.wrong = str(error) if os.path.exists(path) else f"there is no picture {path}"
         return scene
     table = np.array(faces).reshape(-1, 5)
     corners = np.column_stack([table[:, :2], table[:, :2] + table[:, 2:4]])

@@ -7,6 +7,7 @@ the usual tools for labelling write them, and the lists of WIDER FACE.
 from __future__ import annotations
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -200,7 +201,7 @@ def pictures_beside(path: Path, split: str, root: Path) -> Path:
     tried = [root / split, root / "images" / split, root / "images", root, path.parent]
     tried += sorted(folder for folder in root.iterdir() if folder.is_dir())
     with suppress(OSError, ValueError):  # no name of a file
-        return next((folder for folder in tried if first and (folder / first).is_file()), root)
+        return next((folder for folder in tried if first and os.path.isfile(folder / first)), root)
     return root
 
 

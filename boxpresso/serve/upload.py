@@ -9,6 +9,7 @@ from .options import Refusal
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 PARTS, HEADER = 16, 16 << 10  # of a multipart body: parts, and bytes of a part's headers
+BOUNDARY = 70  # bytes, by RFC 2046
 ADVICE = "send a picture as the body with a Content-Type such as image/jpeg, or as a file of multipart/form-data"
 
 
@@ -76,6 +77,8 @@ def file_of(body: bytes, content_type: str) -> bytes:
     boundary = parse_options_header(content_type)[1].get(b"boundary")
     if not boundary:
         raise Refusal(400, "the Content-Type multipart/form-data has no boundary")
+    if len(boundary) > BOUNDARY:
+        raise Refusal(400, f"the boundary in the Content-Type has {len(boundary)} bytes; it may have {BOUNDARY}")
     parts: list[tuple[dict[bytes, bytes], bytearray]] = []
     name, value = bytearray(), bytearray()
     ended = False

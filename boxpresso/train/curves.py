@@ -14,13 +14,13 @@ from typing import Any
 from ..proto import files
 from ..proto.errors import BoxpressoError
 
-NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|nan|inf))"
-LOSS = re.compile(rf"Iteration (\d+)\b.*, loss = {NUMBER}", re.I)
-RATE = re.compile(rf"Iteration (\d+), lr = {NUMBER}", re.I)
-TESTING = re.compile(r"Iteration (\d+), Testing net \(#(\d+)\)")
+NUMBER = r"(-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf))"
+LOSS = re.compile(rf"Iteration (\d{{1,18}})\b.*, loss = {NUMBER}", re.I)
+RATE = re.compile(rf"Iteration (\d{{1,18}}), lr = {NUMBER}", re.I)
+TESTING = re.compile(r"Iteration (\d{1,18}), Testing net \(#(\d{1,18})\)")
 CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}\s*$", re.I)  # of a test with show_per_class_result
 OUTPUT = re.compile(rf"Test net output #\d+: (\S+) = {NUMBER}", re.I)
-SPEED = re.compile(rf"Iteration (\d+) \({NUMBER} iter/s", re.I)
+SPEED = re.compile(rf"Iteration (\d{{1,18}}) \({NUMBER} iter/s", re.I)
 END = re.compile(r"(?:^|\] )(Optimization (?:Done|stopped early)\.|Training ends early .*)")
 Points = list[tuple[int, float]]
 

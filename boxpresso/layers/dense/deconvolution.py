@@ -86,6 +86,8 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
         weights = self.blobs[0]
         for down, x, y in zip(propagate_down, bottom, top):
             self.bias_backward(y)
+            if not x.count:
+                continue
             if self.param_propagate_down[0]:
                 self.convolution.gradient(y.diff, x.data, weights.diff)
             if down:

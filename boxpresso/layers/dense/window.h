@@ -74,7 +74,7 @@ struct Product {
 };
 
 // How many rows of the map are taken at once where columns are written out: some 1000 places, whatever the number of workers.
-DEVICE int stripe(const Window& g) { return min(g.out_height, max(1, 1024 / g.out_width)); }
+DEVICE int stripe(const Window& g) { return min(g.out_height, max(1, 1024 / max(1, g.out_width))); }
 
 // Adds `rows` rows of places from row `y0` on, one column row a tap, to the pixels of a plane that they came from.
 DEVICE void add_columns(const Window& g, const Real* columns, int y0, int rows, Real* plane) {
