@@ -27,6 +27,11 @@ struct Epilogue {
   Epilogue(const Layout& l, const Real* bias, const Real* slopes, const Real* other)
       : bias(bias), slopes(slopes), other(other), activation(l.activation), slope(l.slope), low(l.low), high(l.high) {}
 
+  // None, RELU and CLIP are bounds, [least, most]; NaN stays NaN with min_lanes(most, max_lanes(least, value)).
+  bool bounded() const { return activation != LEAKY && activation != SLOPES; }
+  Vector least() const { return all(activation == RELU ? 0 : activation == CLIP ? low : -INFINITY); }
+  Vector most() const { return all(activation == CLIP ? high : INFINITY); }
+
   // KIND: the activation. count: of channels that there are from `channel` on, at least one; the vectors of parameters are
   // padded to whole ones. NaN stays NaN in all activations.
   template <int KIND>

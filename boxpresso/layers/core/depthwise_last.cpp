@@ -19,16 +19,13 @@ struct Ends {
   Vector bias, slope, least, most;
 
   INLINE Ends with(const Epilogue& e, Vector bias, Vector slopes) {
-    return {bias, e.activation == SLOPES ? slopes : all(e.slope),
-            all(e.activation == RELU ? 0 : e.activation == CLIP ? e.low : -INFINITY),
-            all(e.activation == CLIP ? e.high : INFINITY)};
+    return {bias, e.activation == SLOPES ? slopes : all(e.slope), e.least(), e.most()};
   }
   INLINE Vector finish(const Ends& ends, Vector value) {
     if (SLOPED) return value < 0 ? ends.slope * value : value;
     return min_lanes(ends.most, max_lanes(ends.least, value));
   }
 };
-INLINE bool sloped(const Epilogue& e) { return e.activation == LEAKY || e.activation == SLOPES; }
 
 // What a row of the map is made of.
 struct Row {
@@ -168,7 +165,7 @@ struct Row {
   // The same for windows of 3 x 3 taps: channels come before places, for a line of a pixel is read in one turn alone.
   template <int STRIDE>
   void run_three(int low, int high) const {
-    const bool slope = sloped(e);
+    const bool slope = !e.bounded();
     for (int c = 0; c < g.channels; c += LANES) {
       const bool part = c + LANES > g.channels;
       if (part && slope) run_three<STRIDE, true, true>(low, high, c);
@@ -218,7 +215,7 @@ KERNEL depthwise_last(int n, const Real* image, const Real* weights, const Real*
     const Epilogue e(l, bias, slopes, other ? other + long(number) * l.other_step + place * l.other_pitch : nullptr);
     const Row row = {g, l, e, image + long(number) * l.bottom_step + long(y) * g.width * l.bottom_pitch, weights,
                      map + long(number) * l.top_step + place * l.top_pitch, apart, line, pixel, step, first, last};
-    if (flat && first < last) sloped(e) ? row.run_flat<true>() : row.run_flat<false>();
+    if (flat && first < last) e.bounded() ? row.run_flat<false>() : row.run_flat<true>();
     else if (three && g.stride_w == 1) row.run_three<1>(low, high);
     else if (three) row.run_three<2>(low, high);
     else row.run(low, high);

@@ -79,12 +79,9 @@ struct Bounds {
   const Real* other;
 
   Bounds(const Epilogue& e, int channel)
-      : least(all(e.activation == RELU ? 0 : e.activation == CLIP ? e.low : -INFINITY)),
-        most(all(e.activation == CLIP ? e.high : INFINITY)),
-        other(e.other ? e.other + channel : nullptr) {
+      : least(e.least()), most(e.most()), other(e.other ? e.other + channel : nullptr) {
     for (int v = 0; v < V; ++v) bias[v] = e.bias ? load(e.bias + channel + v * LANES) : -Vector{};
   }
-  static bool fit(const Epilogue& e) { return e.activation != LEAKY && e.activation != SLOPES; }
 };
 
 // Sums of `rows` rows and the V vectors of filters from `channel` on. first, last: whether the sums begin, and end, here. bounds:
@@ -151,7 +148,7 @@ DEVICE void rows_last(int depth, TileRows t, const Real* panel, int rows, int ch
                       bool first, bool last) {
   constexpr int R = TABLE ? min(8, tile_rows(V)) : tile_rows(V);
   const Bounds<V> of_panel(e, channel);
-  const Bounds<V>* bounds = first && last && Bounds<V>::fit(e) ? &of_panel : nullptr;
+  const Bounds<V>* bounds = first && last && e.bounded() ? &of_panel : nullptr;
   for (int i = 0; i < rows;) {
     const int left = rows - i;
     int step = R;
