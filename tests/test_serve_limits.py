@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -61,6 +62,19 @@ def test_what_is_no_picture(server):
     long = post(server, b"--x\r\nA: " + 20000 * b"a" + b"\r\n", kind)
     assert long.status_code in (400, 413)  # python-multipart's own limit, or ours
     refused(post(server, 40 * (part % (b"a", b"")).replace(b"--x--\r\n", b""), kind), 413, "more than 16 parts")
+
+
+def test_a_broken_body_prints_nothing_where_the_server_runs():
+    code = """if True:
+        from boxpresso.serve.options import Refusal
+        from boxpresso.serve.upload import picture_of
+        try:
+            picture_of(b"nonsense", {"content-type": "multipart/form-data; boundary=x"})
+        except Refusal as error:
+            print(error)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "multipart body" in done.stdout
+    assert done.stderr == ""
 
 
 def test_parameters_that_cannot_be(server):

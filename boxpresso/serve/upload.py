@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from .options import Refusal
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 PARTS, HEADER = 16, 16 << 10  # of a multipart body: parts, and bytes of a part's headers
 BOUNDARY = 70  # bytes, by RFC 2046
+# Its remarks on each broken body go to whoever set a handler, not to the terminal: a client could fill that.
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 ADVICE = "send a picture as the body with a Content-Type such as image/jpeg, or as a file of multipart/form-data"
 
 

@@ -39,11 +39,12 @@ class Worker:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  # a pipe that nobody reads would stop the worker
 
     def ask(self, kind: str, number: int, seed: int) -> dict[str, object]:
         if self.process is None:
             self.process = subprocess.Popen(
-                [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
                 text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, errors="replace",
             )  # fmt: skip
             patience = 60.0  # it imports, and compiles at its first cases
@@ -61,7 +62,8 @@ class Worker:
             return verdict if float(str(verdict["seconds"])) < HANG else {**verdict, "verdict": "hang"}
         kind_of_end = "crash" if answered else "hang"
         self.end()
-        return {"verdict": kind_of_end, "detail": "", "seconds": 0.0}
+        self.said.seek(max(0, self.said.seek(0, os.SEEK_END) - 500))
+        return {"verdict": kind_of_end, "detail": self.said.read().decode(errors="replace"), "seconds": 0.0}
 
     def wait(self, patience: float) -> bool:
         """Whether the worker answers, or ends, before it has had `patience` seconds of CPU time."""
