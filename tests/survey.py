@@ -105,7 +105,8 @@ def randomise(net: Net) -> None:
             block = rng.standard_normal(min(weights.count, 1 << 16)).astype(np.float32) * np.float32(np.sqrt(1.0 / fan))
             weights.data[...] = np.resize(block, weights.shape)
         elif kind == "BatchNorm":
-            blobs[1].data[...] = blobs[2].data[...] = 1
+            # A variance above that of what comes in: else the sums of many residual blocks grow until an exp of them overflows.
+            blobs[1].data[...], blobs[2].data[...] = 2, 1
 
 
 def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> Result:
