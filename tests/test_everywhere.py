@@ -84,7 +84,11 @@ def test_a_layer_without_some_of_its_sizes(case, device):
     assert set("".join(case.refused)) <= set(case.letters)
     for dtype in (np.float32, np.float64)[: 2 if device == "cpu" else 1]:  # each is a build of all kernels
         whole = rig_of(case, device=device, dtype=dtype)
+        whole.layer.reshape(whole.bottom, whole.top)
+        shapes = [blob.shape for blob in whole.top]
         once = whole.forward()
+        told = whole.layer.chooses_rows or whole.layer.most_rows(whole.bottom)
+        assert told or [top.shape for top in once] == shapes, f"{case.type} does not say that it chooses rows"
         for letter in case.letters:
             what = f"{case.type} without {letter}"
             if said := next((words for letters, words in case.refused.items() if letter in letters), None):

@@ -91,8 +91,8 @@ class Runner:
         self.planned = False
         self.plans: list[Plan] | None = None  # made already, for `files`
         self.parts: list[Part] = []
-        # Layers that give their tops other shapes in a forward, or were seen to do so.
-        self.dynamic = {i for i, layer in enumerate(source.layers) if layer.most_rows(source.bottoms[i])}
+        # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
+        self.dynamic = self.choosing()
         self.left_out: list[Blob] = []  # blobs that the plans do not compute
         self.stale: list[Blob] = []  # blobs that the last forward left out
         self.names = {id(blob): name for name, blob in source.blobs.items()}
@@ -129,6 +129,15 @@ class Runner:
         starts = [0, *(1 + max(step.layer for step in plan.steps if step.layer in self.dynamic) for plan in plans[:-1])]
         ends = [*starts[1:], len(self.source.layers)]
         return [Part(plan, range(first, end), self.source) for plan, first, end in zip(plans, starts, ends)]
+
+    def choosing(self) -> set[int]:
+        """The layers that say that their forward tells how many rows their tops have, which others read."""
+        source = self.source
+        read = {name for bottoms, _ in source.names for name in bottoms}
+        return {
+            i for i, layer in enumerate(source.layers)
+            if (layer.chooses_rows or layer.most_rows(source.bottoms[i])) and read.intersection(source.names[i][1])
+        }  # fmt: skip
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""

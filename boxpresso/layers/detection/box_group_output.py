@@ -70,6 +70,7 @@ class BoxGroupOutput(
     [[0.0, 6.0, 6.0, 25.0, 25.0, 0.75]]
     """
 
+    chooses_rows = True
     kernels = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -67,6 +67,7 @@ class BoxOutput(
     [[0.0, 6.0, 6.0, 26.0, 26.0, 0.5]]
     """
 
+    chooses_rows = True
     kernels = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

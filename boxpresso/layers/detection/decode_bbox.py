@@ -62,6 +62,8 @@ class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg
     [[0.0, 15.0, 10.0, 24.0, 19.0]]
     """
 
+    chooses_rows = True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.bbox_reg_param

@@ -67,6 +67,8 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
     [[-1.0, 1.0, 1.0, -1.0, -1.0], [0.0, 1.0, 0.75, 1.0, 0.0], [0.0, 1.0, 0.5, 0.0, 1.0]]
     """
 
+    chooses_rows = True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.detection_evaluate_param

@@ -91,6 +91,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
+    chooses_rows = True
     kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels
     gpu_files = detection_device.FILES

@@ -212,6 +212,8 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1):
     [1.0, 2.0, 0.0]
     """
 
+    chooses_rows = True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
 

@@ -58,6 +58,7 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     [0.0, 2.0, 2.0, 11.0, 11.0, 1.0, 0.75]
     """
 
+    chooses_rows = True
     kernels = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -68,6 +68,7 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
     [[0.0, 50.0, 0.0, 59.0, 9.0]]
     """
 
+    chooses_rows = True
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

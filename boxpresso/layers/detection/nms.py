@@ -50,6 +50,7 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bot
     [1.0, 2.0]
     """
 
+    chooses_rows = True
     kernels: Kernels = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -17,6 +17,7 @@ from .rcnn import Upright
 class PlainProposal(Layer):
     """Regions (R, 5) and their scores (R, 1) of an image. A subclass's setup gives `anchors`."""
 
+    chooses_rows = True
     anchors: np.ndarray
 
     def anchors_of(self, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:

@@ -51,6 +51,8 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     [[0.0, 0.0, 0.0, 99.0, 99.0]]
     """
 
+    chooses_rows = True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.scale_route_param
         self.need(len(bottom) == len(top), f"takes as many bottoms as tops, got {len(bottom)} and {len(top)}")

@@ -41,6 +41,7 @@ class RegionTargets(Layer):
     """A layer whose bottoms 0 and 1 are the regions and the true boxes of one image; its settings are
     ProposalTarget's."""
 
+    chooses_rows = True
     boxes: ClassVar[Boxes] = Upright
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     extra: ClassVar[dict[str, Any]] = {

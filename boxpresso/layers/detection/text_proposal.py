@@ -55,6 +55,8 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
     ([[0.0, 7.5, 15.0, 23.5]], [[0.75]])
     """
 
+    chooses_rows = True
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         s = settings(self, {"feat_stride": 16, "heights": HEIGHTS, "base_size": 16})

@@ -15,6 +15,7 @@ from . import suppress
 class YoloOutput(Layer):
     """What both forms share: maps in, boxes and scores of each place by `decode`, suppression, rows of detections out."""
 
+    chooses_rows = True
     kernels = suppress.kernels
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
 

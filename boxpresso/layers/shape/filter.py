@@ -49,6 +49,7 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
     (0, 2)
     """
 
+    chooses_rows = True
     kernels = Kernels("filter.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -41,6 +41,7 @@ class Mask(Layer, type="Mask", bottoms=2, tops=1):
     [[1.0, 4.0], [3.0, 6.0]]
     """
 
+    chooses_rows = True
     kernels = Kernels("mask.cu")
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
