@@ -24,6 +24,7 @@ from boxpresso import BoxpressoError, Net
 from boxpresso.net.prepare import select
 from boxpresso.net.sources import Sources
 from boxpresso.proto import NetParameter, read_net
+from boxpresso.proto.errors import DeviceError
 
 SECONDS, BYTES = 60.0, 8 << 30
 BATCH = 2
@@ -98,6 +99,7 @@ def unfilled(net: NetParameter) -> NetParameter:
 def randomise(net: Net) -> None:
     """Small random weights in the place of the zeros that `unfilled` leaves."""
     rng = np.random.default_rng(1)
+    summed = {name for layer in net.layers if layer.type == "Eltwise" for name in layer.param.bottom}
     for name, blobs in net.params.items():
         kind, weights = net.layer_dict[name].type, blobs[0]
         if kind in ("Convolution", "InnerProduct", "Deconvolution", "DeformableConvolution", "ConvolutionDepthwise"):
@@ -105,8 +107,10 @@ def randomise(net: Net) -> None:
             block = rng.standard_normal(min(weights.count, 1 << 16)).astype(np.float32) * np.float32(np.sqrt(1.0 / fan))
             weights.data[...] = np.resize(block, weights.shape)
         elif kind == "BatchNorm":
-            # A variance above that of what comes in: else the sums of many residual blocks grow until an exp of them overflows.
-            blobs[1].data[...], blobs[2].data[...] = 2, 1
+            blobs[1].data[...] = blobs[2].data[...] = 1
+        elif kind == "Scale" and summed.intersection(net.layer_dict[name].param.top):
+            # Branches of residual blocks are small: else their sums grow from block to block until an exp of them overflows.
+            blobs[0].data[...] = 0.1
 
 
 def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> Result:
@@ -132,11 +136,16 @@ def check(path: Path, phase: str, forward: bool = True, device: str = "cpu") -> 
 
 def built(given: NetParameter, phase: str, device: str, lazy: bool) -> Net:
     """The net on few images, or on those of its prototxt where it counts on them."""
-    options = {"phase": phase, "stages": corpus.stages(given, phase), "device": device, "seed": 1}
+    options = {"phase": phase, "stages": corpus.stages(given, phase), "device": device, "seed": 1, "lazy": lazy}
+    options["memory_limit"] = BYTES if phase == "TEST" else None  # in TRAIN it counts gradients, which no forward makes
     try:
-        return Net(given, data=small(given, phase), memory_limit=BYTES, lazy=lazy, **options)
+        net = Net(given, data=small(given, phase), **options)
     except BoxpressoError:
-        return Net(given, data="shapes", memory_limit=BYTES, lazy=lazy, **options)
+        net = Net(given, data="shapes", **options)
+    taken = net.memory.total - net.memory.diffs
+    if taken > BYTES:
+        raise DeviceError(f"a forward takes {taken} bytes, {BYTES} are allowed")
+    return net
 
 
 def files(folder: Path) -> list[Path]:
