@@ -68,6 +68,32 @@ def test_a_case_is_its_number(kind, case, seed):
     assert one(kind, case, seed) != one(kind, case + 1, seed)
 
 
+WATCHED = [  # layers that the sanitizers once found
+    'type: "Pooling" bottom: "x" top: "y" pooling_param { pool: AVE kernel_size: 3 stride: 536870912 }',
+    'type: "Pooling" bottom: "x" top: "y" pooling_param { pool: MAX kernel_size: 3 stride: 536870912 }',
+]
+
+
+@pytest.mark.slow
+def test_layers_that_the_sanitizers_found():
+    code = """
+        import sys; sys.path[:0] = sys.argv[1:3]
+        import layers, numpy as np
+        layers.sanitize()
+        for body in sys.argv[3:]:
+            layers.attempt(f'force_backward: true {layers.INPUT} layer {{ name: "y" {body} }}', np.random.default_rng(1))
+            print("whole")
+    """
+    sys.path[:0] = folders = [str(FUZZ), str(FUZZ.parent)]
+    try:
+        from layers import watched
+    finally:
+        del sys.path[: len(folders)]
+    command = [sys.executable, "-c", textwrap.dedent(code), *folders, *WATCHED]
+    result = subprocess.run(command, capture_output=True, text=True, env=watched())
+    assert result.stdout.split() == ["whole"] * len(WATCHED), result.stderr[-3000:]
+
+
 def test_the_oracle_finds_what_is_not_ours(tmp_path):
     """A worker that is asked for a kind whose reader raises KeyError, or takes too much memory."""
     code = """

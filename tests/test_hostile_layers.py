@@ -9,9 +9,17 @@ import pytest
 from harness import Rig
 
 from boxpresso import Net
-from boxpresso.layers.core import run_layer
+from boxpresso.layers.core import REGISTRY, discover, run_layer
 from boxpresso.layers.core.boundary import Named
-from boxpresso.proto import BoxpressoWarning, DeviceError, KernelError, LayerError, ModelError, parse_net
+from boxpresso.proto import (
+    BoxpressoError,
+    BoxpressoWarning,
+    DeviceError,
+    KernelError,
+    LayerError,
+    ModelError,
+    parse_net,
+)
 
 TARGET = 'type: "ProposalTarget" python_param { param_str: "num_classes: 3" }'
 ROTATED = 'type: "RotateProposalTarget" python_param { param_str: "num_classes: 3" }'
@@ -226,3 +234,15 @@ def test_nan_in_the_bottoms_of_what_detects(text, bottoms, tops, device):
     rig = Rig(text, [np.full(shape, np.nan) for shape in bottoms], tops=tops, device=device)
     with pytest.warns(BoxpressoWarning, match="no detections, and bottom 0 holds NaN"):
         rig.forward()
+
+
+def test_layers_without_bottoms_and_tops():
+    """A net of one layer of each type, alone and before others: an error that is ours, whoever looks at its first bottom."""
+    discover()
+    after = """layer { name: "o" type: "DetectionOutput" bottom: "t" bottom: "t" bottom: "t" top: "d"
+        detection_output_param { num_classes: 2 } } layer { name: "l" type: "SmoothL1Loss" bottom: "t" bottom: "t" top: "z" }"""
+    for kind in sorted({c.type for c in REGISTRY.values() if c.__module__.startswith("boxpresso.")}):
+        for text in ("", f'top: "t" }} {after[:-1]}'):
+            for options in ({"phase": "TEST"}, {"phase": "TRAIN", "data": "shapes"}):
+                with pytest.raises(BoxpressoError):
+                    Net(parse_net(f'layer {{ name: "x" type: "{kind}" {text} }}'), device="cpu", **options)

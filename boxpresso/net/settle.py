@@ -61,7 +61,7 @@ def settle(net: NetParameter) -> NetParameter:
 
 def pools_in_place(net: NetParameter, layer: LayerParameter) -> bool:
     """Whether a layer is a Pooling whose top is its bottom, which an earlier layer computes."""
-    if layer.type != "Pooling" or list(layer.top) != list(layer.bottom):
+    if layer.type != "Pooling" or not layer.bottom or list(layer.top) != list(layer.bottom):
         return False
     blob = layer.bottom[0]
     return any(blob in other.top and blob not in other.bottom and other.bottom for other in net.layer)
@@ -109,7 +109,7 @@ def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:
     itself."""
     for _ in range(4):
         layer = made.get(blob)
-        if layer is None or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
+        if layer is None or not layer.bottom or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
             return [blob]
         if layer.type == "Concat":
             return list(layer.bottom)

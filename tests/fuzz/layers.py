@@ -33,48 +33,65 @@ def one_net(number: int, seed: int) -> tuple[str, np.random.Generator]:
     return f'force_backward: true\n{INPUT}{MORE}layer {{\n name: "y"\n {body}\n}}', draw
 
 
-def child(seed: int, first: int, seconds: float) -> None:
+def attempt(text: str, draw: np.random.Generator) -> None:
+    """Runs a net forward and backward over wild numbers. What it raises that is none of ours has been found."""
+    from boxpresso import Net
+    from boxpresso.proto import BoxpressoError, parse_net
+
+    try:
+        net = Net(parse_net(text), device="cpu", memory_limit=MEMORY, seed=1)
+        for name in net.inputs:
+            blob = net.blobs[name]
+            values = draw.normal(size=blob.shape) * 4
+            values[draw.random(blob.shape) < 0.05] = draw.choice(WILD)
+            blob.data[...] = values
+        net.forward()
+        for name in net.outputs:
+            net.blobs[name].diff[...] = draw.normal(size=net.blobs[name].shape)
+        net.backward()
+    except BoxpressoError:
+        pass
+
+
+def sanitize() -> None:
+    """Kernels that this process compiles are watched, and arrays end where their memory does."""
     import test_region_safety as safety
 
-    from boxpresso import Net
     from boxpresso.device import compiler, host
-    from boxpresso.proto import BoxpressoError, parse_net
 
     compiler.FLAGS = safety.SANITIZED
     host.Cpu.empty = lambda self, shape, dtype: safety.exact(tuple(shape), dtype)
     warnings.simplefilter("ignore")
+
+
+def child(seed: int, first: int, seconds: float) -> None:
+    sanitize()
     end, number = time.monotonic() + seconds, first
     while time.monotonic() < end:
         print("case", number, flush=True)
         text, draw = one_net(number, seed)
         number += 1
         try:
-            net = Net(parse_net(text), device="cpu", memory_limit=MEMORY, seed=1)
-            for name in net.inputs:
-                blob = net.blobs[name]
-                values = draw.normal(size=blob.shape) * 4
-                values[draw.random(blob.shape) < 0.05] = draw.choice(WILD)
-                blob.data[...] = values
-            net.forward()
-            for name in net.outputs:
-                net.blobs[name].diff[...] = draw.normal(size=net.blobs[name].shape)
-            net.backward()
-        except BoxpressoError:
-            pass
+            attempt(text, draw)
         except Exception as error:
             print(f"finding {number - 1} {type(error).__name__}: {error}".replace("\n", " "), flush=True)
     print("end", number, flush=True)
 
 
-def fuzz(seconds: float, seed: int) -> int:
-    """Runs processes until the time is over; returns 1 where something was found."""
+def watched() -> dict[str, str]:
+    """The environment of a process that calls `sanitize`."""
     import test_region_safety as safety
 
-    environment = {
+    return {
         **os.environ, "LD_PRELOAD": safety.sanitizer(), "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1", "BOXPRESSO_THREADS": "2", "BOXPRESSO_DEVICE": "cpu",
         "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]),
     }  # fmt: skip
+
+
+def fuzz(seconds: float, seed: int) -> int:
+    """Runs processes until the time is over; returns 1 where something was found."""
+    environment = watched()
     end, first, findings = time.monotonic() + seconds, 0, 0
     while (left := end - time.monotonic()) > 0:
         done = subprocess.run(

@@ -9,10 +9,10 @@ struct Pool {
 
 struct Span { int from, to; };
 
-// The pixels of window `at` along one axis; none where from >= to.
+// The pixels of window `at` along one axis; none where from >= to, as where it lies behind the last pixel.
 DEVICE Span window(int at, int kernel, int stride, int pad, int size) {
   const int from = at * stride - pad;
-  return {max(from, 0), min(from + kernel, size)};
+  return {min(max(from, 0), size), min(from + kernel, size)};
 }
 
 // The windows along one axis that pixel `at` is in.
