@@ -201,13 +201,13 @@ def make_tiles() -> None:
 def suppress() -> None:
     """Boxes that lie over two others each, upright and turned."""
     device, pixels = open_device("cpu"), np.float32(100 * BOXES)
+    low, high = pixels[:, :2], pixels[:, 2:]
+    turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
     for bits in (False, True):
         BITS["cpu"] = bits
         suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
+        suppress_boxes(device, turned, 0.05, starts=np.array([0, 20, 20, 32]))
     BITS["cpu"] = False
-    low, high = pixels[:, :2], pixels[:, 2:]
-    turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
-    suppress_boxes(device, turned, 0.05)
     overlaps_of_rotated(device, turned[:9], turned[9:])
     scores, starts = np.linspace(1, 0.1, 32), np.array([0, 20, 32], np.int32)
     soft_suppress(device, pixels, scores, starts, method="gaussian", threshold=0.02, sigma=0.5, least=1e-3)
@@ -217,7 +217,8 @@ def suppress() -> None:
 
 
 def detect() -> None:
-    """DetectionOutput and Proposal as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors."""
+    """DetectionOutput and proposals as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors,
+    rotated boxes, levels of a pyramid."""
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
     more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
@@ -231,6 +232,12 @@ def detect() -> None:
         offsets, info = 0.1 * RNG.standard_normal((2, 36, 7, 9)), [[112, 144, 1], [90, 90, 1]]
         scores = RNG.random((2, 18, 7, 9))
         run('type: "Proposal" proposal_param { post_nms_topn: 30 }', [scores, offsets, info], [], {"tops": 2})
+        text = 'param_str: "{scales: [2], ratios: [1, 2], angles: [0, 45], rpn_min_size: 1, rpn_post_nms_top_n: 40}"'
+        few, by = scores[:, :8], 0.1 * RNG.standard_normal((2, 20, 7, 9))
+        run(f'type: "RotateProposal" python_param {{ {text} }}', [few, by, info], [], {"tops": 2})
+        text = 'param_str: "{feat_strides: [8, 16], scales: [2, 6], ratios: [1, 2], rpn_min_size: 1}"'
+        levels = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
+        run(f'type: "FPNProposal" python_param {{ {text} }}', levels, [], {"tops": 4})
     finally:
         order.ON_DEVICE["cpu"] = False
     seen = np.zeros(2, np.int32)

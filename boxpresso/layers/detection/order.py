@@ -83,6 +83,10 @@ def sortable(groups: int, items: int) -> bool:
 
 def told(array: AnyArray, at: int) -> int:
     """The number that a kernel has left at flat index `at`. On a GPU this waits, and copies the number alone."""
-    if isinstance(array, Array):
-        return int(array.some(at, 1)[0])
-    return int(array.reshape(-1)[at])
+    return tell(array, at, 1)[0]
+
+
+def tell(array: AnyArray, at: int, count: int) -> list[int]:
+    """As many numbers from there on."""
+    values = array.some(at, count) if isinstance(array, Array) else array.reshape(-1)[at : at + count]
+    return [int(value) for value in values]
