@@ -25,6 +25,7 @@ from boxpresso.layers.core.doubt import kernels as DOUBT
 from boxpresso.layers.detection import order
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
 from boxpresso.layers.regions import region_base
 from boxpresso.layers.regions.paste import paste
@@ -207,6 +208,9 @@ def suppress() -> None:
         BITS["cpu"] = bits
         suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
         suppress_boxes(device, turned, 0.05, starts=np.array([0, 20, 20, 32]))
+    starts, kept = np.array([0, 9, 9, 320], np.int32), np.zeros(320, np.int32)
+    many = np.tile(pixels, (10, 1)) + np.repeat(np.float32([0, 1, 2, 3, 5, 8, 9, 11, 12, 14]), 32)[:, None]
+    SUPPRESS.on(device).suppress_chunks(3, many, starts, kept, None, 290, 0, 0.3, 0)
     BITS["cpu"] = False
     overlaps_of_rotated(device, turned[:9], turned[9:])
     scores, starts = np.linspace(1, 0.1, 32), np.array([0, 20, 32], np.int32)
@@ -238,6 +242,10 @@ def detect() -> None:
         text = 'param_str: "{feat_strides: [8, 16], scales: [2, 6], ratios: [1, 2], rpn_min_size: 1}"'
         levels = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
         run(f'type: "FPNProposal" python_param {{ {text} }}', levels, [], {"tops": 4})
+        head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
+        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
+        head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
+        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {head} }}', maps, [])
     finally:
         order.ON_DEVICE["cpu"] = False
     seen = np.zeros(2, np.int32)

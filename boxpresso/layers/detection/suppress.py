@@ -11,7 +11,7 @@ import numpy as np
 from ...device import UNFUSED, AnyArray, Device, Kernels
 
 BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
-MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared one after another
+MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared with those that stay, chunk by chunk
 KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to the next
 
 Room = Callable[[str, tuple[int, ...], Any], AnyArray]  # makes an array to work in, of a name, a shape and a dtype
@@ -116,7 +116,7 @@ def launch_upright(
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
     room : makes the arrays to work in.
-    most_words : of pairs, at most; more boxes are compared one after another.
+    most_words : of pairs, at most; more boxes are compared with those that stay.
     """
     count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
     limit = count if limit < 0 else limit
@@ -124,6 +124,9 @@ def launch_upright(
         words = room("words", (words_of(count, most),), np.int32)
         bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above))
         choose_by_words(device, words, starts, kept, stay, limit, most, room)
+        return
+    if BITS[device.kind] and eta == 1:
+        bound.suppress_chunks(groups, boxes, starts, kept, stay, limit, last, threshold, int(above))
         return
     numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
     bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
