@@ -145,6 +145,27 @@ def test_regions_are_sorted_by_level_as_by_the_host(device, monkeypatch):
     assert pyramid.levels_of(boxes[:3, 1:], 4).tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("text", ["low_scale: 20 high_scale: 40", "low_scale: 3000", "high_scale: 25", "low_scale: 700 "
+                                  "high_scale: 800"])  # fmt: skip
+def test_routes_are_those_of_the_host(text, device, monkeypatch):
+    """Regions of the range, or the closest one; the rows that go with them, and their gradient."""
+    text, rng = f'type: "ScaleRoute" scale_route_param {{ {text} }}', np.random.default_rng(8)
+    for count in (1, 700):
+        low = rng.uniform(0, 50, (count, 2))
+        regions = np.concatenate([np.ones((count, 1)), low, low + rng.uniform(-5, 60, (count, 2))], 1)
+        regions[::7, 3:] = rng.choice(WILD, regions[::7, 3:].shape)
+        bottoms, diffs, found = [regions, rng.random((count, 3, 2)), rng.random(count)], None, []
+        for on, where in ((False, "cpu"), (True, device)):
+            monkeypatch.setitem(order.ON_DEVICE, open_device(where).kind, on)
+            rig = Rig(text, bottoms, device=where, tops=3)
+            tops = rig.forward()
+            assert bool(rig.layer.rows) == on
+            diffs = diffs or [rng.random(top.shape) for top in tops]
+            found.append([*tops, *rig.backward(diffs, [False, True, True])[1:]])
+        same(*found)
+    assert len(found[0][0]) == 1 or len(found[0][0]) < 600
+
+
 def test_more_than_kernels_can_count_goes_to_the_host(device, monkeypatch):
     monkeypatch.setitem(order.ON_DEVICE, open_device(device).kind, True)
     rng = np.random.default_rng(6)
@@ -228,6 +249,32 @@ def test_a_net_of_regions_is_two_graphs(text, monkeypatch):
     programs = [program.describe() for program in planned._runner.describe()]
     assert [program["by themselves"] for program in programs] == [{}, {}]
     assert [program["graphs"] for program in programs] == [1, 1]
+
+
+@on_the_stand_in
+@pytest.mark.cuda
+def test_text_and_routes_are_captured(monkeypatch):
+    """CTPN's boxes, as many as there are places, belong to the one graph; a route ends one."""
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    text = (
+        FPN[: FPN.index('    layer { name: "rois"')]
+        + """
+        layer { name: "text" type: "Python" bottom: "c1" bottom: "c1" bottom: "info" top: "boxes" top: "chances"
+            python_param { module: "layers.text_proposal_layer" layer: "ProposalLayer" param_str: "heights: [11]" } }
+        layer { name: "abs" type: "AbsVal" bottom: "boxes" top: "abs" }
+        layer { name: "rows" type: "Reshape" bottom: "maps" top: "rows" reshape_param { shape { dim: -1 dim: 6 } } }
+        layer { name: "route" type: "ScaleRoute" bottom: "rows" top: "some" scale_route_param { low_scale: 1 } }
+        layer { name: "twice" type: "Power" bottom: "some" top: "twice" power_param { scale: 2 } }"""
+    )
+    planned, layers_alone = pair(text)
+    rng = np.random.default_rng(10)
+    for _ in range(8):
+        given = {name: rng.normal(0, 1, planned.blobs[name].shape) for name in planned.inputs} | {"info": [[48, 48, 1]]}
+        got, wanted = planned.forward(**given), layers_alone.forward(**given)
+        for name, values in wanted.items():
+            np.testing.assert_array_equal(got[name], values, err_msg=name)
+    programs = [program.describe() for program in planned._runner.describe()]
+    assert [program["by themselves"] for program in programs] == [{}, {}]
 
 
 @on_the_stand_in

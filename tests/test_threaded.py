@@ -242,6 +242,9 @@ def detect() -> None:
         text = 'param_str: "{feat_strides: [8, 16], scales: [2, 6], ratios: [1, 2], rpn_min_size: 1}"'
         levels = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
         run(f'type: "FPNProposal" python_param {{ {text} }}', levels, [], {"tops": 4})
+        run('type: "ScaleRoute" scale_route_param { low_scale: 8 high_scale: 12 }', [20 * BOXES[:, [0, 0, 1, 2, 3]], SCORES[0, :32]], [],
+            {"tops": 2})  # fmt: skip
+        run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
         head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
         run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
         head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
