@@ -27,7 +27,7 @@ from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppr
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
-from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions import levels, region_base
 from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 from boxpresso.proto import SolverParameter, parse_net
@@ -183,6 +183,18 @@ def compare_blobs() -> None:
     kernels.eltwise_next(one.size, other, one, top)
 
 
+def pool_levels() -> None:
+    """All levels of a pyramid at once, as on a GPU."""
+    from test_pyramid import TEXT, pyramid, regions
+
+    levels.AT_ONCE["cpu"] = True
+    try:
+        with np.errstate(all="ignore"):
+            run(TEXT, [*pyramid(np.random.default_rng(0)), regions(np.random.default_rng(1))], [])
+    finally:
+        levels.AT_ONCE["cpu"] = False
+
+
 def make_tiles() -> None:
     """Gradients of maps in tiles, as on a GPU: every layer of test_gpu_tiles.py. Its other gradients have sums whose order
     depends on the vectors of the machine, and launches of their own."""
@@ -240,11 +252,13 @@ def detect() -> None:
         few, by = scores[:, :8], 0.1 * RNG.standard_normal((2, 20, 7, 9))
         run(f'type: "RotateProposal" python_param {{ {text} }}', [few, by, info], [], {"tops": 2})
         text = 'param_str: "{feat_strides: [8, 16], scales: [2, 6], ratios: [1, 2], rpn_min_size: 1}"'
-        levels = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
-        run(f'type: "FPNProposal" python_param {{ {text} }}', levels, [], {"tops": 4})
+        parts = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
+        run(f'type: "FPNProposal" python_param {{ {text} }}', parts, [], {"tops": 4})
         run('type: "ScaleRoute" scale_route_param { low_scale: 8 high_scale: 12 }', [20 * BOXES[:, [0, 0, 1, 2, 3]], SCORES[0, :32]], [],
             {"tops": 2})  # fmt: skip
         run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
+        text, few = 'param_str: "heights: [11, 16]"', [scores[:1, :4], offsets[:1, :4], info[:1]]
+        run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
         head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
         run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
         head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
@@ -287,6 +301,7 @@ def launch_all() -> None:
     train_chains()
     compare_blobs()
     make_tiles()
+    pool_levels()
     suppress()
     detect()
     paste_masks()
