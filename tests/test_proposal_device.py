@@ -145,6 +145,22 @@ def test_regions_are_sorted_by_level_as_by_the_host(device, monkeypatch):
     assert pyramid.levels_of(boxes[:3, 1:], 4).tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
+def test_the_boxes_of_ssh_are_those_of_the_host(phase, device, monkeypatch):
+    """In TEST the best, of which none is suppressed; several tiles of scores."""
+    rng, scales = (
+        np.random.default_rng(11),
+        "scales: [1, 2], ratios: [1], n_dets_per_module: 150, anchor_n_pre_nms: 300",
+    )
+    text = f'type: "SSHProposal" python_param {{ param_str: "{{{scales}, anchor_n_post_nms: 40}}" }}'
+    bottoms = [rng.integers(0, 50, (1, 4, 18, 20)) / 50, rng.normal(0, 0.4, (1, 8, 18, 20)), INFO[:1]]
+    for sizes in (0, 1):
+        bottoms[1].reshape(2, 4, 18, 20)[:, 2:] = sizes * rng.normal(0, 0.4, (2, 2, 18, 20))
+        got, wanted = both(monkeypatch, device, text, bottoms, 2, phase=phase)
+        same(got, wanted, 1e-5 * sizes)
+        assert len(got[0]) == (40 if phase == "TRAIN" else 150)
+
+
 @pytest.mark.parametrize("text", ["low_scale: 20 high_scale: 40", "low_scale: 3000", "high_scale: 25", "low_scale: 700 "
                                   "high_scale: 800"])  # fmt: skip
 def test_routes_are_those_of_the_host(text, device, monkeypatch):

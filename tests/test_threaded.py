@@ -259,6 +259,8 @@ def detect() -> None:
         run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
         text, few = 'param_str: "heights: [11, 16]"', [scores[:1, :4], offsets[:1, :4], info[:1]]
         run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
+        text, few = 'param_str: "{scales: [1], ratios: [1, 2]}"', [scores[:1, :4], offsets[:1, :8], info[:1]]
+        run(f'type: "SSHProposal" python_param {{ {text} }}', few, [], {"tops": 2})
         head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
         run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
         head += " mask_group_num: 1 mask: 0 anchors_scale: 2"

@@ -30,11 +30,13 @@ def chosen(
 ) -> np.ndarray:
     """The indices of the boxes (N, columns) that become regions, best first.
 
-    Of those that are large enough in an image of that scale and have a score, the best; of these the first that overlap no
-    better one too much.
+    Of those that are large enough in an image of that scale and have a score, the best; of these, unless `rpn_nms_thresh` is
+    None, the first that overlap no better one too much.
     """
     large = np.flatnonzero(kind.large(boxes, settings["rpn_min_size"] * scale) & ~np.isnan(scores))
     before, after = int(settings["rpn_pre_nms_top_n"]), int(settings["rpn_post_nms_top_n"])
     order = large[best(scores[large], before if before > 0 else -1)]
+    if settings["rpn_nms_thresh"] is None:
+        return np.asarray(order)
     stay = kind.suppress(device, boxes[order], settings["rpn_nms_thresh"], after if after > 0 else -1)
     return np.asarray(order[stay])

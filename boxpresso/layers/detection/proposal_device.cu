@@ -107,7 +107,8 @@ KERNEL proposal_listed(int n, const Real* boxes, const int* order, const int* st
   }
 }
 
-// The rows (image, box) of those that stay, from out[image] on, at most `each` of an image, and their scores, unless that is null.
+// The rows (image, box) of those that stay, all that are listed where kept is null, from out[image] on, at most `each` of an image, and
+// their scores, unless that is null.
 // Behind `each` rows of every image lies how many there are.
 KERNEL proposal_rows(int n, const Real* listed, const Real* best, const int* kept, const int* start, const int* out,
                      Real* regions, Real* scores, int each, int images, int columns) {
@@ -115,7 +116,7 @@ KERNEL proposal_rows(int n, const Real* listed, const Real* best, const int* kep
     if (i == 0) regions[(long long)(columns + 1) * each * images] = out[images];
     const int image = i / each, k = i - image * each;
     if (k >= out[image + 1] - out[image]) continue;
-    const int from = kept[start[image] + k], row = out[image] + k;
+    const int at = start[image] + k, from = kept ? kept[at] : at, row = out[image] + k;
     Real* to = regions + (columns + 1) * row;
     to[0] = image;
     for (int c = 0; c < columns; ++c) to[1 + c] = listed[columns * from + c];

@@ -26,7 +26,7 @@ class DeviceProposals:
     layer
         The layer.
     settings
-        Its settings, by the names of py-faster-rcnn.
+        Its settings, by the names of py-faster-rcnn; where `rpn_nms_thresh` is None nothing is suppressed.
     boxes
         The kind of boxes.
     anchors
@@ -97,9 +97,8 @@ class DeviceProposals:
         best = Order(scratch, self.images, self.items, self.most, dtype)
         listed_count = self.images * best.most
         boxes = scratch("boxes", (self.images * self.items, columns), dtype)
-        listed, kept = scratch("listed", (listed_count, columns), dtype), scratch("kept", (listed_count,))
+        listed, thresh = scratch("listed", (listed_count, columns), dtype), s["rpn_nms_thresh"]
         turned = scratch("turned", (listed_count, columns), dtype) if columns == 5 else None
-        stay, out = scratch("stay", (self.images,)), scratch("out", (self.images + 1,))
         bound = kernels.on(device)
         decode = bound.proposal_boxes if columns == 4 else bound.proposal_rotated
         for count, score, by, anchors, places in zip(self.counts, scores, offsets, self.anchors, self.levels):
@@ -111,18 +110,26 @@ class DeviceProposals:
         bound.proposal_listed(
             listed_count, boxes, best.order, best.start, listed, turned, self.items, best.most, columns
         )
-        if turned is None:
-            suppress.launch_upright(
-                device, listed, best.start, kept, stay, suppress.least_overlap(s["rpn_nms_thresh"], dtype), self.each,
-                best.most, scratch, suppress.KEPT_WORDS, last=1,
-            )  # fmt: skip
-        else:
-            suppress.launch_rotated(
-                device, turned, best.start, kept, stay, float(s["rpn_nms_thresh"]), self.each, best.most, scratch,
-                suppress.KEPT_WORDS,
-            )  # fmt: skip
-        starts_of(device, stay, out)
+        kept, out = None, best.start
+        if thresh is not None:
+            kept, stay = scratch("kept", (listed_count,)), scratch("stay", (self.images,))
+            out = scratch("out", (self.images + 1,))
+            self.suppress(listed if turned is None else turned, best, kept, stay, thresh)
+            starts_of(device, stay, out)
         self.count = device.part(out, self.images, (1,))
         bound.proposal_rows(
             self.rows, listed, best.best, kept, best.start, out, regions, chances, self.each, self.images, columns
         )
+
+    def suppress(self, boxes: AnyArray, best: Order, kept: AnyArray, stay: AnyArray, thresh: float) -> None:
+        """Launches what finds those of the listed boxes that stay."""
+        device, scratch, words = self.device, self.scratch, suppress.KEPT_WORDS
+        if self.columns == 4:
+            least = suppress.least_overlap(thresh, self.layer.dtype)
+            suppress.launch_upright(
+                device, boxes, best.start, kept, stay, least, self.each, best.most, scratch, words, last=1
+            )
+        else:
+            suppress.launch_rotated(
+                device, boxes, best.start, kept, stay, float(thresh), self.each, best.most, scratch, words
+            )
