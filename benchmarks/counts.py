@@ -11,8 +11,8 @@ waves), the bytes that must be moved, each array once, those of all arrays of al
 (what a layout costs above the least), the operations of the plain formula, and from these the roofline: the least milliseconds
 on an H200 and a T4. Kernels that make lists come in addition.
 
-Last a row for each launch of DetectionOutput and Proposal, at the shapes of SSD300, SSD512 of COCO's labels, and VGG16's
-Faster R-CNN.
+Last a row for each launch of the layers that choose boxes: DetectionOutput and Proposal at the shapes of SSD300, SSD512 of
+COCO's labels, and VGG16's Faster R-CNN; RotateProposal at those of RRPN, FPNProposal of a ResNet's pyramid, and YOLOv3's.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ from boxpresso.layers.core import make_layer  # noqa: E402
 from boxpresso.proto import parse_net  # noqa: E402
 
 FOLDERS = ("regions",)
-FILES = ("suppress", "permute", "order", "detection_device", "proposal_device")
+FILES = (
+    "suppress", "permute", "order", "detection_device", "proposal_device", "pyramid_device", "scale_route", "yolo_device",
+)  # fmt: skip
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
 REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
@@ -124,6 +126,11 @@ def operator_lines() -> Iterator[str]:
 
 SSD = """type: "DetectionOutput" detection_output_param { num_classes: LABELS code_type: CENTER_SIZE
     confidence_threshold: 0.01 keep_top_k: 200 nms_param { nms_threshold: 0.45 top_k: 400 } }"""
+SIZES = [(200, 272), (100, 136), (50, 68), (25, 34), (13, 17)]
+LEVELS = [(1, 3), *((1, 24, *size) for size in SIZES), *((1, 12, *size) for size in SIZES)]
+ANCHORS = (116, 90, 156, 198, 373, 326, 30, 61, 62, 45, 59, 119, 10, 13, 16, 30, 33, 23)
+YOLO = f"""type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ num_classes: 80 num_box: 3 mask_group_num: 3
+    anchors_scale: [32, 16, 8] mask: {list(range(9))} biases: {list(ANCHORS)} }}"""
 CHOICES = {
     "DetectionOutput, SSD300": (SSD.replace("LABELS", "21"), [(1, 4 * 8732), (1, 21 * 8732), (1, 2, 4 * 8732)]),
     "the same, 8 images": (SSD.replace("LABELS", "21"), [(8, 4 * 8732), (8, 21 * 8732), (1, 2, 4 * 8732)]),
@@ -132,7 +139,11 @@ CHOICES = {
         [(1, 4 * 24564), (1, 81 * 24564), (1, 2, 4 * 24564)],
     ),
     "Proposal, VGG16, 600 x 1000": ('type: "Proposal"', [(1, 18, 38, 63), (1, 36, 38, 63), (1, 3)]),
+    "RotateProposal, VGG16, 600 x 1000": ('type: "RotateProposal"', [(1, 108, 38, 63), (1, 270, 38, 63), (1, 3)]),
+    "FPNProposal, 800 x 1088, by level": ('type: "FPNProposal"', LEVELS),
+    "YOLOv3, 416 x 416, 80 labels": (YOLO, [(1, 255, side, side) for side in (13, 26, 52)]),
 }
+TOPS = {"FPNProposal, 800 x 1088, by level": 5}  # of others 1
 
 
 def choice_lines() -> Iterator[str]:
@@ -143,7 +154,8 @@ def choice_lines() -> Iterator[str]:
         layer = make_layer(
             parse_net(f"layer {{ {text} }}").layer[0], device=device, dtype=np.float32, phase="TEST", seed=0
         )
-        bottom, top = [Blob(shape, np.float32, device) for shape in shapes], [Blob((), np.float32, device)]
+        bottom = [Blob(shape, np.float32, device) for shape in shapes]
+        top = [Blob((), np.float32, device) for _ in range(TOPS.get(title, 1))]
         layer.setup(bottom, top)
         layer.reshape(bottom, top)
         layer.forward_launch(bottom, top)

@@ -185,10 +185,12 @@ def test_order_is_that_of_a_stable_sort(device):
     opened = open_device(device)
     for groups, items, limit in ((3, 1100, 700), (2, 1100, -1), (300, 3, 2), (1, 1, 5), (700, 1, 1)):
         values = rng.choice([*np.linspace(0, 1, 20), np.nan, np.inf, -np.inf], (groups, items)).astype(np.float32)
-        best = Order(Scratch(opened), groups, items, limit, np.float32)
+        best = Order(Scratch(opened), groups, items, limit, np.float32, counted=groups < 300)
         best.values[:, :items] = values
         best.sort(opened)
         start, order_, value = (np.asarray(a) for a in (best.start, best.order, best.best))
+        if best.sums is not None:
+            assert np.asarray(best.sums).tolist() == (~np.isnan(values)).sum(1).tolist()
         for g, row in enumerate(values):
             wanted = [i for i in np.argsort(-row, kind="stable") if not np.isnan(row[i])][: best.most]
             assert order_[start[g] : start[g + 1]].tolist() == wanted

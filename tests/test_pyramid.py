@@ -7,7 +7,9 @@ import pytest
 from harness import Rig, check_gradient, close
 
 from boxpresso import ops
-from boxpresso.layers.regions.levels import levels_of
+from boxpresso.device import open_device
+from boxpresso.layers.regions import levels
+from boxpresso.layers.regions.levels import bounds_of, levels_of
 from boxpresso.proto.errors import BoxpressoError, LayerError
 
 SCALES = (1 / 4, 1 / 8, 1 / 16, 1 / 32)
@@ -68,6 +70,28 @@ def test_as_the_levels_one_by_one(dtype):
             assert np.array_equal(tops[mine], one)
             assert np.array_equal(diffs[i], own)
     assert not result[-4:-1].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_levels_at_once(dtype, device, monkeypatch):
+    """As on a GPU, where no host sorts the regions: bitwise the same, and the gradients after it."""
+    rng = np.random.default_rng(7)
+    maps, rows = pyramid(rng), regions(rng).astype(dtype)
+    area = bounds_of(np.dtype(dtype), SCALES, 20, 3)
+    edges = np.zeros((9, 5))
+    edges[:, 3], edges[:, 4] = 1, np.concatenate([area, *(np.nextafter(area, dtype(to)) for to in (0, np.inf))])
+    assert levels_of(edges.astype(dtype), SCALES, 20, 3).tolist() == [1, 2, 3, 0, 1, 2, 1, 2, 3]
+    assert np.isinf(bounds_of(np.dtype(dtype), SCALES, 1e200, 4)).all()
+    results = []
+    for at_once, where in ((False, "cpu"), (True, device)):
+        monkeypatch.setitem(levels.AT_ONCE, open_device(where).kind, at_once)
+        rig = Rig(TEXT, [*maps, np.concatenate([rows, edges])], dtype=dtype, device=where)
+        assert rig.layer.at_once == at_once
+        tops = rig.forward()
+        results.append([*tops, *rig.backward([np.ones(tops[0].shape)], [True] * 4 + [False])])
+    np.testing.assert_array_equal(results[1][0], results[0][0])
+    for one, other in zip(results[1][1:5], results[0][1:5]):
+        close(one, other)
 
 
 def test_as_torchvision():

@@ -25,8 +25,9 @@ from boxpresso.layers.core.doubt import kernels as DOUBT
 from boxpresso.layers.detection import order
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
-from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions import levels, region_base
 from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 from boxpresso.proto import SolverParameter, parse_net
@@ -182,6 +183,18 @@ def compare_blobs() -> None:
     kernels.eltwise_next(one.size, other, one, top)
 
 
+def pool_levels() -> None:
+    """All levels of a pyramid at once, as on a GPU."""
+    from test_pyramid import TEXT, pyramid, regions
+
+    levels.AT_ONCE["cpu"] = True
+    try:
+        with np.errstate(all="ignore"):
+            run(TEXT, [*pyramid(np.random.default_rng(0)), regions(np.random.default_rng(1))], [])
+    finally:
+        levels.AT_ONCE["cpu"] = False
+
+
 def make_tiles() -> None:
     """Gradients of maps in tiles, as on a GPU: every layer of test_gpu_tiles.py. Its other gradients have sums whose order
     depends on the vectors of the machine, and launches of their own."""
@@ -201,13 +214,16 @@ def make_tiles() -> None:
 def suppress() -> None:
     """Boxes that lie over two others each, upright and turned."""
     device, pixels = open_device("cpu"), np.float32(100 * BOXES)
+    low, high = pixels[:, :2], pixels[:, 2:]
+    turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
     for bits in (False, True):
         BITS["cpu"] = bits
         suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
+        suppress_boxes(device, turned, 0.05, starts=np.array([0, 20, 20, 32]))
+    starts, kept = np.array([0, 9, 9, 320], np.int32), np.zeros(320, np.int32)
+    many = np.tile(pixels, (10, 1)) + np.repeat(np.float32([0, 1, 2, 3, 5, 8, 9, 11, 12, 14]), 32)[:, None]
+    SUPPRESS.on(device).suppress_chunks(3, many, starts, kept, None, 290, 0, 0.3, 0)
     BITS["cpu"] = False
-    low, high = pixels[:, :2], pixels[:, 2:]
-    turned = np.concatenate([(low + high) / 2, high - low, np.linspace(0, 0.2, 32, dtype=np.float32)[:, None]], 1)
-    suppress_boxes(device, turned, 0.05)
     overlaps_of_rotated(device, turned[:9], turned[9:])
     scores, starts = np.linspace(1, 0.1, 32), np.array([0, 20, 32], np.int32)
     soft_suppress(device, pixels, scores, starts, method="gaussian", threshold=0.02, sigma=0.5, least=1e-3)
@@ -217,7 +233,8 @@ def suppress() -> None:
 
 
 def detect() -> None:
-    """DetectionOutput and Proposal as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors."""
+    """DetectionOutput and proposals as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors,
+    rotated boxes, levels of a pyramid."""
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
     more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
@@ -231,6 +248,23 @@ def detect() -> None:
         offsets, info = 0.1 * RNG.standard_normal((2, 36, 7, 9)), [[112, 144, 1], [90, 90, 1]]
         scores = RNG.random((2, 18, 7, 9))
         run('type: "Proposal" proposal_param { post_nms_topn: 30 }', [scores, offsets, info], [], {"tops": 2})
+        text = 'param_str: "{scales: [2], ratios: [1, 2], angles: [0, 45], rpn_min_size: 1, rpn_post_nms_top_n: 40}"'
+        few, by = scores[:, :8], 0.1 * RNG.standard_normal((2, 20, 7, 9))
+        run(f'type: "RotateProposal" python_param {{ {text} }}', [few, by, info], [], {"tops": 2})
+        text = 'param_str: "{feat_strides: [8, 16], scales: [2, 6], ratios: [1, 2], rpn_min_size: 1}"'
+        parts = [info[:1], offsets[:1, :16], offsets[:1, :16, :4, :5], scores[:1, :8], scores[:1, :8, :4, :5]]
+        run(f'type: "FPNProposal" python_param {{ {text} }}', parts, [], {"tops": 4})
+        run('type: "ScaleRoute" scale_route_param { low_scale: 8 high_scale: 12 }', [20 * BOXES[:, [0, 0, 1, 2, 3]], SCORES[0, :32]], [],
+            {"tops": 2})  # fmt: skip
+        run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
+        text, few = 'param_str: "heights: [11, 16]"', [scores[:1, :4], offsets[:1, :4], info[:1]]
+        run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
+        text, few = 'param_str: "{scales: [1], ratios: [1, 2]}"', [scores[:1, :4], offsets[:1, :8], info[:1]]
+        run(f'type: "SSHProposal" python_param {{ {text} }}', few, [], {"tops": 2})
+        head, maps = "num_classes: 4 num_box: 1 biases: 2 biases: 3", [RNG.standard_normal((2, 9, 7, 9))]
+        run(f'type: "YoloDetectionOutput" yolo_detection_output_param {{ {head} }}', maps, [])
+        head += " mask_group_num: 1 mask: 0 anchors_scale: 2"
+        run(f'type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ {head} }}', maps, [])
     finally:
         order.ON_DEVICE["cpu"] = False
     seen = np.zeros(2, np.int32)
@@ -269,6 +303,7 @@ def launch_all() -> None:
     train_chains()
     compare_blobs()
     make_tiles()
+    pool_levels()
     suppress()
     detect()
     paste_masks()

@@ -15,6 +15,7 @@ from ..device.cuda import Cuda
 from ..device.graph import Graph
 from ..layers.core import Layer
 from ..layers.core.lowering import Constant
+from ..layers.core.replaced import acting
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError
@@ -59,7 +60,7 @@ PURE = frozenset({
 
 def ours(layer: Layer) -> bool:
     """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
-    return type(layer).__module__.startswith(OURS)
+    return type(acting(layer)).__module__.startswith(OURS)
 
 
 class Segment:
@@ -232,7 +233,7 @@ class GpuProgram:
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
-            before, shapes = (self.device.host_work, layer.pass_number), self.tops(step)
+            before, shapes = (self.device.host_work, acting(layer).pass_number), self.tops(step)
             rest = self.launch(step)
             if self.runs == 2:
                 reason = self.needs_host(step, before)
@@ -256,7 +257,7 @@ class GpuProgram:
 
     def needs_host(self, step: Step, before: tuple[int, int]) -> str:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
-        layer = self.source.layers[step.layer]
+        layer = acting(self.source.layers[step.layer])
         if isinstance(step.lowering, GpuLowering):
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:

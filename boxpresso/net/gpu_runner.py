@@ -8,6 +8,7 @@ import numpy as np
 
 from ..device import Blob, Kernels
 from ..device.cuda import Cuda
+from ..layers.core.replaced import acting
 from ..layers.dense.columns import DEVICE
 from ..layers.dense.gpu_lowerings import GpuLowering
 from .gpu_memory import Arena
@@ -29,7 +30,7 @@ class GpuRunner(Runner):
 
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
-        layers = self.source.layers
+        layers = map(acting, self.source.layers)
         files = [DEVICE, *(file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files))]
         return list(dict.fromkeys(files))
 

@@ -7,7 +7,6 @@ snapshots in snapshots.py, rates and updates in rates.py and updates.py, several
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from . import nets
 from .evaluation import check_evaluation, evaluate_net
-from .log import Log, glog, output_lines
+from .log import Display, Log, glog
 from .ranks import Ranks, Terminated
 from .rates import Rates
 from .reduction import Reduction
@@ -144,8 +143,7 @@ class Solver:
         for net in self.test_nets:
             net.share_with(self.net)
             net.weights_changed()
-        self.iter, self.rate, self.smoothed_loss = 0, 0.0, 0.0
-        self.losses: list[float] = []
+        self.iter, self.rate, self.shown = 0, 0.0, Display(p)
         learned = [blob for blob, _, _ in self.net.learnable]
         self.net.memory.take_history(method(self.param).arrays, learned)
         self.parameters = Parameters(self.param, learned)
@@ -160,6 +158,16 @@ class Solver:
         self.ranks.settle(self.net)
         self.ranks.spread(self._weights())
         self.callbacks: list[tuple[Callback | None, Callback | None]] = []
+
+    @property
+    def losses(self) -> list[float]:
+        """The last average_loss losses, in no order."""
+        return self.shown.losses
+
+    @property
+    def smoothed_loss(self) -> float:
+        """Their mean."""
+        return self.shown.smoothed
 
     # Training
 
@@ -192,8 +200,7 @@ class Solver:
     def _iterate(self, stop: int) -> None:
         """Runs iterations up to number `stop`."""
         p = self.param
-        self.losses, self.smoothed_loss, first = [], 0.0, self.iter
-        self._shown = self.iter, time.perf_counter()
+        self.shown.begin(self.iter)
         self.stopped = self.stopping and self.reduction is None
         while self.iter < stop and not self.stopped:
             self.net.clear_param_diffs()
@@ -211,9 +218,9 @@ class Solver:
             if self.statistics:
                 norm = self.parameters.norm()
                 check_finite(loss, norm, self.statistics, self.iter)
-            self._smooth(loss, first)
+            self.shown.add(loss, self.iter)
             if display:
-                self._display()
+                self.shown.show(self.iter, self.net, self.log)
             for _, gradients in self.callbacks:
                 if gradients:
                     gradients()
@@ -244,7 +251,7 @@ class Solver:
             self.restore_latest()
         elif resume is not None:
             self.restore(resume)
-        self.stopping, first = False, self.iter
+        self.stopping = False
         self.step(p.max_iter - self.iter)
         self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
         due = (
@@ -259,7 +266,7 @@ class Solver:
             return
         if p.display and self.iter % p.display == 0:
             self._forward(self.net)
-            self._smooth(self.ranks.mean(self.net.loss()), first)
+            self.shown.add(self.ranks.mean(self.net.loss()), self.iter)
             self.log(f"Iteration {self.iter}, loss = {self.smoothed_loss:.6g}")
         if p.test_interval and self.iter % p.test_interval == 0:
             self.test()
@@ -330,17 +337,6 @@ class Solver:
         loss, *agreed = self.reduction.finish()
         return loss / p.iter_size, (agreed[0], agreed[1])
 
-    def _smooth(self, loss: float, first: int) -> None:
-        """Puts a loss into smoothed_loss, the mean of the last average_loss losses of this call of `step`."""
-        window = self.param.average_loss
-        if len(self.losses) < window:
-            self.losses.append(loss)
-            self.smoothed_loss += (loss - self.smoothed_loss) / len(self.losses)
-        else:
-            place = (self.iter - first) % window
-            self.smoothed_loss += (loss - self.losses[place]) / window
-            self.losses[place] = loss
-
     @contextmanager
     def _rescued(self) -> Iterator[None]:
         """Saves the last complete iteration when an error, or SIGTERM, ends training; several ranks do so in `together`."""
@@ -381,19 +377,6 @@ class Solver:
         self.parameters.update(Step(scale, l1, self.iter, rates, decays))
         for net in self.test_nets:
             net.weights_changed()
-
-    def _display(self) -> None:
-        """Logs the loss, the speed since the last such line, and the outputs of the net."""
-        shown, clock = self._shown
-        lapse = time.perf_counter() - clock
-        speed = (self.iter - shown) / lapse if lapse else 0.0
-        self.log(
-            f"Iteration {self.iter} ({speed:.6g} iter/s, {lapse:.6g}s/{self.param.display} iters), "
-            f"loss = {self.smoothed_loss:.6g}"
-        )
-        self._shown = self.iter, time.perf_counter()
-        for line in output_lines("Train", self.net, [self.net.blobs[name].data for name in self.net.outputs]):
-            self.log(line)
 
     # Snapshots
 

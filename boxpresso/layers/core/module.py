@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...device import Blob
-from .layer import Layer, check_arity, layer_class
+from .replaced import Replaced
 
 
-class ModuleLayer(Layer, type="Module", param=("module_param", "python_param"), bottoms=None, tops=None):
+class ModuleLayer(Replaced, type="Module", param=("module_param", "python_param"), bottoms=None, tops=None):
     """A layer that a program loads from a library of its own; here the layer type of that name runs in its place.
 
     Parameters
@@ -46,29 +44,4 @@ class ModuleLayer(Layer, type="Module", param=("module_param", "python_param"), 
         p = self.param.module_param
         self.need(p.type and p.type.lower() != "module", f"module_param must give the type of a layer, got {p.type!r}")
         self.param.python_param.param_str = p.param_str
-        cls = layer_class(p.type, self.name)
-        self.inner = cls(self.param, device=self.device, dtype=self.dtype, phase=self.phase)
-        self.inner.rng, self.inner.given_anchors = self.rng, self.given_anchors
-        check_arity(self.inner, len(bottom), len(top))
-        self.inner.setup(bottom, top)
-        self.blobs, self.no_gradient = self.inner.blobs, self.inner.no_gradient
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.inner.reshape(bottom, top)
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.inner.forward(bottom, top)
-
-    def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        self.inner.param_propagate_down = self.param_propagate_down or [True] * len(self.blobs)
-        self.inner.backward(top, propagate_down, bottom)
-
-    def reseed(self, seed: int | Sequence[int]) -> None:
-        self.inner.reseed(seed)
-
-    def resume(self, passes: int) -> None:
-        super().resume(passes)
-        self.inner.resume(passes)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return self.inner.allow_force_backward(index)
+        self.replace(p.type, bottom, top)

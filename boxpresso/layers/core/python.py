@@ -16,8 +16,9 @@ import numpy as np
 
 from ...device import AnyArray, Array, Blob
 from ...proto.errors import LayerError, ModelError, nearest
-from . import Layer, check_arity, layer_class
+from . import Layer
 from .layer import known_type
+from .replaced import Replaced
 from .served import SERVED, served
 
 Numpy = np.ndarray[Any, Any]
@@ -106,7 +107,7 @@ class Blobs(list[View]):
         return view
 
 
-class Python(Layer, type="Python", param="python_param"):
+class Python(Replaced, type="Python", param="python_param"):
     """Runs a user's class (see PythonLayer), or the layer of Boxpresso that replaces a class of old nets.
 
     The replaced classes are those of core/served.py (docs/forks.md lists them), such as rpn.proposal_layer ProposalLayer
@@ -163,14 +164,8 @@ class Python(Layer, type="Python", param="python_param"):
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.python_param
         allowed = {getattr(m, "__name__", m): m for m in self.python_layers}
-        self.inner: Layer | None = None
         if p.module not in allowed and (p.module, p.layer) in SERVED:
-            cls = layer_class(served(p.module, p.layer, [len(blob.shape) for blob in bottom], len(top)), self.name)
-            self.inner = cls(self.param, device=self.device, dtype=self.dtype, phase=self.phase)
-            self.inner.rng, self.inner.given_anchors = self.rng, self.given_anchors
-            check_arity(self.inner, len(bottom), len(top))
-            self.inner.setup(bottom, top)
-            self.no_gradient = self.inner.no_gradient
+            self.replace(served(p.module, p.layer, [len(blob.shape) for blob in bottom], len(top)), bottom, top)
             return
         self.need(
             p.module in allowed,
@@ -211,43 +206,25 @@ class Python(Layer, type="Python", param="python_param"):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
-            self.inner.reshape(bottom, top)
+            super().reshape(bottom, top)
         else:
             self.user.reshape(views(bottom), views(top))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:
-            self.inner.forward(bottom, top)
+            super().forward(bottom, top)
         else:
             self.user.reshape(views(bottom), views(top))  # before each pass, as in Caffe: data layers load there
             self.user.forward(views(bottom), views(top))
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.inner:
-            self.inner.backward(top, propagate_down, bottom)
+            super().backward(top, propagate_down, bottom)
             return
         for blob, asked in zip(bottom, propagate_down):
             if asked:
                 blob.diff.fill(0)  # where the class leaves it alone
         self.user.backward(views(top), list(propagate_down), views(bottom))
-
-    def share(self, rank: int, size: int) -> None:
-        if self.inner:
-            self.inner.share(rank, size)
-
-    def reseed(self, seed: int | Sequence[int]) -> None:
-        if self.inner:
-            self.inner.reseed(seed)
-        else:
-            super().reseed(seed)
-
-    def resume(self, passes: int) -> None:
-        super().resume(passes)
-        if self.inner:
-            self.inner.resume(passes)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return self.inner.allow_force_backward(index) if self.inner else True
 
 
 def user_module(name: str) -> types.ModuleType:

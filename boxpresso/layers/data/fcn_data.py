@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ...data.picture import decode, read_numbers
 from ...device import Blob
 from ..core.param_str import settings
 from .batches import BatchLayer, Numpy
+
+Reader = Callable[[str], Numpy]  # of a path: (channels, height, width)
+Parts = dict[str, tuple[str, Reader]]  # by what a top is called: its files, with * for the name, and how one is read
 
 VOID = 255  # the label of what belongs to no class
 RENAMED = {"diningtable": "table", "bedcloth": "bedclothes", "clothes": "cloth"}  # the same class, of 59 and of all
@@ -53,11 +56,13 @@ class FolderSource(Source):
     """Pictures and labels of a data set, by the names of its split."""
 
     names: list[str]
-    readers: dict[str, Callable[[str], Numpy]]  # of a name, by what a top is called: (channels, height, width)
+    parts: Parts
 
     def load(self, index: int, rng: np.random.Generator) -> list[Numpy]:
-        name = self.names[index]
-        parts = {what: read(name) for what, read in self.readers.items()}
+        name, parts = self.names[index], {}
+        for what, (path, read) in self.parts.items():
+            before, _, after = path.rpartition("*")
+            parts[what] = read(f"{before}{name}{after}")
         first, size = next((what, part.shape[1:]) for what, part in parts.items())
         for what, part in parts.items():
             if part.shape[1:] != size:
@@ -72,28 +77,30 @@ class FolderSource(Source):
         return self.names[index]
 
 
-def read_image(before: str, after: str, mean: Numpy, bgr: bool, name: str) -> Numpy:
+def read_image(mean: Numpy, path: str, bgr: bool = True) -> Numpy:
     """A picture (3, H, W) minus the mean, as blue, green, red or as it is stored."""
-    pixels = decode(Path(f"{before}{name}{after}"), True)
+    pixels = decode(Path(path), True)
     values = (pixels if bgr else pixels[..., ::-1]).astype(np.float32)
     values -= mean
     return np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
-def read_depth(before: str, after: str, mean: Numpy, name: str) -> Numpy:
+def read_depth(path: str) -> Numpy:
     """The logarithm (1, H, W) of a map of depths, minus its mean."""
-    path = f"{before}{name}{after}"
     values = read_numbers(Path(path)).astype(np.float32)
     if not (values > 0).all():
         raise BrokenRecord(f"{path} has the depth {values.min():g}, of which there is no logarithm")
-    return (np.log(values) - mean)[None]
+    return (np.log(values) - DEPTH_MEAN)[None]
 
 
-def read_labels(before: str, after: str, variables: tuple[str, ...], less: int, name: str) -> Numpy:
-    """A map of labels (1, H, W) of a picture file, or of a variable of a MATLAB file; each `less` lower, below 0 is VOID."""
-    path = f"{before}{name}{after}"
-    values = read_mat(path, *variables) if variables else read_numbers(Path(path))
-    return plain_labels(values, f"{'.'.join(variables)} of {path}" if variables else path, less)
+def read_labels(path: str) -> Numpy:
+    """A map of labels (1, H, W) of a picture file."""
+    return plain_labels(read_numbers(Path(path)), path)
+
+
+def read_mat_labels(variables: tuple[str, ...], path: str, less: int = 0) -> Numpy:
+    """The same of a variable of a MATLAB file; each `less` lower, below 0 is VOID."""
+    return plain_labels(read_mat(path, *variables), f"{'.'.join(variables)} of {path}", less)
 
 
 def plain_labels(values: Numpy, what: str, less: int = 0) -> Numpy:
@@ -106,16 +113,14 @@ def plain_labels(values: Numpy, what: str, less: int = 0) -> Numpy:
     return ((values.astype(np.int64) - less) % (VOID + 1))[None].astype(np.float32)
 
 
-def read_geometry(before: str, after: str, name: str) -> Numpy:
+def read_geometry(path: str) -> Numpy:
     """SIFT Flow's geometric labels (1, H, W): 1 to 3 become 0 to 2, 0 and -1 VOID."""
-    path = f"{before}{name}{after}"
     values = read_mat(path, "S")
     return plain_labels(np.where(values == -1, 0, values), f"S of {path}", 1)
 
 
-def read_context(before: str, after: str, table: Numpy, name: str) -> Numpy:
+def read_context(table: Numpy, path: str) -> Numpy:
     """PASCAL-Context's labels (1, H, W): of its 459 those of the task, 0 the others."""
-    path = f"{before}{name}{after}"
     values = read_mat(path, "LabelMap")
     if values.ndim != 2:
         raise BrokenRecord(f"LabelMap of {path} must have two dimensions, it has the shape {values.shape}")
@@ -156,35 +161,38 @@ def read_names(path: str) -> list[str]:
 
 
 class FCNData(BatchLayer):
-    """What the five have in common: settings in param_str, the names of a split, and the order in which pictures come."""
+    """What the five have in common: settings in param_str, the names of a split, and the order in which pictures come.
 
-    defaults: ClassVar[dict[str, Any]] = {}  # of the settings of one layer; those that are None are required
+    A subclass has the settings that it requires beside `split`, the first of them its folder, and the list of a split in it.
+    """
+
+    required: ClassVar[tuple[str, ...]]
+    split_list: ClassVar[str] = "{split}.txt"
     _refuse_broken = True  # as the layers of FCN do: who tests on a split counts on each of its pictures
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        given = self.settings = settings(self, {"split": None, "randomize": True, "seed": None, **self.defaults})
-        for name in ("split", *self.defaults):
+        needed = ("split", *self.required)
+        given = self.settings = settings(self, {"randomize": True, "seed": None, **dict.fromkeys(needed)})
+        for name in needed:
             self.need(given[name] not in (None, "", []), f"give {name!r} in param_str")
         seed = given["seed"]
         self.need(seed is None or isinstance(seed, (int, float, str)), f"seed must be a number, got {seed!r}")
         for blob, part in zip(top, self.first()):
             blob.reshape(1, *part.shape)
 
-    def names(self) -> list[str]:
-        """The names of the split."""
-        raise NotImplementedError(f"{self} has no names")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        """How each top is read."""
-        raise NotImplementedError(f"{self} has no readers")
+    def parts(self, folder: str) -> Parts:
+        """What the tops are, of the pictures in a folder."""
+        raise NotImplementedError(f"{self} has no parts")
 
     def open(self) -> Loader:
-        given, names = self.settings, self.names()
+        given = self.settings
+        folder = given[self.required[0]]
+        names = read_names(f"{folder}/{self.split_list.format(split=given['split'])}")
         order = self.make_order(len(names), False)
         if "train" in str(given["split"]) and given["randomize"]:
             seed = int(self.rng.integers(2**31)) if given["seed"] is None else given["seed"]
             order = Drawn(len(names), seed)
-        return self.make_loader(FolderSource(names, self.readers()), order, 1)
+        return self.make_loader(FolderSource(names, self.parts(folder)), order, 1)
 
     def mean(self) -> Numpy:
         """The setting `mean`."""
@@ -242,16 +250,13 @@ class VOCSegData(FCNData, type="VOCSegData", param=("python_param", "transform_p
     boxpresso.proto.errors.LayerError: ... cannot read the list 'VOC2011/ImageSets/Segmentation/val.txt': ...
     """
 
-    defaults: ClassVar[dict[str, Any]] = {"voc_dir": None, "mean": None}
+    required = ("voc_dir", "mean")
+    split_list = "ImageSets/Segmentation/{split}.txt"
 
-    def names(self) -> list[str]:
-        return read_names(f"{self.settings['voc_dir']}/ImageSets/Segmentation/{self.settings['split']}.txt")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        folder = self.settings["voc_dir"]
+    def parts(self, folder: str) -> Parts:
         return {
-            "picture": partial(read_image, f"{folder}/JPEGImages/", ".jpg", self.mean(), True),
-            "labels": partial(read_labels, f"{folder}/SegmentationClass/", ".png", (), 0),
+            "picture": (f"{folder}/JPEGImages/*.jpg", partial(read_image, self.mean())),
+            "labels": (f"{folder}/SegmentationClass/*.png", read_labels),
         }
 
 
@@ -263,16 +268,12 @@ class SBDDSegData(FCNData, type="SBDDSegData", param=("python_param", "transform
     Parameters
     ----------
     python_param
-        `param_str`: a text with the settings `sbdd_dir` (required): the folder `dataset`, which holds img, cls and the
-        lists. `split` (required): the name of a list. `mean` (required): blue, green, red. `randomize` (True). `seed`
-        (None).
+        `param_str` as of VOCSegData, with `sbdd_dir` (required): the folder `dataset`, which holds img, cls and the lists.
 
     Returns
     -------
-    top 0
-        (1, 3, height, width), the picture, blue, green, red, minus the mean.
-    top 1
-        (1, 1, height, width), the labels: GTcls.Segmentation of the MATLAB file.
+    top 0, top 1
+        As of VOCSegData; the labels are GTcls.Segmentation of the MATLAB file.
 
     Raises
     ------
@@ -284,16 +285,12 @@ class SBDDSegData(FCNData, type="SBDDSegData", param=("python_param", "transform
     fcn.berkeleyvision.org, voc_layers.SBDDSegDataLayer; with Python 3's `random`.
     """
 
-    defaults: ClassVar[dict[str, Any]] = {"sbdd_dir": None, "mean": None}
+    required = ("sbdd_dir", "mean")
 
-    def names(self) -> list[str]:
-        return read_names(f"{self.settings['sbdd_dir']}/{self.settings['split']}.txt")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        folder = self.settings["sbdd_dir"]
+    def parts(self, folder: str) -> Parts:
         return {
-            "picture": partial(read_image, f"{folder}/img/", ".jpg", self.mean(), True),
-            "labels": partial(read_labels, f"{folder}/cls/", ".mat", ("GTcls", "Segmentation"), 0),
+            "picture": (f"{folder}/img/*.jpg", partial(read_image, self.mean())),
+            "labels": (f"{folder}/cls/*.mat", partial(read_mat_labels, ("GTcls", "Segmentation"))),
         }
 
 
@@ -307,16 +304,14 @@ class PASCALContextSegData(
     Parameters
     ----------
     python_param
-        `param_str`: a text with the settings `voc_dir` (required): the folder that holds VOC2010. `context_dir`
-        (required): the folder that holds trainval, labels.txt and 59_labels.txt. `split` (required): the name of a list
-        in VOC2010/ImageSets/Main. `randomize` (True). `seed` (None).
+        `param_str` as of VOCSegData, without `mean`; `voc_dir` (required) holds VOC2010, `split` (required) names a list
+        in VOC2010/ImageSets/Main; `context_dir` (required): the folder that holds trainval, labels.txt and 59_labels.txt.
 
     Returns
     -------
-    top 0
-        (1, 3, height, width), the picture, blue, green, red, minus 104.007, 116.669, 122.679.
-    top 1
-        (1, 1, height, width), the labels: LabelMap of the MATLAB file, its classes numbered as in 59_labels.txt.
+    top 0, top 1
+        As of VOCSegData, with the mean 104.007, 116.669, 122.679; the labels are LabelMap of the MATLAB file, its classes
+        numbered as in 59_labels.txt.
 
     Raises
     ------
@@ -328,16 +323,14 @@ class PASCALContextSegData(
     fcn.berkeleyvision.org, pascalcontext_layers.PASCALContextSegDataLayer; with Python 3's `random`.
     """
 
-    defaults: ClassVar[dict[str, Any]] = {"voc_dir": None, "context_dir": None}
+    required = ("voc_dir", "context_dir")
+    split_list = "VOC2010/ImageSets/Main/{split}.txt"
 
-    def names(self) -> list[str]:
-        return read_names(f"{self.settings['voc_dir']}/VOC2010/ImageSets/Main/{self.settings['split']}.txt")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        folder, context = self.settings["voc_dir"], self.settings["context_dir"]
+    def parts(self, folder: str) -> Parts:
+        context = self.settings["context_dir"]
         return {
-            "picture": partial(read_image, f"{folder}/VOC2010/JPEGImages/", ".jpg", CONTEXT_MEAN, True),
-            "labels": partial(read_context, f"{context}/trainval/", ".mat", context_table(context)),
+            "picture": (f"{folder}/VOC2010/JPEGImages/*.jpg", partial(read_image, CONTEXT_MEAN)),
+            "labels": (f"{context}/trainval/*.mat", partial(read_context, context_table(context))),
         }
 
 
@@ -349,9 +342,9 @@ class NYUDSegData(FCNData, type="NYUDSegData", param=("python_param", "transform
     Parameters
     ----------
     python_param
-        `param_str`: a text with the settings `nyud_dir` (required): the folder that holds data/images, data/depth,
-        data/hha, segmentation and the lists. `split` (required): the name of a list. `tops` (required): what each top
-        is, of color, depth, hha and label. `randomize` (True). `seed` (None).
+        `param_str` as of VOCSegData, without `mean`, with `nyud_dir` (required): the folder that holds data/images,
+        data/depth, data/hha, segmentation and the lists; `tops` (required): what each top is, of color, depth, hha and
+        label.
 
     Returns
     -------
@@ -370,22 +363,19 @@ class NYUDSegData(FCNData, type="NYUDSegData", param=("python_param", "transform
     fcn.berkeleyvision.org, nyud_layers.NYUDSegDataLayer; with Python 3's `random`.
     """
 
-    defaults: ClassVar[dict[str, Any]] = {"nyud_dir": None, "tops": None}
+    required = ("nyud_dir", "tops")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.count = len(top)
         super().setup(bottom, top)
 
-    def names(self) -> list[str]:
-        return read_names(f"{self.settings['nyud_dir']}/{self.settings['split']}.txt")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        folder, tops = self.settings["nyud_dir"], self.settings["tops"]
-        known: dict[str, Callable[[str], Numpy]] = {
-            "color": partial(read_image, f"{folder}/data/images/img_", ".png", COLOR_MEAN, True),
-            "depth": partial(read_depth, f"{folder}/data/depth/img_", ".png", DEPTH_MEAN),
-            "hha": partial(read_image, f"{folder}/data/hha/img_", ".png", HHA_MEAN, False),
-            "label": partial(read_labels, f"{folder}/segmentation/img_", ".mat", ("segmentation",), 1),
+    def parts(self, folder: str) -> Parts:
+        tops, labels = self.settings["tops"], partial(read_mat_labels, ("segmentation",), less=1)
+        known: Parts = {
+            "color": (f"{folder}/data/images/img_*.png", partial(read_image, COLOR_MEAN)),
+            "depth": (f"{folder}/data/depth/img_*.png", read_depth),
+            "hha": (f"{folder}/data/hha/img_*.png", partial(read_image, HHA_MEAN, bgr=False)),
+            "label": (f"{folder}/segmentation/img_*.mat", labels),
         }
         self.need(isinstance(tops, (list, tuple)), f"tops must be a list of {', '.join(known)}, got {tops!r}")
         wrong = [name for name in tops if name not in known]
@@ -403,13 +393,13 @@ class SIFTFlowSegData(FCNData, type="SIFTFlowSegData", param=("python_param", "t
     Parameters
     ----------
     python_param
-        `param_str`: a text with the settings `siftflow_dir` (required): the folder that holds Images, SemanticLabels,
-        GeoLabels and the lists. `split` (required): the name of a list. `randomize` (True). `seed` (None).
+        `param_str` as of VOCSegData, without `mean`, with `siftflow_dir` (required): the folder that holds Images,
+        SemanticLabels, GeoLabels and the lists.
 
     Returns
     -------
     top 0
-        (1, 3, height, width), the picture, blue, green, red, minus 114.578, 115.294, 108.353.
+        As of VOCSegData, with the mean 114.578, 115.294, 108.353.
     top 1
         (1, 1, height, width), the 33 classes from 0, and 255 for none: S of the MATLAB file, less 1.
     top 2
@@ -425,15 +415,12 @@ class SIFTFlowSegData(FCNData, type="SIFTFlowSegData", param=("python_param", "t
     fcn.berkeleyvision.org, siftflow_layers.SIFTFlowSegDataLayer; with Python 3's `random`.
     """
 
-    defaults: ClassVar[dict[str, Any]] = {"siftflow_dir": None}
+    required = ("siftflow_dir",)
 
-    def names(self) -> list[str]:
-        return read_names(f"{self.settings['siftflow_dir']}/{self.settings['split']}.txt")
-
-    def readers(self) -> dict[str, Callable[[str], Numpy]]:
-        folder = self.settings["siftflow_dir"]
+    def parts(self, folder: str) -> Parts:
+        labels = partial(read_mat_labels, ("S",), less=1)
         return {
-            "picture": partial(read_image, f"{folder}/Images/{SIFT_FOLDER}/", ".jpg", SIFT_MEAN, True),
-            "labels": partial(read_labels, f"{folder}/SemanticLabels/{SIFT_FOLDER}/", ".mat", ("S",), 1),
-            "geometric labels": partial(read_geometry, f"{folder}/GeoLabels/{SIFT_FOLDER}/", ".mat"),
+            "picture": (f"{folder}/Images/{SIFT_FOLDER}/*.jpg", partial(read_image, SIFT_MEAN)),
+            "labels": (f"{folder}/SemanticLabels/{SIFT_FOLDER}/*.mat", labels),
+            "geometric labels": (f"{folder}/GeoLabels/{SIFT_FOLDER}/*.mat", read_geometry),
         }

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...data.errors import BrokenRecord, DataError
-from ...data.loader import Loader, Source
-from ...data.transform import Transform
-from ...device import Blob
+from ...data.errors import BrokenRecord
 from ..core.param_str import settings
-from .batches import BatchLayer, Numpy, stack
-from .pairs import read_pair, read_pairs, windows, without_geometry
+from .batches import Numpy
+from .pairs import PairData, PairSource, read_pair, read_pairs
 
 SCALES = (1, 10, 26, 60, 150)  # DeepSkeleton's: from which value on a pixel has the label 1, 2, 3, 4, and 0 again
 RULES = ("hed", "rcf", "skeleton")
@@ -36,38 +31,24 @@ def marks(values: Numpy, rule: str) -> Numpy:
 
 
 @dataclass
-class LabelmapSource(Source):
+class LabelmapSource(PairSource):
     """Images and maps of labels of a list of pairs of files."""
 
-    pairs: list[tuple[str, str]]
-    param: Any  # an ImageDataParameter
-    crop: int
-    mirror: bool
     rule: str
-    transform: Transform  # mean and scale
-    layer: str
 
-    def load(self, index: int, rng: np.random.Generator) -> tuple[Numpy, Numpy]:
+    def load(self, index: int, rng: np.random.Generator) -> list[Numpy]:
         paths = [self.param.root_folder + name for name in self.pairs[index]]
         image, labels = read_pair(paths[0], paths[1], self.param)
-        mirror = self.mirror and bool(rng.integers(2))
-        if self.crop and min(image.shape[:2]) < self.crop:
-            raise BrokenRecord(f"{paths[0]} of {image.shape[1]}x{image.shape[0]} is smaller than the crop {self.crop}")
-        rows, columns = windows(image.shape[:2], (self.crop, self.crop), rng)
-        step = slice(None, None, -1) if mirror else slice(None)
+        mirror = self.geometry.mirror and bool(rng.integers(2))
+        if min(image.shape[:2]) < self.crop[0]:
+            size = f"{image.shape[1]}x{image.shape[0]}"
+            raise BrokenRecord(f"{paths[0]} of {size} is smaller than the crop {self.crop[0]}")
         parts = self.transform(image, rng)[0], marks(labels, self.rule).transpose(2, 0, 1)
-        values, wanted = (np.ascontiguousarray(part[:, rows, columns][..., step]) for part in parts)
-        return values, wanted
-
-    def collate(self, samples: Sequence[tuple[Numpy, Numpy]]) -> list[Numpy]:
-        return [stack([sample[i] for sample in samples], self.layer) for i in (0, 1)]
-
-    def name(self, index: int) -> str:
-        return self.pairs[index][0]
+        return self.cut(parts, mirror, rng)
 
 
 class ImageLabelmapData(
-    BatchLayer,
+    PairData,
     type="ImageLabelmapData",
     param=("image_data_param", "transform_param", "python_param"),
     bottoms=0,
@@ -120,29 +101,13 @@ class ImageLabelmapData(
     ((1, 3, 400, 600), (1, 1, 400, 600))
     """
 
-    _refuse_broken = True  # as the layer that it is taken from
-
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p, t = self.param.image_data_param, self.param.transform_param
-        self.need(p.source, "give image_data_param { source: .. }, the list of pairs")
-        self.need(p.batch_size > 0, f"batch_size must be 1 or more, got {p.batch_size}")
-        self.need(bool(p.new_height) == bool(p.new_width), "new_height and new_width go together")
+    def check(self) -> None:
+        t = self.param.transform_param
         others = t.resize_param or t.noise_param or t.crop_h or t.crop_height or t.scale_factors
         self.need(not others, "transform_param takes crop_size, mirror, mean_value, mean_file and scale here")
         self.rule = settings(self, {"labels": "hed"})["labels"]
         self.need(self.rule in RULES, f"labels must be one of {', '.join(RULES)}, got {self.rule!r}")
-        try:
-            self.plain = Transform(without_geometry(t), "TEST")
-        except DataError as error:
-            self.need(False, str(error))
-        size = (t.crop_size, t.crop_size) if t.crop_size else (p.new_height, p.new_width)
-        if not size[0]:
-            size = self.first()[0].shape[1:]  # its images tell
-        for blob, channels in zip(top, (3 if p.is_color else 1, 1)):
-            blob.reshape(p.batch_size, channels, *size)
 
-    def open(self) -> Loader:
+    def make_source(self) -> LabelmapSource:
         p, t = self.param.image_data_param, self.param.transform_param
-        pairs = read_pairs(p.source, "map")
-        source = LabelmapSource(pairs, p, t.crop_size, t.mirror, self.rule, self.plain, str(self))
-        return self.make_loader(source, self.make_order(len(pairs), p.shuffle, p.rand_skip), p.batch_size)
+        return LabelmapSource(read_pairs(p.source, "map"), p, t, self.crop, self.plain, str(self), self.rule)

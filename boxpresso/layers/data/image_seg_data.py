@@ -10,28 +10,19 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
-from ...data.transform import Transform
-from ...device import Blob
 from ...proto.limits import LIMITS
-from .batches import BatchLayer, Numpy, stack
-from .pairs import crop_of, need_same_size, read_pairs, resized, windows, without_geometry
+from .batches import Numpy
+from .pairs import PairData, PairSource, need_same_size, read_pairs, resized
 
 Sample = tuple[Numpy, Numpy, tuple[int, int]]
 
 
 @dataclass
-class SegSource(Source):
+class SegSource(PairSource):
     """Images of a list, and what the list says of their pixels."""
 
-    pairs: list[tuple[str, str]]
-    param: Any  # an ImageDataParameter
-    geometry: Any  # a TransformationParameter
-    crop: tuple[int, int]
     train: bool
-    transform: Transform  # mean and scale
-    layer: str
     tops: int
 
     def load(self, index: int, rng: np.random.Generator) -> Sample:
@@ -49,16 +40,11 @@ class SegSource(Source):
         values, marks = self.transform(image, rng)[0], labels.transpose(2, 0, 1).astype(np.float32)
         missing = [max(wanted - side, 0) for wanted, side in zip(self.crop, image.shape)]
         if any(missing):
-            margin = (
-                (0, 0),
-                (0, missing[0]),
-                (0, missing[1]),
-            )  # below and to the right; the mean of the image is 0 now
+            # Below and to the right; the mean of the image is 0 now.
+            margin = (0, 0), (0, missing[0]), (0, missing[1])
             values = np.pad(values, margin)
             marks = np.pad(marks, margin, constant_values=min(max(self.param.ignore_label, 0), 255))
-        rows, columns = windows(values.shape[1:], self.crop, rng if self.train else None)
-        step = slice(None, None, -1) if mirror else slice(None)
-        values, marks = (np.ascontiguousarray(part[:, rows, columns][..., step]) for part in (values, marks))
+        values, marks = self.cut((values, marks), mirror, rng if self.train else None)
         return values, marks, (min(values.shape[1], size[0]), min(values.shape[2], size[1]))
 
     def labels(self, image: Numpy, path: str, second: str) -> Numpy:
@@ -72,17 +58,13 @@ class SegSource(Source):
         value = int(second) if kind == self.param.IMAGE else self.param.ignore_label
         return np.full((*image.shape[:2], 1), min(max(value, 0), 255), np.uint8)
 
-    def collate(self, samples: Sequence[Sample]) -> list[Numpy]:
-        images, labels = (stack([sample[i] for sample in samples], self.layer) for i in (0, 1))  # type: ignore[misc]
+    def collate(self, samples: Sequence[Sequence[Any]]) -> list[Numpy]:
         sizes = np.array([sample[2] for sample in samples], np.float32).reshape(-1, 1, 1, 2)
-        return [images, labels, sizes][: self.tops]
-
-    def name(self, index: int) -> str:
-        return self.pairs[index][0]
+        return [*super().collate(samples), sizes][: self.tops]
 
 
 class ImageSegData(
-    BatchLayer, type="ImageSegData", param=("image_data_param", "transform_param"), bottoms=0, tops=(1, 3)
+    PairData, type="ImageSegData", param=("image_data_param", "transform_param"), bottoms=0, tops=(1, 3)
 ):
     """Batches of images and of maps with a label for each pixel, from a list.
 
@@ -135,33 +117,21 @@ class ImageSegData(
     ((4, 3, 321, 321), (4, 1, 321, 321))
     """
 
-    _refuse_broken = True  # as the layer that it is taken from
+    listed = "images"
 
-    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def check(self) -> None:
         p, t = self.param.image_data_param, self.param.transform_param
-        self.need(p.source, "give image_data_param { source: .. }, the list of images")
-        self.need(p.batch_size > 0, f"batch_size must be 1 or more, got {p.batch_size}")
-        self.need(bool(p.new_height) == bool(p.new_width), "new_height and new_width go together")
         self.need(not t.mean_file, "takes no mean_file; give mean_value")
         self.need(not t.resize_param and not t.noise_param, "transform_param takes no resize_param or noise_param here")
         self.need(
             all(0 < v < 1e4 for v in t.scale_factors), f"scale_factors must be above 0, got {list(t.scale_factors)}"
         )
-        try:
-            self.crop, self.plain = crop_of(t), Transform(without_geometry(t), "TEST")
-        except DataError as error:
-            self.need(False, str(error))
-        self.count, channels = len(top), 3 if p.is_color else 1
+        channels = 3 if p.is_color else 1
         self.need(
             len(t.mean_value) in (0, 1, channels), f"give mean_value once, or for each of the {channels} channels"
         )
-        size = self.crop if self.crop[0] else () if t.scale_factors else (p.new_height, p.new_width)
-        if not size or not size[0]:
-            size = self.first()[0].shape[1:]  # its images tell
-        for blob, shape in zip(top, ((channels, *size), (1, *size), (1, 1, 2))):
-            blob.reshape(p.batch_size, *shape)
 
-    def open(self) -> Loader:
+    def make_source(self) -> SegSource:
         p = self.param.image_data_param
         second = {p.PIXEL: "labels", p.IMAGE: "label", p.NONE: ""}[p.label_type]
         pairs = read_pairs(p.source, second)
@@ -170,6 +140,5 @@ class ImageSegData(
                 raise DataError(
                     f"{p.source}: {image} has the label {label!r}, which is no number; is label_type PIXEL?"
                 )
-        train, transform = self.phase == "TRAIN", self.param.transform_param
-        source = SegSource(pairs, p, transform, self.crop, train, self.plain, str(self), self.count)
-        return self.make_loader(source, self.make_order(len(pairs), p.shuffle, p.rand_skip), p.batch_size)
+        train, geometry = self.phase == "TRAIN", self.param.transform_param
+        return SegSource(pairs, p, geometry, self.crop, self.plain, str(self), train, self.count)

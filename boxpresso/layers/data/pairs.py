@@ -1,17 +1,22 @@
-"""What layers share that read images with a map of labels each: their lists, and crops that are alike for both."""
+"""What layers share that read images with a map of labels each: lists, settings, and crops that are alike for both."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
 from ...data.lines import read_lines
+from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
+from ...data.transform import Transform
+from ...device import Blob
 from ...proto import TransformationParameter
-from .batches import Numpy
+from .batches import BatchLayer, Numpy, stack
 
 GEOMETRY = ("crop_size", "crop_h", "crop_w", "crop_width", "crop_height", "mirror", "scale_factors")
 
@@ -82,3 +87,62 @@ def windows(shape: tuple[int, ...], size: tuple[int, int], rng: np.random.Genera
     room = [side - part for side, part in zip(shape, size)]
     y, x = (int(rng.integers(free + 1)) if rng is not None else free // 2 for free in room)
     return slice(y, y + size[0]), slice(x, x + size[1])
+
+
+@dataclass
+class PairSource(Source):
+    """Images of a list, and what the list says of their pixels. A subclass's `load` gives both first."""
+
+    pairs: list[tuple[str, str]]
+    param: Any  # an ImageDataParameter
+    geometry: Any  # a TransformationParameter
+    crop: tuple[int, int]
+    transform: Transform  # mean and scale
+    layer: str
+
+    def cut(self, parts: Sequence[Numpy], mirror: bool, rng: np.random.Generator | None) -> list[Numpy]:
+        """The same window of all parts (C, H, W), drawn, or central without a generator."""
+        rows, columns = windows(parts[0].shape[1:], self.crop, rng)
+        step = slice(None, None, -1) if mirror else slice(None)
+        return [np.ascontiguousarray(part[:, rows, columns][..., step]) for part in parts]
+
+    def collate(self, samples: Sequence[Sequence[Any]]) -> list[Numpy]:
+        return [stack([sample[i] for sample in samples], self.layer) for i in (0, 1)]
+
+    def name(self, index: int) -> str:
+        return self.pairs[index][0]
+
+
+class PairData(BatchLayer):
+    """Batches of images and maps of labels, by image_data_param and transform_param."""
+
+    listed: ClassVar[str] = "pairs"  # what the list is of
+    _refuse_broken = True  # as the layers that these are taken from
+
+    def check(self) -> None:
+        """Raises LayerError for settings that the layer does not take."""
+
+    def make_source(self) -> PairSource:
+        """Reads the list."""
+        raise NotImplementedError(f"{self} has no make_source")
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        p, t = self.param.image_data_param, self.param.transform_param
+        self.need(p.source, f"give image_data_param {{ source: .. }}, the list of {self.listed}")
+        self.need(p.batch_size > 0, f"batch_size must be 1 or more, got {p.batch_size}")
+        self.need(bool(p.new_height) == bool(p.new_width), "new_height and new_width go together")
+        self.check()
+        try:
+            self.crop, self.plain = crop_of(t), Transform(without_geometry(t), "TEST")
+        except DataError as error:
+            self.need(False, str(error))
+        self.count = len(top)
+        size = self.crop if self.crop[0] else () if t.scale_factors else (p.new_height, p.new_width)
+        if not size or not size[0]:
+            size = self.first()[0].shape[1:]  # its images tell
+        for blob, shape in zip(top, ((3 if p.is_color else 1, *size), (1, *size), (1, 1, 2))):
+            blob.reshape(p.batch_size, *shape)
+
+    def open(self) -> Loader:
+        p, source = self.param.image_data_param, self.make_source()
+        return self.make_loader(source, self.make_order(len(source.pairs), p.shuffle, p.rand_skip), p.batch_size)

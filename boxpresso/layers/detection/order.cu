@@ -32,6 +32,25 @@ KERNEL order_tiles(int n, Real* values, int* at, int* sizes, int items, int tile
   }
 }
 
+// How many items each group has: the sums of sizes (groups, parts), where a group has many.
+KERNEL order_sums(int n, const int* sizes, int* sums, int parts) {
+  SHARED int sum[SHARES];
+  BLOCK_LOOP(group, n) {
+    THREAD_LOOP(t, SHARES) {
+      int whole = 0;
+      for (int k = t; k < parts; k += SHARES) whole += sizes[group * parts + k];
+      sum[t] = whole;
+    }
+    BARRIER();
+    THREAD_LOOP(one, 1) {
+      int whole = 0;
+      for (int t = 0; t < SHARES; ++t) whole += sum[t];
+      sums[group] = whole;
+    }
+    BARRIER();
+  }
+}
+
 // Where each group's list starts, and behind the last where it ends: a group has the sum of its sizes (groups, parts), and at most
 // `most`. By one block.
 KERNEL order_starts(int n, const int* sizes, int* start, int groups, int parts, int most) {

@@ -44,9 +44,12 @@ class Order:
     best : (groups * most,), the values. What lies behind the end is undefined.
     order : the same, the index of each item in its group.
     most : the length of a list at most.
+    sums : (groups,), how many items each group has, listed or not; None where nobody asked.
     """
 
-    def __init__(self, scratch: Scratch, groups: int, items: int, limit: int, dtype: Any) -> None:
+    def __init__(
+        self, scratch: Scratch, groups: int, items: int, limit: int, dtype: Any, *, counted: bool = False
+    ) -> None:
         self.groups, self.items = groups, items
         self.most = min(limit, items) if limit >= 0 else items
         self.tiles = tiles_of(items)
@@ -54,12 +57,18 @@ class Order:
         self.values, self.at = scratch("values", (groups, self.room), dtype), scratch("at", (groups, self.room))
         self.sizes, self.start = scratch("sizes", (groups, self.tiles)), scratch("start", (groups + 1,))
         self.best, self.order = scratch("best", (groups * self.most,), dtype), scratch("order", (groups * self.most,))
+        many = counted or self.tiles > kernels.constants["SHARES"]  # for one thread to add up
+        self.sums = scratch("sums", (groups,)) if many else None
 
     def sort(self, device: Device) -> None:
         """Lists the best of `values`, of equal ones the lower index first. They are sorted tile by tile then."""
         bound, tiles = kernels.on(device), self.groups * self.tiles
         bound.order_tiles(tiles, self.values, self.at, self.sizes, self.items, self.tiles)
-        bound.order_starts(1, self.sizes, self.start, self.groups, self.tiles, self.most)
+        if self.sums is not None:
+            bound.order_sums(self.groups, self.sizes, self.sums, self.tiles)
+            bound.order_starts(1, self.sums, self.start, self.groups, 1, self.most)
+        else:
+            bound.order_starts(1, self.sizes, self.start, self.groups, self.tiles, self.most)
         bound.order_merge(
             self.groups * self.room, self.values, self.at, self.sizes, self.start, self.best, self.order, self.tiles,
             self.most,
@@ -83,6 +92,10 @@ def sortable(groups: int, items: int) -> bool:
 
 def told(array: AnyArray, at: int) -> int:
     """The number that a kernel has left at flat index `at`. On a GPU this waits, and copies the number alone."""
-    if isinstance(array, Array):
-        return int(array.some(at, 1)[0])
-    return int(array.reshape(-1)[at])
+    return tell(array, at, 1)[0]
+
+
+def tell(array: AnyArray, at: int, count: int) -> list[int]:
+    """As many numbers from there on."""
+    values = array.some(at, count) if isinstance(array, Array) else array.reshape(-1)[at : at + count]
+    return [int(value) for value in values]

@@ -67,16 +67,26 @@ def module_anchors(base: int, ratios: Sequence[float], scales: Sequence[float]) 
     return rows
 
 
+def bounds(count: int) -> np.ndarray:
+    """The least size (root of the area) of each of `count` levels but the first: where 4 + log2(size / 224 + 1e-6) is whole.
+
+    >>> bounds(4).round(2).tolist()
+    [112.0, 224.0, 448.0]
+    """
+    return CANONICAL * (2.0 ** np.arange(FIRST + 1 - 4, FIRST + count - 4) - 1e-6)
+
+
 def levels_of(boxes: np.ndarray, count: int) -> np.ndarray:
     """The level, from 0, that each box (N, 4) belongs to: 4 + log2(root of its area / 224), from level 2 to 1 + count.
 
     >>> levels_of(np.array([[0, 0, 224, 224], [0, 0, 10, 10], [0, 0, 900, 900]]), 4).tolist()
     [2, 0, 3]
     """
-    area = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
-    with np.errstate(invalid="ignore"):
-        level = np.floor(4 + np.log2(np.sqrt(area) / CANONICAL + 1e-6))
-    return np.asarray(np.clip(np.nan_to_num(level, nan=FIRST), FIRST, FIRST + count - 1).astype(int) - FIRST)
+    with np.errstate(invalid="ignore", over="ignore"):
+        area = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
+        size = np.sqrt(area)
+    least = bounds(count).astype(size.dtype)
+    return np.asarray((size[:, None] >= least).sum(1))
 
 
 def by_level(boxes: np.ndarray, count: int) -> list[np.ndarray]:

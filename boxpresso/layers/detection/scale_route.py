@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
-from ...device import Blob
+from ...device import AnyArray, Blob, Kernels
 from ..core import Layer
+from . import order as ordered
+from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable, told
 
 
 class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
@@ -52,6 +55,10 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     """
 
     chooses_rows = True
+    kernels = Kernels("scale_route.cu")
+    gpu_files = (ordered.kernels,)
+    rows = 0  # of the bottoms, where kernels choose
+    taken: AnyArray  # the regions that the last forward has taken; those that kernels have chosen come first
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.scale_route_param
@@ -67,7 +74,7 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
             np.sqrt(self.low * self.high) if both else self.low or (256.0 if self.high == np.inf else self.high)
         )
         self.need(self.middle > 0, f"high_scale must be above 0, got {self.high}")
-        self.taken = np.zeros(0, np.intp)
+        self.taken, self.scratch = np.zeros(0, np.intp), Scratch(self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[:1]
@@ -79,24 +86,59 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
             self.need(blob.shape[:1] == rows, f"bottom {i} has the shape {blob.shape}, there are {rows[0]} regions")
             out.reshape(*blob.shape)  # forward knows how many there are
 
+        if ON_DEVICE[self.device.kind]:
+            count = bottom[0].shape[0]
+            self.rows = count if sortable(1, count) and count < MOST_ROWS else 0
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        return bottom[0].shape[0]
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if not self.rows:
+            return False
+        regions, columns, rows = bottom[0].data, bottom[0].shape[1], self.rows
+        best = Order(self.scratch, 1, rows, -1, self.dtype)
+        self.taken, count = self.scratch("taken", (rows,)), self.scratch("count", (1,))
+        self.kernels.route_values(rows, regions, best.values, columns, self.low, self.high)
+        best.sort(self.device)
+        self.kernels.route_taken(
+            1, regions, best.order, best.start, self.taken, count, rows, columns, float(self.middle)
+        )
+        for i, (blob, out) in enumerate(zip(bottom, top)):
+            width = prod(blob.shape[1:])
+            out.reshape(rows + (i == 0), *blob.shape[1:])
+            tail = -1 if i else rows * width
+            self.kernels.route_rows(rows * width, blob.data, self.taken, count, out.data, max(width, 1), tail)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        top[0].reshape(self.rows + 1, *bottom[0].shape[1:])
+        count = told(top[0].data, self.rows * bottom[0].shape[1])
+        for blob, out in zip(bottom, top):
+            out.reshape(count, *blob.shape[1:])
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         regions = np.asarray(bottom[0].data).reshape(*bottom[0].shape[:2]).astype(np.float64)
-        extent = regions[:, 3:5] - regions[:, 1:3] + 1
-        size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
-        self.taken = np.flatnonzero((size >= self.low) & (size < self.high))
-        if not len(self.taken) and len(size):
-            with np.errstate(divide="ignore"):
-                self.taken = np.array([np.abs(np.log2(size / self.middle)).argmin()])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            extent = regions[:, 3:5] - regions[:, 1:3] + 1
+            size = np.sqrt(np.where((extent > 0).all(1), extent.prod(1), 0))
+            self.taken = np.flatnonzero((size >= self.low) & (size < self.high))
+            if not len(self.taken) and len(size):
+                self.taken = np.array([np.maximum(size / self.middle, self.middle / size).argmin()])
         for blob, out in zip(bottom, top):
             rows = np.asarray(blob.data)[self.taken]
             out.reshape(*rows.shape)
             out.data[...] = rows
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
+        taken = np.asarray(self.taken)[: top[0].shape[0]]
         for blob, out, asked in zip(bottom, top, propagate_down):
             if asked:
                 whole = np.zeros(blob.shape, self.dtype)
-                whole[self.taken] = np.asarray(out.diff)
+                whole[taken] = np.asarray(out.diff)
                 blob.diff[...] = whole
 
     def allow_force_backward(self, index: int) -> bool:

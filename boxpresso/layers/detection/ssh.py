@@ -9,9 +9,12 @@ import numpy as np
 from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core.param_str import settings
-from . import suppress
+from . import proposal_device, suppress
 from .anchor_base import AnchorTargets
+from .choice import chosen
+from .order import ON_DEVICE, told
 from .plain_proposal import PlainProposal
+from .proposal_device import DeviceProposals
 from .rcnn import Upright
 
 
@@ -62,6 +65,8 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
     """
 
     kernels: ClassVar[Kernels] = suppress.kernels
+    gpu_files = proposal_device.FILES
+    on_device: DeviceProposals | None = None  # on a GPU
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -75,26 +80,50 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
             },
         )  # fmt: skip
         self.anchors = self.anchors_of(bottom, s)
+        self.limits = {
+            "rpn_pre_nms_top_n": s["anchor_n_pre_nms" if train else "n_dets_per_module"],
+            "rpn_post_nms_top_n": s["anchor_n_post_nms"] if train else 0,
+            "rpn_nms_thresh": s["nms_thresh"] if train else None, "rpn_min_size": s["anchor_min_size"],
+        }  # fmt: skip
 
     def most_chosen(self) -> int:
         return int(self.settings["anchor_n_post_nms" if self.phase == "TRAIN" else "n_dets_per_module"])
 
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        super().reshape(bottom, top)
+        if ON_DEVICE[self.device.kind]:
+            stride, size = self.settings["feat_stride"], (bottom[0].shape[2], bottom[0].shape[3])
+            self.on_device = self.on_device or DeviceProposals(self, self.limits, Upright, [self.anchors], [stride])
+            self.on_device.reshape(1, [size], (1, bottom[2].count))
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        scores, offsets, info = bottom
+        for blob, columns in zip(top, (5, 1)):
+            blob.reshape(self.on_device.rows + 1, columns)
+        self.on_device.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        top[0].reshape(self.on_device.rows + 1, 5)
+        count = told(top[0].data, 5 * self.on_device.rows)
+        for blob, columns in zip(top, (5, 1)):
+            blob.reshape(count, columns)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        s, train = self.settings, self.phase == "TRAIN"
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         info = info.reshape(-1)
         height, width = scores.shape[2:]
-        every = Upright.everywhere(self.anchors, height, width, s["feat_stride"])
+        every = Upright.everywhere(self.anchors, height, width, self.settings["feat_stride"])
         by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
         boxes = Upright.decode(every, offsets[0].transpose(1, 2, 0).reshape(-1, 4))
         boxes = Upright.clip(boxes, info[0], info[1])
-        large = np.flatnonzero(Upright.large(boxes, s["anchor_min_size"] * info[2]) & ~np.isnan(by_place))
-        most = int(s["anchor_n_pre_nms"] if train else s["n_dets_per_module"])
-        order = large[best(by_place[large], most if most > 0 else -1)]
-        if train:
-            few = int(s["anchor_n_post_nms"])
-            stay = Upright.suppress(self.device, boxes[order], s["nms_thresh"], few if few > 0 else -1)
-            order = order[stay]
+        order = chosen(self.device, Upright, boxes, by_place, self.limits, info[2])
         rows = np.column_stack([np.zeros(len(order), self.dtype), boxes[order], by_place[order]])
         for blob, part in zip(top, (rows[:, :5], rows[:, 5:])):
             blob.reshape(*part.shape)

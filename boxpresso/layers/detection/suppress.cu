@@ -2,7 +2,8 @@
 // boxes[start[g + 1]]; kept: the indices of the boxes that stay, in order and at most `limit` of a group, then -1.
 #include "rotated.h"
 
-constexpr int ROOM = 5;  // numbers of scratch memory for each upright box
+constexpr int ROOM = 5;     // numbers of scratch memory for each upright box
+constexpr int CHUNK = 256;  // boxes that suppress_chunks looks at together
 
 // Of NaN and a number the first: a GPU's own min and max give the number, and then boxes with NaN would be others there.
 DEVICE Real smaller(Real a, Real b) { return b < a ? b : a; }
@@ -87,21 +88,26 @@ DEVICE bool clash(const Real* kept, const Real* box, Real last, Real least, int 
 
 // For a GPU: which boxes each would suppress, as bits, all at once. Bit j % 32 of words[j / 32 * boxes + i], of `boxes` boxes in
 // all: whether box j of the group of box i, and behind it, clashes with box i. So neighbouring threads read the same boxes j.
+// t: which of the words of `count` boxes; clashes(i, j): whether box i, which is better, and box j do.
+template <class Clashes>
+DEVICE int suppress_word(int t, const int* start, int count, int groups, Clashes clashes) {
+  const int w = t / count, i = t - w * count;
+  int group = 0, end = groups;
+  while (end - group > 1) {
+    const int middle = (group + end) / 2;
+    (start[middle] <= i ? group : end) = middle;
+  }
+  const int first = start[group], size = start[group + 1] - first;
+  int word = 0;
+  for (int j = max(32 * w, i - first + 1); j < min(32 * w + 32, size); ++j) word |= int(unsigned(clashes(i, first + j)) << j % 32);
+  return word;
+}
+
 KERNEL suppress_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, Real last, Real threshold,
                       int above) {
-  GRID_LOOP(t, n) {
-    const int w = t / count, i = t - w * count;
-    int group = 0, end = groups;
-    while (end - group > 1) {
-      const int middle = (group + end) / 2;
-      (start[middle] <= i ? group : end) = middle;
-    }
-    const int first = start[group], size = start[group + 1] - first;
-    int word = 0;
-    for (int j = max(32 * w, i - first + 1); j < min(32 * w + 32, size); ++j)
-      word |= int(unsigned(clash(boxes + 4 * (long long)i, boxes + 4 * (long long)(first + j), last, threshold, above)) << j % 32);
-    words[t] = word;
-  }
+  GRID_LOOP(t, n) words[t] = suppress_word(t, start, count, groups, [=](int i, int j) {
+    return clash(boxes + 4 * (long long)i, boxes + 4 * (long long)j, last, threshold, above);
+  });
 }
 
 // Then a block for each group goes through its boxes, 32 at a time, best first, with the bits of all that are suppressed so far in
@@ -148,9 +154,50 @@ KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int
   }
 }
 
-// The same for rotated boxes (centre x, centre y, width, height, angle in radians); a box goes when it overlaps one that stays
-// by more than the threshold.
-KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, int limit, double threshold) {
+// For a GPU, and more boxes than there is room for all their words: CHUNK boxes at a time, a thread for each finds whether one that
+// stays suppresses it, then the threads share the words of the chunk, and by these one thread chooses. No room is needed.
+KERNEL suppress_chunks(int n, const Real* boxes, const int* start, int* kept, int* stayed, int limit, Real last, Real threshold,
+                       int above) {
+  SHARED int gone[CHUNK], words[CHUNK * (CHUNK / 32)], suppressed[CHUNK / 32], count;
+  BLOCK_LOOP(g, n) {
+    const int first = start[g], size = start[g + 1] - first;
+    THREAD_LOOP(k, size) kept[first + k] = -1;
+    THREAD_LOOP(one, 1) count = 0;
+    BARRIER();
+    for (int from = 0; from < size && count < limit; from += CHUNK) {
+      const int many = min(CHUNK, size - from), across = (many + 31) / 32;
+      const Real* mine = boxes + 4ll * (first + from);
+      THREAD_LOOP(i, many) {
+        int hit = 0;
+        for (int k = 0; k < count && !hit; ++k) hit = clash(boxes + 4ll * kept[first + k], mine + 4 * i, last, threshold, above);
+        gone[i] = hit;
+      }
+      THREAD_LOOP(t, many * across) {
+        const int i = t % many, w = t / many;
+        unsigned word = 0;
+        for (int j = max(32 * w, i + 1); j < min(32 * w + 32, many); ++j)
+          word |= unsigned(clash(mine + 4 * i, mine + 4 * j, last, threshold, above)) << j % 32;
+        words[w * CHUNK + i] = int(word);
+      }
+      THREAD_LOOP(w, across) suppressed[w] = 0;
+      BARRIER();
+      THREAD_LOOP(one, 1) {
+        for (int i = 0; i < many && count < limit; ++i) {
+          if (gone[i] || unsigned(suppressed[i / 32]) >> i % 32 & 1) continue;
+          for (int w = i / 32; w < across; ++w) suppressed[w] |= words[w * CHUNK + i];
+          kept[first + count++] = first + from + i;
+        }
+      }
+      BARRIER();
+    }
+    if (stayed) THREAD_LOOP(one, 1) stayed[g] = count;
+    BARRIER();
+  }
+}
+
+// Rotated boxes (centre x, centre y, width, height, angle in radians), one after another; a box goes when it overlaps one that
+// stays by more than the threshold.
+KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, int* stay, int limit, double threshold) {
   BLOCK_LOOP(g, n) {
     const int first = start[g], size = start[g + 1] - first;
     const int* mine = kept + first;
@@ -159,8 +206,15 @@ KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, i
       THREAD_LOOP(k, count) hit |= rotated_overlap(boxes + 5 * mine[k], boxes + 5 * (first + i)) > least;
       return hit;
     };
-    suppress_group(first, size, kept, (int*)nullptr, limit, threshold, 1.0, clashes, [](int, int) {});
+    suppress_group(first, size, kept, stay ? stay + g : stay, limit, threshold, 1.0, clashes, [](int, int) {});
   }
+}
+
+// Their words, for suppress_chosen.
+KERNEL suppress_rotated_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, double threshold) {
+  GRID_LOOP(t, n) words[t] = suppress_word(t, start, count, groups, [=](int i, int j) {
+    return rotated_overlap(boxes + 5 * (long long)i, boxes + 5 * (long long)j) > threshold;
+  });
 }
 
 // overlap[i] of the rotated boxes a[i / columns] and b[i % columns].

@@ -11,8 +11,10 @@ import numpy as np
 from ...device import UNFUSED, AnyArray, Device, Kernels
 
 BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
-MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared one after another
+MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared with those that stay, chunk by chunk
 KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to the next
+
+Room = Callable[[str, tuple[int, ...], Any], AnyArray]  # makes an array to work in, of a name, a shape and a dtype
 
 kernels = Kernels(Path(__file__).with_name("suppress.cu"), UNFUSED)
 
@@ -47,12 +49,12 @@ def suppress_boxes(
         real = real_type(boxes)
         least = least_overlap(threshold, real, strict)  # the threshold is a double
         return suppress_upright(device, device.table(boxes, real), least, limit, starts, last=int(pixels))
-    bounds = device.table(np.array([0, count]) if starts is None else starts)
-    kept = device.empty((count,), np.int32)
-    rows = device.table(boxes, real_type(boxes))
-    kernels.on(device).suppress_rotated(
-        bounds.shape[0] - 1, rows, bounds, kept, count if limit < 0 else limit, threshold
-    )
+    starts = np.array([0, count]) if starts is None else np.asarray(starts)
+    kept, rows = device.empty((count,), np.int32), device.table(boxes, real_type(boxes))
+    launch_rotated(
+        device, rows, device.table(starts), kept, None, threshold, limit, int(np.diff(starts).max()),
+        lambda _, *a: device.empty(*a), MOST_WORDS,
+    )  # fmt: skip
     return chosen(kept)
 
 
@@ -97,7 +99,7 @@ def launch_upright(
     threshold: float,
     limit: int,
     most: int,
-    room: Callable[[str, tuple[int, ...], Any], AnyArray],
+    room: Room,
     most_words: int,
     *,
     last: int = 0,
@@ -113,18 +115,66 @@ def launch_upright(
     kept : (count,) of int32: in each group the indices of the boxes that stay, then -1.
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
-    room : makes an array to work in, of a name, a shape and a dtype.
-    most_words : of pairs, at most; more boxes are compared one after another.
+    room : makes the arrays to work in.
+    most_words : of pairs, at most; more boxes are compared with those that stay.
     """
     count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
-    limit, across = (count if limit < 0 else limit), -(-most // 32)
-    if BITS[device.kind] and eta == 1 and across * count <= most_words:
-        words, gone = room("words", (across, count), np.int32), room("gone", (groups, across), np.int32)
-        bound.suppress_words(across * count, boxes, starts, words, count, groups, last, threshold, int(above))
-        bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across)
+    limit = count if limit < 0 else limit
+    if BITS[device.kind] and eta == 1 and words_of(count, most) <= most_words:
+        words = room("words", (words_of(count, most),), np.int32)
+        bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above))
+        choose_by_words(device, words, starts, kept, stay, limit, most, room)
+        return
+    if BITS[device.kind] and eta == 1:
+        bound.suppress_chunks(groups, boxes, starts, kept, stay, limit, last, threshold, int(above))
         return
     numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
     bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
+
+
+def launch_rotated(
+    device: Device,
+    boxes: AnyArray,
+    starts: AnyArray,
+    kept: AnyArray,
+    stay: AnyArray | None,
+    threshold: float,
+    limit: int,
+    most: int,
+    room: Room,
+    most_words: int,
+) -> None:
+    """The same for rotated boxes (count, 5): centre x, centre y, width, height, angle in radians. An overlap must be above the
+    threshold."""
+    count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
+    limit = count if limit < 0 else limit
+    if BITS[device.kind] and words_of(count, most) <= most_words:
+        words = room("words", (words_of(count, most),), np.int32)
+        bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold)
+        choose_by_words(device, words, starts, kept, stay, limit, most, room)
+        return
+    bound.suppress_rotated(groups, boxes, starts, kept, stay, limit, threshold)
+
+
+def words_of(count: int, most: int) -> int:
+    """How many words of 32 bits say which of `count` boxes clash, where a group has `most` at most."""
+    return -(-most // 32) * count
+
+
+def choose_by_words(
+    device: Device,
+    words: AnyArray,
+    starts: AnyArray,
+    kept: AnyArray,
+    stay: AnyArray | None,
+    limit: int,
+    most: int,
+    room: Room,
+) -> None:
+    """Chooses the boxes that stay by the words that say which clash."""
+    groups, across = starts.shape[0] - 1, -(-most // 32)
+    gone = room("gone", (groups, across), np.int32)
+    kernels.on(device).suppress_chosen(groups, words, starts, gone, kept, stay, limit, kept.shape[0], across)
 
 
 def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -> float:

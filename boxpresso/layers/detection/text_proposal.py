@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...device import Blob
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 
@@ -56,6 +56,7 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
     """
 
     chooses_rows = True
+    kernels = Kernels("text_proposal.cu", UNFUSED)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -71,6 +72,7 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
         centre = (s["base_size"] - 1) / 2
         half = np.column_stack([np.full(len(heights), s["base_size"] // 2), heights // 2])
         self.anchors = np.trunc(np.concatenate([centre - half, centre + half], 1))
+        self.table = self.device.table(self.anchors, np.float64)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, count = self.axes(bottom[0], 4, "bottom 0, the probabilities,"), len(self.anchors)
@@ -85,20 +87,12 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
         top[1].reshape(rows, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
-        high, wide = info.reshape(-1)[:2]
-        height, width = scores.shape[2:]
-        y, x = np.mgrid[:height, :width] * self.stride
-        anchors = self.anchors + np.stack([x, y, x, y], -1).reshape(-1, 1, 4)
-        by = offsets[0].transpose(1, 2, 0).reshape(height * width, len(self.anchors), 2).astype(np.float64)
-        tall, centre = anchors[..., 3] - anchors[..., 1] + 1, (anchors[..., 1] + anchors[..., 3]) / 2
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = np.exp(by[..., 1]) * tall
-            first = by[..., 0] * tall + centre - size / 2
-            boxes = np.stack([anchors[..., 0], first, anchors[..., 2], first + size], -1)
-        most = np.array([wide - 1, high - 1] * 2, np.float64)
-        top[0].data[...] = np.maximum(np.minimum(boxes, most), 0).reshape(-1, 4)
-        top[1].data[...] = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1, 1)
+        scores, offsets, info = (blob.data for blob in bottom)
+        height, width = bottom[0].shape[2:]
+        places = self.kernels.struct(
+            "Texts", anchors=len(self.anchors), height=height, width=width, stride=float(self.stride)
+        )
+        self.kernels.text_boxes(top[0].shape[0], scores, offsets, info, self.table, top[0].data, top[1].data, places)
 
     def allow_force_backward(self, index: int) -> bool:
         return False

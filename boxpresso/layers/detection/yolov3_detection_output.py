@@ -9,23 +9,22 @@ import numpy as np
 from ...device import Blob
 from ..core import Layer
 from ..core.doubt import warn_of_nan
-from . import suppress
+from . import suppress, yolo_device
+from .yolo_device import DeviceYolo
 
 
 class YoloOutput(Layer):
-    """What both forms share: maps in, boxes and scores of each place by `decode`, suppression, rows of detections out."""
+    """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
+
+    A subclass's setup gives `p` and `on_device`.
+    """
 
     chooses_rows = True
     kernels = suppress.kernels
+    place_kernels = yolo_device.kernels
+    gpu_files = yolo_device.FILES
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
-
-    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Boxes (N, H, W, B, 4) and scores (N, H, W, B, classes) of bottom `index`, its values (N, H, W, B, 5 + classes)."""
-        raise NotImplementedError(f"{self} has no decode")
-
-    def candidates(self, scores: np.ndarray) -> np.ndarray:
-        """Which scores (N, P, classes) are detections, before suppression."""
-        raise NotImplementedError(f"{self} has no candidates")
+    on_device: DeviceYolo
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
@@ -37,43 +36,46 @@ class YoloOutput(Layer):
                 f"bottom {i} must have {channels} channels for {p.num_box} boxes of {p.num_classes} classes, got {shape}",
             )
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
+        self.on_device.reshape([blob.shape for blob in bottom])
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if not self.on_device.rows:
+            return False
+        self.on_device.launch(bottom, top[0])
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        count = self.on_device.finish(top[0])
+        if count is None:
+            self.forward_by_host(bottom, top)
+        elif not count:
+            warn_of_nan(self, bottom)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.p
-        parts = []
-        for i, blob in enumerate(bottom):
-            images, _, height, width = blob.shape
-            numbers = 5 + p.num_classes
-            values = np.asarray(blob.data).reshape(images, p.num_box, numbers, height, width).transpose(0, 3, 4, 1, 2)
-            with np.errstate(over="ignore", invalid="ignore"):
-                boxes, scores = self.decode(i, values)
-            places = height * width * p.num_box
-            parts.append((boxes.reshape(images, places, 4), scores.reshape(images, places, p.num_classes)))
-        boxes, scores = (np.concatenate([part[k] for part in parts], 1) for k in (0, 1))
-        rows = self.detections(boxes, scores)
-        if not len(rows) or rows[0, 1] < 0:
-            warn_of_nan(self, bottom)
-        top[0].reshape(1, 1, len(rows), 7)
-        top[0].data[...] = rows
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+        else:
+            self.forward_by_host(bottom, top)
 
-    def detections(self, boxes: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """The rows (D, 7), by image, best first, without boxes that overlap a better one of the image, of whatever class."""
-        image, at, label = np.nonzero(self.candidates(scores))
-        score = scores[image, at, label]
+    def forward_by_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The same, chosen by numpy."""
+        boxes, scores, labels = (np.asarray(a) for a in self.on_device.decoded(bottom))
+        image, item = np.nonzero(~np.isnan(scores))
+        score = scores[image, item]
         order = np.lexsort((-score, image))
-        image, at, label, score = image[order], at[order], label[order], score[order]
+        image, item, score = image[order], item[order], score[order]
         starts = np.searchsorted(image, np.arange(len(scores) + 1))
+        mine = boxes[image, item // self.on_device.classes]
         threshold = float(np.float32(self.p.nms_threshold))
-        stay = suppress.suppress_boxes(self.device, boxes[image, at], threshold, starts=starts, pixels=False)
-        rows = np.column_stack([image[stay], label[stay] + 1, score[stay], boxes[image, at][stay]])
+        stay = suppress.suppress_boxes(self.device, mine, threshold, starts=starts, pixels=False)
+        label = labels[image, item] if labels.size else item % self.on_device.classes
+        rows = np.column_stack([image[stay], label[stay] + 1, score[stay], mine[stay]])
         if not len(rows):
+            warn_of_nan(self, bottom)
             rows = np.full((len(scores), 7), -1)
             rows[:, 0] = np.arange(len(scores))
-        return rows
-
-    def places(self, height: int, width: int) -> np.ndarray:
-        """(H, W, 1, 2): column and row of each place."""
-        return np.stack(np.meshgrid(np.arange(width), np.arange(height)), 2).astype(self.dtype)[:, :, None]
+        top[0].reshape(1, 1, len(rows), 7)
+        top[0].data[...] = rows
 
     def allow_force_backward(self, index: int) -> bool:
         return False
@@ -148,17 +150,8 @@ class Yolov3DetectionOutput(
         self.need(len(self.anchors) % 2 == 0, f"biases must be pairs of width and height, got {len(self.anchors)}")
         self.anchors = self.anchors.reshape(-1, 2)
         self.need(max(p.mask) < len(self.anchors), f"mask names anchor {max(p.mask)}, biases has {len(self.anchors)}")
-
-    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        p, (height, width) = self.p, values.shape[1:3]
-        cells, scale = np.array([width, height], self.dtype), p.anchors_scale[index]
-        mine = self.anchors[list(p.mask[index * p.num_box : (index + 1) * p.num_box])].astype(self.dtype)
-        centre = (self.places(height, width) + sigmoid(values[..., :2])) / cells
-        half = np.exp(values[..., 2:4]) * mine / (cells * scale) / 2
-        return np.concatenate([centre - half, centre + half], -1), sigmoid(values[..., 4:5]) * sigmoid(values[..., 5:])
-
-    def candidates(self, scores: np.ndarray) -> np.ndarray:
-        return np.asarray(scores > np.float32(self.p.confidence_threshold))
+        each = [self.anchors[list(p.mask[i * p.num_box : (i + 1) * p.num_box])] for i in range(count)]
+        self.on_device = DeviceYolo(self, p, each, p.anchors_scale, exclusive=False)
 
 
 class YoloDetectionOutput(
@@ -212,21 +205,5 @@ class YoloDetectionOutput(
         self.need(p.coords == 4, f"coords must be 4, got {p.coords}")
         self.need(len(p.biases) == 2 * p.num_box, f"biases must be {p.num_box} pairs, got {len(p.biases)} numbers")
         self.anchors = np.array(p.biases, self.dtype).reshape(-1, 2)
-
-    def decode(self, index: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        height, width = values.shape[1:3]
-        cells = np.array([width, height], self.dtype)
-        centre = (self.places(height, width) + sigmoid(values[..., :2])) / cells
-        half = np.exp(values[..., 2:4]) * self.anchors / cells / 2
-        classes = np.exp(values[..., 5:] - values[..., 5:].max(-1, keepdims=True))
-        scores = sigmoid(values[..., 4:5]) * classes / classes.sum(-1, keepdims=True)
-        return np.concatenate([centre - half, centre + half], -1), scores
-
-    def candidates(self, scores: np.ndarray) -> np.ndarray:
-        likeliest = np.arange(self.p.num_classes) == scores.argmax(2)[..., None]
-        return np.asarray(likeliest & (scores >= np.float32(self.p.confidence_threshold)))
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    """The logistic function 1 / (1 + exp(-x))."""
-    return np.asarray(1 / (1 + np.exp(-x)))
+        count = len(bottom)
+        self.on_device = DeviceYolo(self, p, [self.anchors] * count, [1] * count, exclusive=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from ...device import AnyArray, Device, Kernels
 
 KERNELS = Kernels(Path(__file__).with_name("levels.cu"))
 EPS = 1e-6
+AT_ONCE = {
+    "cpu": False,
+    "cuda": True,
+}  # whether each level pools all regions, of others 0, so that no host need sort them
 
 
 def levels_of(
@@ -52,6 +57,32 @@ def levels_of(
         level = np.where(np.isfinite(rows).all(1) & (area > 0), np.clip(level, lowest, highest), lowest)
     result: np.ndarray = np.clip(np.nan_to_num(level - lowest), 0, len(scales) - 1).astype(np.intp)
     return result
+
+
+def bounds_of(
+    real: np.dtype[Any], scales: Sequence[float], canonical_scale: float = 224, canonical_level: float = 4
+) -> np.ndarray:
+    """(levels - 1,): the least area of each level but the first, as `levels_of` has it; infinity where none is large enough.
+
+    >>> bounds_of(np.dtype(np.float32), [1 / 4, 1 / 8, 1 / 16, 1 / 32]).round(-2).tolist()
+    [12500.0, 50200.0, 200700.0]
+    """
+    words = np.dtype(f"u{real.itemsize}")
+
+    def level(bits: int) -> int:
+        """Of a region with that area, by its bits: the same order as that of numbers above 0."""
+        area = np.array([bits], words).view(real)[0]
+        region = np.array([[0, 0, 0, area, 1]], real)
+        return int(levels_of(region, scales, canonical_scale, canonical_level)[0])
+
+    most, found = int(np.array([np.finfo(real).max], real).view(words)[0]), []
+    for wanted in range(1, len(scales)):
+        low, high = 0, most + 1  # the first that is of that level or a higher one lies behind low, and not behind high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if level(middle) >= wanted else (middle, high)
+        found.append(np.inf if high > most else float(np.array([high], words).view(real)[0]))
+    return np.array(found, real)
 
 
 def scale_of(sizes: Sequence[int], image: Sequence[int]) -> float:

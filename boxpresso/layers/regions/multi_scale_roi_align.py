@@ -11,7 +11,7 @@ from ...device import AnyArray, Blob
 from ...proto import LayerParameter
 from ..core.layer import Layer, make_layer
 from ..core.param_str import settings
-from .levels import levels_of, put_rows, take_rows
+from .levels import AT_ONCE, KERNELS, bounds_of, levels_of, put_rows, take_rows
 from .region_base import RegionLayer
 
 
@@ -89,6 +89,11 @@ class MultiScaleROIAlign(
         self.rows = [Blob((0, 5), bottom[-1].dtype, self.device) for _ in self.scales]
         self.parts = [Blob((), self.dtype, self.device) for _ in self.scales]
         self.one_level = [self.level(i, bottom) for i in range(count)]
+        # A grid that adapts to the regions is looked at by the host, and so are numbers of 16 bits.
+        real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4
+        self.at_once = AT_ONCE[self.device.kind] and self.phase == "TEST" and p.sampling_ratio > 0 and real
+        bounds = bounds_of(self.dtype, self.scales, *self.canonical) if self.at_once else ()
+        self.least = self.device.table(bounds, self.dtype if self.at_once else np.float32)
 
     def level(self, index: int, bottom: list[Blob]) -> Layer:
         """The ROIAlign of one level."""
@@ -130,7 +135,22 @@ class MultiScaleROIAlign(
             result.append(index)
         return result
 
+    def forward_at_once(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Each level pools all regions, and those of other levels, which give 0, are left out: the host sorts nothing."""
+        regions, count, levels = bottom[-1].data, self.regions, len(self.scales)
+        kernels, size = KERNELS.on(self.device), self.channels * self.pooled[0] * self.pooled[1]
+        rows, bins = self.rows[0], self.parts[0]  # of each level in turn
+        for i, layer in enumerate(self.one_level):
+            rows.reshape(count, 5)
+            kernels.level_regions(count, regions, self.least, rows.data, i, levels)
+            layer.reshape([bottom[i], rows], [bins])
+            layer.forward([bottom[i], rows], [bins])
+            kernels.level_bins(count, regions, self.least, bins.data, top[0].data, i, levels, size)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.at_once:
+            self.forward_at_once(bottom, top)
+            return
         for i, index in enumerate(self.by_level(bottom)):
             if len(index):
                 self.one_level[i].forward([bottom[i], self.rows[i]], [self.parts[i]])

@@ -1,0 +1,258 @@
+"""FPNProposal, PyramidRegions: regions of interest from the levels of a feature pyramid, and sorted by its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...device import Blob, Kernels
+from ..core import Layer
+from ..core.doubt import warn_of_nan
+from ..core.param_str import settings
+from . import proposal_device, pyramid, pyramid_device, suppress
+from .choice import chosen, least_above_0, limits
+from .order import ON_DEVICE, told
+from .proposal_device import DeviceProposals
+from .pyramid_device import DeviceLevels
+from .rcnn import Upright
+
+
+class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)):
+    """Regions of interest from the levels of a feature pyramid, chosen from all of them at once.
+
+    Each level has anchors of its own, around squares of its stride. Then follows Proposal's choice over all levels.
+    With further tops the regions are sorted by the level that their size belongs to, 4 + log2(root of the area / 224);
+    a level without any has one region of zeros. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0, ...
+        Scores (1, 2 A, H, W) and offsets (1, 4 A, H, W) of each level in turn, then im_info (1, 3), as makefile/frcnn
+        has them; or im_info, the offsets of all levels, then the scores of all levels, as unsky/FPN has them.
+    python_param, module_param
+        `param_str` as in Proposal, with these differences: `feat_stride` or `feat_strides` (4, 8, 16, 32, 64), one for
+        each level; `anchor_scales` (8, 16) and `anchor_ratios` (0.5, 1, 2) of a Module; `scales` (16, 32) and `ratios`
+        of a Python layer. Where no scales are given and the scores have fewer anchors, the first scales that make as many.
+
+    Returns
+    -------
+    top 0
+        (R, 5, 1, 1), regions: image, xmin, ymin, xmax, ymax; without axes of 1 of a Python layer. By level where there
+        are further tops.
+    top 1, ...
+        Optional: the regions of each level.
+
+    Raises
+    ------
+    LayerError
+        For bottoms of the wrong number or shape, a number of strides that is not that of the levels, more than one
+        image, or a `param_str` that cannot be read.
+
+    Source
+    ------
+    unsky/FPN (a Python layer rpn.proposal_layer with more bottoms), which repeats regions until there are
+    `rpn_post_nms_top_n` and counts a level's places from the size of the image; makefile/frcnn (a Module).
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> text = '''type: "FPNProposal" python_param { param_str: "{feat_strides: [16], scales: [1], ratios: [1]}" }'''
+    >>> run_layer(text, [[16, 16, 1]], [[[[0]]] * 4], [[[[0.25]], [[0.75]]]]).tolist()
+    [[0.0, 0.0, 0.0, 15.0, 15.0]]
+    """
+
+    suppression: ClassVar[Kernels] = suppress.kernels
+    gpu_files = *proposal_device.FILES, pyramid_device.kernels
+    on_device: DeviceProposals | None = None  # on a GPU
+    sorted_there: DeviceLevels | None = None  # on a GPU, where there are further tops
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient = True
+        self.need(len(bottom) % 2 == 1, f"takes two bottoms for each level and im_info, got {len(bottom)}")
+        defaults: dict[str, Any] = {
+            "feat_stride": None, "feat_strides": None, "anchor_scales": None, "anchor_ratios": None, "scales": None,
+            "ratios": (0.5, 1, 2), **limits(self.phase == "TRAIN"),
+        }  # fmt: skip
+        s = self.settings = settings(self, defaults)
+        self.levels, self.outputs = len(bottom) // 2, len(top) - 1
+        self.trailing = (1, 1) if self.param.module_param.type else ()
+        self.strides = pyramid.strides(self, s, self.levels)
+        score = self.parts(bottom)[1][0].shape
+        self.anchors = pyramid.level_anchors(
+            self.strides, s, bool(self.trailing), score[1] // 2 if len(score) > 1 else 0
+        )
+
+    def parts(self, bottom: list[Blob]) -> tuple[Blob, list[Blob], list[Blob]]:
+        """im_info, and scores and offsets of each level."""
+        if (
+            len(bottom[-1].shape) == 4
+            and bottom[0].count < 16
+            and bottom[0].shape[:1] == (1,)
+            and bottom[0].shape[1] < 6
+        ):
+            return bottom[0], bottom[self.levels + 1 :], bottom[1 : self.levels + 1]
+        return bottom[-1], bottom[0:-1:2], bottom[1:-1:2]
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        info, scores, offsets = self.parts(bottom)
+        for level, (score, offset, anchors) in enumerate(zip(scores, offsets, self.anchors)):
+            images, _, height, width = self.axes(score, 4, f"the scores of level {level}")
+            count = len(anchors)
+            self.need(images == 1, f"takes one image at a time, got {images}")
+            for what, blob, each in (("scores", score, 2), ("offsets", offset, 4)):
+                wanted = (1, each * count, height, width)
+                self.need(
+                    blob.shape == wanted,
+                    f"the {what} of level {level} must be {wanted} for {count} anchors, got {blob.shape}",
+                )
+        self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
+        for blob in top:
+            blob.reshape(1, 5, *self.trailing)  # forward knows how many there are
+        if ON_DEVICE[self.device.kind]:
+            self.reshape_on_device([(score.shape[2], score.shape[3]) for score in scores], info.count)
+
+    def reshape_on_device(self, sizes: Sequence[tuple[int, int]], told_numbers: int) -> None:
+        """Tells kernels the sizes of the levels, and how many numbers im_info has."""
+        self.on_device = self.on_device or DeviceProposals(self, self.settings, Upright, self.anchors, self.strides)
+        self.on_device.reshape(1, sizes, (1, told_numbers))
+        if self.outputs:
+            self.sorted_there = self.sorted_there or DeviceLevels(self, self.outputs, self.trailing)
+            self.sorted_there.reshape(self.on_device.rows)
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        _, scores, _ = self.parts(list(bottom))
+        every = sum(len(anchors) * prod(score.shape[2:]) for anchors, score in zip(self.anchors, scores))
+        return least_above_0(int(self.settings["rpn_post_nms_top_n"]), every) + self.outputs
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        there, levels = self.on_device, self.sorted_there
+        if there is None or not there.rows or (levels is not None and not levels.rows):
+            return False
+        info, scores, offsets = self.parts(bottom)
+        if levels is None:
+            top[0].reshape(there.rows + 1, 5, *self.trailing)
+            there.launch(scores, offsets, info, top[0].data, None)
+        else:
+            regions = there.scratch("regions", (there.rows + 1, 5), self.dtype)
+            there.launch(scores, offsets, info, regions, None)
+            levels.launch(regions, there.count, top)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        if self.sorted_there is not None:
+            count = self.sorted_there.finish(top)
+        else:
+            top[0].reshape(self.on_device.rows + 1, 5, *self.trailing)
+            count = told(top[0].data, 5 * self.on_device.rows)
+            top[0].reshape(count, 5, *self.trailing)
+        if not count:
+            warn_of_nan(self, bottom)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
+        info_blob, scores, offsets = self.parts(bottom)
+        info = np.asarray(info_blob.data).reshape(-1)
+        boxes, values = [], []
+        for score, offset, anchors, stride in zip(scores, offsets, self.anchors, self.strides):
+            height, width = score.shape[2:]
+            every = Upright.everywhere(anchors, height, width, stride)
+            by = np.asarray(offset.data)[0].transpose(1, 2, 0).reshape(-1, 4)
+            boxes.append(Upright.clip(Upright.decode(every, by), info[0], info[1]))
+            values.append(np.asarray(score.data)[0, len(anchors) :].transpose(1, 2, 0).reshape(-1))
+        whole = np.concatenate(boxes)
+        stay = chosen(self.device, Upright, whole, np.concatenate(values), self.settings, info[2])
+        if not len(stay):
+            warn_of_nan(self, bottom)
+        rows = np.column_stack([np.zeros(len(stay), self.dtype), whole[stay]])
+        for blob, regions in zip(top, pyramid.split(rows, self.outputs)):
+            blob.reshape(len(regions), 5, *self.trailing)
+            blob.data[...] = regions.reshape(blob.shape)
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
+
+
+class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
+    """Regions sorted by the level of a feature pyramid that their size belongs to, 4 + log2(root of the area / 224).
+
+    A level without any has one region of zeros. There is no gradient.
+
+    Parameters
+    ----------
+    bottom 0
+        (R, 5), regions: image, xmin, ymin, xmax, ymax.
+
+    Returns
+    -------
+    top 0
+        (D, 5), all regions, by level.
+    top 1, ...
+        (K, 5), the regions of each level from 2 on.
+
+    Raises
+    ------
+    LayerError
+        For regions that are not (R, 5).
+
+    Source
+    ------
+    unsky/FPN (the Python layers rpn.as_rois and rpn.as_rois_mrcnn). rpn.as_rois fills each level up with regions of
+    zeros.
+
+    Examples
+    --------
+    >>> from boxpresso.layers.core import run_layer
+    >>> whole, small, large = run_layer('type: "PyramidRegions"', [[0, 0, 0, 300, 300], [0, 0, 0, 9, 9]], tops=3)
+    >>> small.tolist(), large.tolist()
+    ([[0.0, 0.0, 0.0, 9.0, 9.0]], [[0.0, 0.0, 0.0, 300.0, 300.0]])
+    """
+
+    chooses_rows = True
+    gpu_files = pyramid_device.FILES
+    sorted_there: DeviceLevels | None = None  # on a GPU
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.no_gradient, self.outputs = True, len(top) - 1
+
+    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
+        shape = bottom[0].shape
+        self.need(
+            shape[1:2] == (5,) and bottom[0].count == 5 * shape[0],
+            f"bottom 0, the regions, must be (R, 5), got {shape}",
+        )
+        for blob in top:
+            blob.reshape(1, 5)  # forward knows how many there are
+        if ON_DEVICE[self.device.kind]:
+            self.sorted_there = self.sorted_there or DeviceLevels(self, self.outputs)
+            self.sorted_there.reshape(shape[0])
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        return bottom[0].shape[0] + self.outputs
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.sorted_there is None or not self.sorted_there.rows:
+            return False
+        self.sorted_there.launch(bottom[0].data, None, top)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.sorted_there is not None
+        self.sorted_there.finish(top)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
+        rows = np.asarray(bottom[0].data).reshape(-1, 5)
+        for blob, regions in zip(top, pyramid.split(rows, self.outputs)):
+            blob.reshape(*regions.shape)
+            blob.data[...] = regions
+
+    def allow_force_backward(self, index: int) -> bool:
+        return False
