@@ -249,14 +249,16 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
-        count, packed = -(-self.channels // self.largest.constants["SLAB"]), self.packed
         slabs = self.slabs()
-        if packed:
+        if self.packed:
             self.pack_slabs(features, slabs)
-        self.largest.roi_align_max_forward(
-            count * self.regions if packed else slabs.shape[0], features, self.by_place(rows), rows, slabs, top, places, packed,
-            self.geometry,
-        )  # fmt: skip
+            self.largest.roi_align_max_forward_packed(
+                self.channel_slabs * self.regions, slabs, rows, top, places, self.geometry
+            )
+        else:
+            self.largest.roi_align_max_forward(
+                slabs.shape[0], features, self.by_place(rows), rows, slabs, top, places, self.geometry
+            )
 
     @property
     def places(self) -> AnyArray:

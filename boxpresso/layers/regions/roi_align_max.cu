@@ -3,9 +3,11 @@
 #include "grid.h"
 #include "sample.h"
 #include "tiles.h"
+#include "wide.h"
 
 constexpr int LINES = 256;       // samples of an axis of a region that are found once for all its bins
 constexpr int FEW_SAMPLES = 4;   // of a bin: so many are taken one after another, each for all channels
+constexpr int BINS = 64;         // of a region, whose maxima a block keeps before it stores them plane by plane
 
 // One axis of a sample: its coordinate, the pixels below and above (low is -1 off the map), the part of the upper one.
 struct Line {
@@ -62,71 +64,85 @@ DEVICE long long place_of(int channel, int k, int regions, int bins) {
   return ((long long)(channel / SLAB) * regions + k) * bins * SLAB + channel % SLAB;
 }
 
-// The largest sample of a bin in a group of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
+// The largest sample of a bin in a share of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
 // map is 0; the first of equals wins.
 struct Largest {
-  Lanes value;
-  Places place;
+  Wide value;
+  WidePlaces place;
 };
 
-DEVICE Largest largest_of(const Real* slab, const Axes& axes, int ph, int pw, int group) {
-  Largest most = {Lanes{} - REAL_MAX, Places{} - 1};
-  Places place = {};
+DEVICE Largest largest_of(const Real* slab, const Axes& axes, int ph, int pw, int share) {
+  Largest most = {wide_of(-REAL_MAX), places_of(-1)};
+  int place = 0;
   for (int row = 0; row < axes.grid.rows; ++row) {
     const Line y = line_y(axes, ph, row);
     const Real *above = slab + (long long)y.low * axes.width * SLAB, *below = slab + (long long)y.high * axes.width * SLAB;
-    for (int column = 0; column < axes.grid.columns; ++column, place += 1) {
+    for (int column = 0; column < axes.grid.columns; ++column, ++place) {
       const Line x = line_x(axes, pw, column);
-      Lanes value = {};
+      Wide value = {};
       if (y.low >= 0 && x.low >= 0) {
         const Weights w = weights_of(y, x);
-        value += w.of[0] * lanes(above, x.low, group);
-        value += w.of[1] * lanes(above, x.high, group);
-        value += w.of[2] * lanes(below, x.low, group);
-        value += w.of[3] * lanes(below, x.high, group);
+        value += w.of[0] * wide(above, x.low, share);
+        value += w.of[1] * wide(above, x.high, share);
+        value += w.of[2] * wide(below, x.low, share);
+        value += w.of[3] * wide(below, x.high, share);
       }
-      const auto more = value > most.value;
-      most.value = more ? value : most.value;
-      most.place = more ? place : most.place;
+      take_larger(most.value, most.place, value, places_of(place));
     }
   }
   return most;
 }
 
-// A block owns a region in a slab, `packed` before; or else it takes one slab after another into its room (n, area, SLAB), and
-// there all regions of that image in `order`. top (or null): (K, C, pooled_height, pooled_width); places (or null): the
-// numbers of the samples in their bins, see place_of; a region that lies in no image gives 0 and -1.
-KERNEL roi_align_max_forward(int n, const Store* features, const int* order, const Real* rows, Real* slabs, Store* top,
-                             int* places, int packed, GridGeometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, count = slabs_of(channels);
-  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
+// All bins of region k in slab s, which has the map at `slab`: into top (or null), (K, C, pooled_height, pooled_width), and
+// places (or null), the numbers of the samples in their bins, see place_of; a region that lies in no image gives 0 and -1.
+DEVICE void put_largest(const Real* slab, const Real* region, int k, int s, Store* top, int* places, Line* lines, Wide* values,
+                        const GridGeometry& g) {
+  const int bins = g.pooled_height * g.pooled_width, image = image_of(region, 5, g.batch);
+  const Axes axes = axes_of(region, lines, g);
+  for (int first = 0; first < bins; first += BINS) {
+    const int some = min(BINS, bins - first);
+    TILE_LOOP(i, share, some, SHARES) {
+      const int ph = (first + i) / g.pooled_width, pw = first + i - ph * g.pooled_width;
+      Largest most = {Wide{}, places_of(-1)};
+      if (image >= 0) most = largest_of(slab, axes, ph, pw, share);
+      staged(values, i, share) = most.value;
+      if (places) put_places(places + place_of(s * SLAB, k, g.regions, bins) + (first + i) * SLAB + share * WIDE, most.place);
+    }
+    BARRIER();
+    if (top) empty_stage(values, top + ((long long)k * g.channels + s * SLAB) * bins + first, g.channels - s * SLAB, bins, some);
+    BARRIER();
+  }
+}
+
+// A block takes one slab of an image after another into its room (n, area, SLAB), and there all regions of that image in `order`.
+KERNEL roi_align_max_forward(int n, const Store* features, const int* order, const Real* rows, Real* room, Store* top,
+                             int* places, GridGeometry g) {
+  const int channels = g.channels, area = g.height * g.width, count = slabs_of(channels);
   BLOCK_LOOP(b, n) {
     SHARED Line lines[2 * LINES];
-    for (int i = packed ? b / regions : b; i < (packed ? count : g.batch * count); i += n) {
-      const int s = i % count;
-      if (!packed) {
-        fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
-        BARRIER();
-      }
-      for (int j = packed ? b % regions : 0; j < regions && !STOPPED(); j += packed ? regions : 1) {
-        const int k = packed ? j : order[j];
+    SHARED Wide values[stage_of(BINS)];
+    Real* slab = room + (long long)b * area * SLAB;
+    for (int i = b; i < g.batch * count; i += n) {
+      fill_slab(i, features, slab, channels, area, 0, area);
+      BARRIER();
+      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
+        const int k = order[j];
         const Real* region = rows + 5 * (long long)k;
-        const int image = image_of(region, 5, g.batch);
-        if (!packed && max(image, 0) != i / count) continue;
-        const Real* slab = slabs + (packed ? (long long)max(image, 0) * count + s : (long long)b) * area * SLAB;
-        const Axes axes = axes_of(region, lines, g);
-        TILE_LOOP(bin, group, bins, GROUPS) {
-          Largest most = {Lanes{}, Places{} - 1};
-          if (image >= 0) most = largest_of(slab, axes, bin / pooled_width, bin % pooled_width, group);
-          if (top) scatter(top + (long long)k * channels * bins, s * SLAB, channels, bins, bin, group, most.value);
-          if (places) {
-            int* to = places + place_of(s * SLAB + group * LANES, k, regions, bins) + bin * SLAB;
-            for (int l = 0; l < LANES; ++l) to[l] = lane(most.place, l);
-          }
-        }
-        BARRIER();
+        if (max(image_of(region, 5, g.batch), 0) == i / count) put_largest(slab, region, k, i % count, top, places, lines, values, g);
       }
     }
+  }
+}
+
+// The same of all maps in slabs (B * slabs_of(C), area, SLAB), for a GPU: a block owns a region in a slab.
+KERNEL roi_align_max_forward_packed(int n, const Real* slabs, const Real* rows, Store* top, int* places, GridGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Line lines[2 * LINES];
+    SHARED Wide values[stage_of(BINS)];
+    const int s = b / g.regions, k = b - s * g.regions;
+    const Real* region = rows + 5 * (long long)k;
+    const long long slab = (long long)max(image_of(region, 5, g.batch), 0) * slabs_of(g.channels) + s;
+    put_largest(slabs + slab * g.height * g.width * SLAB, region, k, s, top, places, lines, values, g);
   }
 }
 
