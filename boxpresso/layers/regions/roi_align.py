@@ -278,11 +278,12 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         if not self.has_places:
             self.walk_largest(features, rows, None, self.places)
         if self.tiled:
-            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-            self.largest.roi_align_max_boxes(self.regions, rows, boxes, self.geometry)
+            image, bins = self.tables()
+            self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
+            boxes = self.boxes_of(image, bins)
             tiles, lists = self.tiles(boxes, self.by_place(rows))
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs, top_diff, self.places, lists, rows, diff, self.geometry
+                tiles * self.channel_slabs, top_diff, self.places, lists, boxes, bins, rows, diff, self.geometry
             )
             return
         room = self.room()

@@ -225,46 +225,51 @@ KERNEL roi_align_max_backward(int n, const Store* top_diff, const int* places, c
   }
 }
 
-// Where each region may have pixels, for the lists of tiles.h.
-KERNEL roi_align_max_boxes(int n, const Real* rows, int* boxes, GridGeometry g) {
-  GRID_LOOP(k, n) {
+// The table of bins.h for the tiles: image[k], -1 if region k contributes nothing, and the pixels that each bin's samples may have.
+KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGeometry g) {
+  BLOCK_LOOP(k, n) {
     const Real* region = rows + 5 * (long long)k;
     const Grid grid = grid_of(region, g);
-    const Span y = pixels_of(grid.y, grid.bin_height * g.pooled_height, g.height);
-    const Span x = pixels_of(grid.x, grid.bin_width * g.pooled_width, g.width);
-    const bool any = grid.rows * grid.columns > 0;
-    int* box = boxes + 5 * k;
-    box[0] = image_of(region, 5, g.batch);
-    box[1] = y.first;
-    box[2] = any ? y.end - y.first : 0;
-    box[3] = x.first;
-    box[4] = any ? x.end - x.first : 0;
+    const int of = grid.rows * grid.columns > 0 ? image_of(region, 5, g.batch) : -1;
+    THREAD_LOOP(t, 1) image[k] = of;
+    cut_bins(bins, Pooled{g.pooled_height, g.pooled_width}, k, of >= 0, [&](int axis, int p, int* begin, int* end) {
+      const Real bin = axis ? grid.bin_width : grid.bin_height;
+      const Span span = pixels_of((axis ? grid.x : grid.y) + p * bin, bin, axis ? g.width : g.height);
+      *begin = span.first;
+      *end = span.end;
+    });
   }
 }
 
-// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row.
-KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const Real* rows, Store* diff,
-                                    GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
+// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row. boxes: around the regions' bins.
+KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const int* boxes,
+                                    const int* bins, const Real* rows, Store* diff, GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Pooled pooled = {g.pooled_height, g.pooled_width};
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const auto all_rows = [&](int, int c) { return channel + c < channels ? Span{tile.top, tile.bottom} : Span{0, 0}; };
-      tile_rows(tile, SLAB, [](int) {}, all_rows, [&](int k, int row, int c) {
+      const auto rows_of = [&](int k, int c) {
+        const int* box = boxes + 5 * k;
+        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
+      };
+      tile_rows(tile, SLAB, [](int) {}, rows_of, [&](int k, int row, int c) {
+        const int *tall = bins + k * pooled.columns(), *wide = tall + 2 * pooled.height;
+        const Store* given = top_diff + ((long long)k * channels + channel + c) * pooled.cells();
+        const int* place = places + place_of(channel + c, k, g.regions, pooled.cells());
         const Grid grid = grid_of(rows + 5 * (long long)k, g);
         const Real across = Real(1) / max(grid.columns, 1);
-        const Store* given = top_diff + ((long long)k * channels + channel + c) * bins;
-        const int* place = places + place_of(channel + c, k, g.regions, bins);
-        for (int ph = 0; ph < g.pooled_height; ++ph) {
-          const Span tall = pixels_of(grid.y + ph * grid.bin_height, grid.bin_height, height);
-          if (row < tall.first || row >= tall.end) continue;
-          for (int pw = 0; pw < g.pooled_width; ++pw) {
-            const Span wide = pixels_of(grid.x + pw * grid.bin_width, grid.bin_width, width);
-            const int bin = ph * g.pooled_width + pw, s = wide.end > tile.left && wide.first < tile.right ? place[bin * SLAB] : -1;
+        for (int ph = 0; ph < pooled.height; ++ph) {
+          if (row < tall[ph] || row >= tall[pooled.height + ph]) continue;
+          for (int pw = 0; pw < pooled.width; ++pw) {
+            const int bin = ph * pooled.width + pw;
+            const int s = wide[pooled.width + pw] > tile.left && wide[pw] < tile.right ? place[bin * SLAB] : -1;
             if (s < 0) continue;
             const int of_y = int((s + Real(0.5)) * across);
-            const Line y = line_of(grid, 0, ph, of_y, height), x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
-            if ((row != y.low && row != y.high) || y.low < 0 || x.low < 0 || y.at == -1) continue;
+            const Line y = line_of(grid, 0, ph, of_y, height);
+            if ((row != y.low && row != y.high) || y.low < 0 || y.at == -1) continue;
+            const Line x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
+            if (x.low < 0) continue;
             const Real share = (row == y.low ? 1 - y.part : y.part) * Real(given[bin]);
             if (x.low >= tile.left && x.low < tile.right) number_at(map, tile, row, x.low, c) += (1 - x.part) * share;
             if (x.high > x.low && x.high >= tile.left && x.high < tile.right)
