@@ -137,7 +137,7 @@ def update_weights() -> None:
 
 def pack_slabs() -> None:
     """The region layers that make all slabs first on a GPU, and on the CPU one after another."""
-    from test_gpu_slabs import LAYERS
+    from test_gpu_slabs import CUT, LAYERS
 
     region_base.PACKED["cpu"] = True
     try:
@@ -147,9 +147,9 @@ def pack_slabs() -> None:
             'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 }',
         ):
             run(text, [MAPS, REGIONS], [])
-        for text, bottoms, _, options in LAYERS.values():
+        for text, bottoms, down, options in (*LAYERS.values(), *CUT.values()):
             with np.errstate(all="ignore"):
-                run(text, bottoms, [], options)
+                run(text, bottoms, down if "PSROI" in text else [], options)
         channels_last()
     finally:
         region_base.PACKED["cpu"] = False

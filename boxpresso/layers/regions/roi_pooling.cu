@@ -42,7 +42,7 @@ KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, Real 
   }
 }
 
-// maps (B, area, C) to slabs, a block for `pixels` pixels of one; on a GPU four numbers at a time, where both lie so.
+// maps (B, area, C) to slabs, a block for `pixels` pixels of one; WIDE numbers at a time, where both lie so.
 KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area, int pixels) {
   BLOCK_LOOP(b, n) {
     const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
@@ -50,14 +50,10 @@ KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channel
     const int count = min(SLAB, channels - channel), some = min(pixels, area - first);
     const Store* from = maps + ((long long)image * area + first) * channels + channel;
     Real* to = slabs + ((long long)slab * area + first) * SLAB;
-#if defined(__CUDACC__)
     if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
       TILE_LOOP(pixel, share, some, SHARES)
         *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
-      continue;
-    }
-#endif
-    if (count == SLAB) {
+    } else if (count == SLAB) {
       TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
     } else {
       TILE_LOOP(pixel, c, some, SLAB)
