@@ -24,6 +24,8 @@ ROWS = regions(RNG, 12, 2, 40)
 ROWS[3, 1:] = [5, 5, 200, 190]  # all of the map, and more
 ROWS[5, 0], ROWS[6, 2] = 7, np.nan
 TURNED = np.c_[ROWS[:, :1], (ROWS[:, 1:3] + ROWS[:, 3:]) / 2, ROWS[:, 3:] - ROWS[:, 1:3], RNG.uniform(-170, 170, 12)]
+OFFSETS, MASK = RNG.uniform(-1, 1, (12, 2, 3, 4)), RNG.uniform(0, 1, (12, 1, 3, 4))
+OFFSETS[2, 0, 1, 1], OFFSETS[3, 1, 0, 0], OFFSETS[4, 0, 2, 2] = np.nan, np.inf, 1e30
 SIZES = np.array([[36, 44, 1], [30, 40, 1]])
 BOXES, OF = RNG.uniform(-0.2, 1.2, (30, 4)), np.arange(30) % 3
 BOXES[4, 2] = np.nan
@@ -54,6 +56,21 @@ LAYERS: dict[str, tuple[str, list[Any], list[bool], dict[str, Any]]] = {
     ),
     "CropAndResize nearest": (
         layer("CropAndResize", crop_size=[9, 11], method="nearest"), [MAPS, BOXES, OF], [], {},
+    ),
+    "DeformROIPooling": (
+        f'type: "DeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 2 gamma: 0.3 }}', [SMOOTH, ROWS, OFFSETS], [],
+        {},
+    ),
+    "ModulatedDeformROIPooling": (
+        f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} gamma: 0.3 }}', [MAPS, ROWS, OFFSETS, MASK], [], {},
+    ),
+    "DeformROIPooling many samples": (
+        f'type: "DeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 18 gamma: 0.3 }}', [SMOOTH, ROWS, OFFSETS],
+        [], {},
+    ),
+    "DeformROIPooling samples off the map": (
+        'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 9 pooled_w: 11 spatial_scale: 2 sampling_ratio: 33 }',
+        [SMOOTH, ROWS], [], {},
     ),
     "PointSample": (layer("PointSample"), [SMOOTH, POINTS], [True, True], {}),
 }  # fmt: skip
@@ -99,7 +116,7 @@ def test_slabs_give_the_bits_of_planes(name, dtype, monkeypatch):
     limit = {np.float64: 1e-13, np.float32: 1e-5, np.float16: 2e-3}[dtype]
     for one, other, repeated in zip(got, wanted, again, strict=True):
         assert same(one, repeated)
-        if "Pooling" in name or "nearest" in name:
+        if ("Pooling" in name and "Deform" not in name) or "nearest" in name:
             assert same(one, other)
         else:
             np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
