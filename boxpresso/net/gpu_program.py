@@ -193,7 +193,7 @@ class GpuProgram:
             for blob in (*self.source.bottoms[step.layer], *self.source.tops[step.layer]):
                 blob._data.on_device(blob is self.source.tops[step.layer][0])
             return False
-        if step.layer in self.spread:
+        if step.lowering is None and step.layer in self.spread:
             self.spread[step.layer].run(self.source.bottoms[step.layer], self.source.tops[step.layer][0], self.device)
             return False
         if not isinstance(step.lowering, GpuLowering):
