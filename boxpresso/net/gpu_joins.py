@@ -19,7 +19,7 @@ from ..layers.dense.part_of_top import PartOfTop
 from ..layers.shape import strided
 from ..layers.shape.concat import Concat
 from .gpu_memory import INNER
-from .plan import Source, Step
+from .plan import Source, Step, Value
 
 Uses = list[tuple[Sequence[Buffer], Sequence[Buffer]]]  # what each step reads and writes
 
@@ -92,7 +92,7 @@ def part_of(lowering: object, step: int) -> PartOfTop | None:
 
 
 def spread(
-    steps: Sequence[Step], source: Source, uses: Uses, kept: Collection[int], blob_of: Callable[[str], Blob]
+    steps: Sequence[Step], source: Source, uses: Uses, kept: Collection[int], blob_of: Callable[[Value], Blob]
 ) -> list[Spread]:
     """The concatenations of several images whose operands can be written into their tops.
 
@@ -108,7 +108,7 @@ def spread(
     kept
         The ids of buffers that are needed before or after.
     blob_of
-        The blob of a name.
+        Where a value lies.
     """
     found = []
     touched: dict[int, list[int]] = {}
@@ -134,7 +134,7 @@ def spread(
                 continue
             producer = touched[key][0]
             maker = steps[producer]
-            if maker.added is not None or not maker.writes or blob_of(maker.writes[0][0])._data is not blob._data:
+            if maker.added is not None or not maker.writes or blob_of(maker.writes[0])._data is not blob._data:
                 continue
             into = part_of(maker.lowering, whole.count // images)
             if into is not None and touched[key][1] == place:

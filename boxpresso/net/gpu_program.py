@@ -145,7 +145,7 @@ class GpuProgram:
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
         lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, GpuLowering)]
         tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
-        found = spread(self.steps, source, uses, kept, blobs.__getitem__)
+        found = spread(self.steps, source, uses, kept, lambda value: blobs[value[0]])
         self.spread = {self.steps[join.place].layer: join for join in found}
         self.operands = {self.steps[o.producer].layer: o for join in found for o in join.operands.values()}
         tight |= {id(operand.whole._data) for operand in self.operands.values()}
