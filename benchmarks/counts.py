@@ -9,7 +9,9 @@ memory in Hopper's machine code. Then a row for each operator at the big shape o
 998 regions: its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in
 waves), the bytes that must be moved, each array once, those of all arrays of all launches, with room that lists may not fill
 (what a layout costs above the least), the operations of the plain formula, and from these the roofline: the least milliseconds
-on an H200 and a T4. Kernels that make lists come in addition.
+on an H200 and a T4. "all": the milliseconds that the bytes of all arrays take at the bandwidth, an estimate from below of what
+these launches take, and the part of it that the roofline is. Kernels that make lists come in addition. Blocks at the three
+other shapes follow: they have 2 to 13 regions, which is what little work there is for a GPU.
 
 Last a row for each launch of the layers that choose boxes: DetectionOutput and Proposal at the shapes of SSD300, SSD512 of
 COCO's labels, and VGG16's Faster R-CNN; RotateProposal at those of RRPN, FPNProposal of a ResNet's pyramid, and YOLOv3's.
@@ -110,7 +112,8 @@ def least_ms(case: gpu_operators.Case, machine: str) -> float:
 
 def operator_lines() -> Iterator[str]:
     head = f"{'operator':42} {'launches':>8} {'fewest':>8} {'most blocks':>11}"
-    yield f"{head}  {'of kernel':34} {'MB':>7} {'arrays':>7} {'Gop':>7} {'H200':>8} {'T4':>8}"
+    times = f"{'H200':>8} {'T4':>8} {'all H200':>8} {'all T4':>8} {'part':>6}"
+    yield f"{head}  {'of kernel':34} {'MB':>7} {'arrays':>7} {'Gop':>7} {times}"
     for case in gpu_operators.cases(quick=True):
         device = passed(case)
         launches = device.launches
@@ -120,8 +123,30 @@ def operator_lines() -> Iterator[str]:
         yield (
             f"{title:42} {len(launches):8} {min(blocks for _, blocks in launches):8} {most:11}  {name:34} "
             f"{gpu_operators.moved(case) / 1e6:7.1f} {device.bytes / 1e6:7.1f} "
-            f"{gpu_operators.operations(case) / 1e9:7.2f} {least}"
+            f"{gpu_operators.operations(case) / 1e9:7.2f} {least} {estimates(case, device.bytes)}"
         )
+
+
+def estimates(case: gpu_operators.Case, moved: int) -> str:
+    """The milliseconds that so many bytes take on each machine, or the roofline where that is more, and the latter's part."""
+    floors = [least_ms(case, machine) for machine in MACHINES]
+    all_ = [max(1000 * moved / MACHINES[m][0], floor) for m, floor in zip(MACHINES, floors)]
+    return f"{all_[0]:8.3f} {all_[1]:8.3f} {100 * floors[0] / all_[0]:4.0f} %"
+
+
+def shape_lines() -> Iterator[str]:
+    """The most blocks of a launch at each shape."""
+    shapes: dict[tuple[int, ...], None] = {}
+    rows: dict[str, list[str]] = {}
+    for case in gpu_operators.cases():
+        shapes[(*case.shape[2:], case.count)] = None
+        title = f"{case.operator}{' backward' * case.backward}{', adaptive' * (case.ratio == 0)}"
+        most = max(blocks for _, blocks in launches_of(case))
+        rows.setdefault(title, []).append(f"{most:12}")
+    names = [f"{height} x {width}, {count}" for height, width, count in shapes]
+    yield f"{'most blocks of a launch at':42} {' '.join(f'{name:>14}' for name in names)}"
+    for title, blocks in rows.items():
+        yield f"{title:42} {' '.join(f'{most:>14}' for most in blocks)}"
 
 
 SSD = """type: "DetectionOutput" detection_output_param { num_classes: LABELS code_type: CENTER_SIZE
@@ -227,7 +252,7 @@ def main() -> None:
             for rows in pool.map(kernel_lines, files()):
                 text += rows
         text.append("")
-    text += [*operator_lines(), "", *choice_lines()]
+    text += [*operator_lines(), "", *shape_lines(), "", *choice_lines()]
     print("\n".join(text))
     if asked.out:
         part = asked.out.with_name(f"{asked.out.name}.tmp")

@@ -273,7 +273,7 @@ JOINED = "\n".join([
 
 
 def test_operands_of_a_concatenation_lie_in_its_top(by):
-    """With one image nothing is copied: convolutions and Permutes write where the top has them. With two they cannot."""
+    """With one image nothing is copied: convolutions and Permutes write where the top has them. With two cuDNN alone can."""
     planned, layers = nets(JOINED)
     nodes = {}
     for _ in range(4):
@@ -287,7 +287,7 @@ def test_operands_of_a_concatenation_lie_in_its_top(by):
                 assert planned.blobs["e3"]._data.start == planned.blobs["fire"]._data.start + 4 * 6 * 9 * 8
                 half = planned.blobs["half_perm"]._data.start - planned.blobs["mbox"]._data.start
                 assert half == 4 * 3 * 9 * 8
-    assert nodes[2] == nodes[1] + 4  # launches that copy
+    assert nodes[2] == nodes[1] + (2 if by == "libraries" else 4)  # launches that copy
     x = images(1)
     for name in ("e1", "e3", "fire", "half_flat", "mbox"):  # each may be asked for, and is then kept
         same({name: np.array(planned.blobs[name].data)}, {name: np.array(layers.blobs[name].data)})

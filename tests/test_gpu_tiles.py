@@ -76,6 +76,15 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
         [True, False, True, True],
     ),
     "PSROIAlign": (f'type: "PSROIAlign" psroi_align_param {{ {PSROI} sample_num: 2 }}', [PLANES, ROWS], [True, False]),
+    "RotateROIPooling": (
+        f'type: "RotateROIPooling" rotate_pooling_param {{ {POOL} }}',
+        [MAPS, TURNED * [1, 1, 1, 1, 1, 57], np.array([[74, 90, 1]])], [True, False, False],
+    ),
+    "RotateROIPooling thin bins": (
+        'type: "RotateROIPooling" rotate_pooling_param { pooled_h: 30 pooled_w: 2 spatial_scale: 0.1 }',
+        [MAPS, TURNED * [1, 1, 1, 0.02, 1, 57], np.array([[740, 900, 1]])], [True, False, False],
+    ),
+    "ROIWarping": (f'type: "ROIWarping" roi_warping_param {{ {POOL} }}', [MAPS, ROWS], [True, False]),
 }  # fmt: skip
 
 
@@ -105,7 +114,8 @@ def test_tiles_give_what_whole_maps_give(name, dtype, monkeypatch):
 def test_no_regions_and_no_pixels(name, monkeypatch):
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     text, bottoms, down = LAYERS[name]
-    for changed in ([bottoms[0], *(b[:0] for b in bottoms[1:])], [bottoms[0][:, :, :0], *bottoms[1:]]):
+    none = [bottoms[0], *(b[:0] if len(b) == len(ROWS) else b for b in bottoms[1:])]
+    for changed in (none, [bottoms[0][:, :, :0], *bottoms[1:]]):
         with np.errstate(all="ignore"):
             rig = Rig(text, changed, device="cpu", phase="TRAIN")
             rig.forward()

@@ -138,6 +138,8 @@ def update_weights() -> None:
 
 def pack_slabs() -> None:
     """The region layers that make all slabs first on a GPU, and on the CPU one after another."""
+    from test_gpu_slabs import CUT, LAYERS
+
     region_base.PACKED["cpu"] = True
     try:
         for text in (
@@ -146,15 +148,22 @@ def pack_slabs() -> None:
             'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 }',
         ):
             run(text, [MAPS, REGIONS], [])
+        for text, bottoms, down, options in (*LAYERS.values(), *CUT.values()):
+            with np.errstate(all="ignore"):
+                run(text, bottoms, down if "PSROI" in text else [], options)
+        channels_last()
     finally:
         region_base.PACKED["cpu"] = False
-    ROIPooling.last = True  # as for arrays whose channels are last
+    channels_last()
+
+
+def channels_last() -> None:
+    """ROIPooling of arrays whose channels are last: some of a slab, and whole slabs."""
+    ROIPooling.last = True
     try:
-        run(
-            'type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }',
-            [MAPS.transpose(0, 2, 3, 1), REGIONS],
-            FIRST,
-        )
+        for maps in (MAPS, np.tile(MAPS, (1, 4, 1, 1))[:, :16]):
+            text = 'type: "ROIPooling" roi_pooling_param { pooled_h: 3 pooled_w: 2 }'
+            run(text, [maps.transpose(0, 2, 3, 1), REGIONS], FIRST)
     finally:
         ROIPooling.last = False
 

@@ -11,6 +11,9 @@ import pytest
 import stand_in
 
 from boxpresso.device import cublas, cudnn
+from boxpresso.layers.dense.columns import CudnnConvolution
+from boxpresso.layers.dense.part_of_top import PartOfTop
+from boxpresso.layers.dense.sizes import Sizes
 
 pytestmark = pytest.mark.skipif(
     stand_in.active() or cudnn.library() is None or cublas.library() is None,
@@ -31,6 +34,22 @@ def test_cudnn_takes_our_descriptors_and_gives_our_shapes(axes, dtype, fast):
     assert list(shape) == [2, 9, *window["map"]]
     del made
     gc.collect()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axes", [2, 3])
+def test_cudnn_takes_images_that_are_further_apart(axes, dtype):
+    """As a concatenation of several images has them."""
+    one = (1,) * axes
+    sizes = Sizes(3, 6, 9, 3, (11,) * axes, (11,) * axes, one, one, (0,) * axes, one)
+    device = SimpleNamespace(fast_math=False, deterministic=False)
+    convolution = SimpleNamespace(sizes=sizes, device=device, by_axis=CudnnConvolution.by_axis)
+    step = 20 * 11**axes
+    made = PartOfTop(convolution, np.dtype(dtype), step)  # type: ignore[arg-type]
+    count, kind, given = ctypes.c_int(), ctypes.c_int(), [(ctypes.c_int * (axes + 2))() for _ in range(2)]
+    cudnn.call("cudnnGetTensorNdDescriptor", made.by.y, axes + 2, ctypes.byref(kind), ctypes.byref(count), *given)
+    assert list(given[0]) == [3, 9, *(11,) * axes]
+    assert list(given[1]) == [step, *(11**n for n in range(axes, -1, -1))]
 
 
 def test_all_that_is_called_is_there():

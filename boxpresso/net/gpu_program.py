@@ -20,6 +20,7 @@ from ..layers.dense.gpu_lowerings import GpuLowering
 from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError
 from .connect import named
+from .gpu_joins import Operand, Spread, Uses, spread
 from .gpu_memory import Arena, Join, Shared
 from .plan import Plan, Source, Step
 
@@ -120,6 +121,8 @@ class GpuProgram:
         ]  # fmt: skip
         self.shared: Shared | None = None
         self.joined: set[int] = set()  # layers whose bottoms lie in their top
+        self.spread: dict[int, Spread] = {}  # by its layer: concatenations of several images, and
+        self.operands: dict[int, Operand] = {}  # by their layers: the convolutions that write into their tops
         self.runs, self.skips = 0, False
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
@@ -132,7 +135,7 @@ class GpuProgram:
         # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
         inner = set() if self.device.debug else inner_blobs(self.plan, source, self.layers)
         kept = {id(blob._data) for name, blob in blobs.items() if name not in inner}
-        uses = []
+        uses: Uses = []
         for step in self.steps:
             if isinstance(step.lowering, GpuLowering):
                 reads, writes = ([blobs[value[0]] for value in values] for values in (step.reads, step.writes))
@@ -143,6 +146,10 @@ class GpuProgram:
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
         lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, GpuLowering)]
         tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
+        found = spread(self.steps, source, uses, kept, lambda value: blobs[value[0]])
+        self.spread = {self.steps[join.place].layer: join for join in found}
+        self.operands = {self.steps[o.producer].layer: o for join in found for o in join.operands.values()}
+        tight |= {id(operand.whole._data) for operand in self.operands.values()}
         self.shared = Shared(arena, uses, kept, self.joins(), tight)
         self.joined = {self.steps[join.place].layer for join in self.shared.joins}
         return self.shared.moved
@@ -187,6 +194,9 @@ class GpuProgram:
             for blob in (*self.source.bottoms[step.layer], *self.source.tops[step.layer]):
                 blob._data.on_device(blob is self.source.tops[step.layer][0])
             return False
+        if step.lowering is None and step.layer in self.spread:
+            self.spread[step.layer].run(self.source.bottoms[step.layer], self.source.tops[step.layer][0], self.device)
+            return False
         if not isinstance(step.lowering, GpuLowering):
             layer = self.source.layers[step.layer]
             if ours(layer):
@@ -197,8 +207,10 @@ class GpuProgram:
             return False
         blobs = [self.source.blobs[value[0]] for value in step.reads]
         other = blobs[-1] if step.added is not None else None
+        operand = self.operands.get(step.layer)
         with named(self.source.layers[step.layer]):
-            step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
+            if operand is None or not operand.run(step.lowering, blobs[0]):
+                step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
         return False
 
     def run_step(self, step: Step) -> None:
@@ -338,6 +350,8 @@ class GpuProgram:
         for i in layers:
             for blob in (*self.source.bottoms[i], *self.source.tops[i], *self.source.layers[i].blobs):
                 blobs[id(blob)] = blob
+            if i in self.operands:
+                blobs[id(self.operands[i].whole)] = self.operands[i].whole
         segment.bound = [(blob, blob._data) for blob in blobs.values()]
 
     def describe(self) -> dict[str, Any]:

@@ -197,7 +197,7 @@ Status queue(const char* who, Kind kind, Handle handle, CUdeviceptr x, Tensor xd
     elements(dims, steps, [&](long long i) {
       double value = store.alpha * sums[i];
       if (store.kept != 0) value += store.kept * read(store.z ? store.z : target, type, i);
-      if (store.bias) value += read(store.bias, type, i / steps[1] % dims[1]);
+      if (store.bias) value += read(store.bias, type, i % steps[0] / steps[1] % dims[1]);
       if (store.relu) value = value > 0 ? value : 0;
       write(target, type, i, value);
     });
@@ -242,6 +242,15 @@ Status cudnnSetTensorNdDescriptor(Tensor one, int type, int axes, const int* dim
   if (axes < 4 || axes > 8) return refuse(NOT_SUPPORTED, text("cudnnSetTensorNdDescriptor: %d axes, from 4 to 8 are known", axes));
   for (int a = 0; a < axes; ++a)
     if (dims[a] < 1 || steps[a] < 1) return refuse(BAD_PARAM, text("cudnnSetTensorNdDescriptor: axis %d of %d, step %d", a, dims[a], steps[a]));
+  std::vector<int> order(axes);
+  for (int a = 0; a < axes; ++a) order[a] = a;
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return steps[a] < steps[b]; });
+  long long taken = 1;  // numbers that the faster axes take
+  for (int a : order) {
+    if (dims[a] == 1) continue;
+    if (steps[a] < taken) return refuse(NOT_SUPPORTED, text("cudnnSetTensorNdDescriptor: elements overlap, axis %d has step %d", a, steps[a]));
+    taken = (long long)(dims[a] - 1) * steps[a] + taken;
+  }
   *one = {type, {dims, dims + axes}, {steps, steps + axes}};
   if (extent(one->dims, one->steps) > 2147483647u) return refuse(NOT_SUPPORTED, "cudnnSetTensorNdDescriptor: 2 GiB elements or more");
   return SUCCESS;

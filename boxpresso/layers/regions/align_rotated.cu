@@ -1,4 +1,5 @@
 // align_rotated.cu: averages of bilinear samples in the bins of rotated regions, and their gradients. Features in slabs.
+#include "orientations.h"
 #include "rotated.h"
 #include "tiles.h"
 #include "wide.h"
@@ -93,11 +94,29 @@ DEVICE void fill(int slab, const Store* maps, Real* to, int channels, int area) 
   fill_slab(slab, maps, to, channels, area, 0, area);
   THREAD_LOOP(c, SLAB) to[(long long)area * SLAB + c] = 0;
 }
+
+// The averages of `some` bins of a slab to their planes; with orientations, which SLAB is a multiple of, as the region's angle mixes
+// them. A region that lies in no image has averages of 0.
+DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int bins, int some, const Real* region, int image,
+                         int orientations) {
+  if (orientations == 0) {
+    empty_stage(averages, planes, channels, bins, some);
+    return;
+  }
+  const Turn turn = image < 0 ? Turn{0, Real(0)} : turn_of(region[5], orientations);
+  TILE_LOOP(c, i, min(channels, SLAB), some) {
+    const int o = c % orientations;
+    const Mixed mixed = mixed_of(turn, o, orientations, false);
+    const Real* from = (const Real*)averages + i * STAGE_ROW + c - o;
+    planes[(long long)c * bins + i] = mix(turn, from[mixed.lower], from[mixed.upper]);
+  }
+}
+
 // A slab's regions are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). There is room for
-// n / parts slabs. They are `packed` and all there, or a block fills its room with one slab after another, which stays in the
-// cache of its core: then a slab has 1 part.
+// n / parts slabs. They are all there, and features null, or a block fills its room with one slab after another, which stays in
+// the cache of its core: then a slab has 1 part. orientations: see put_averages().
 KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
-                             int parts, int packed, int clockwise, GridGeometry g) {
+                             int parts, int orientations, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
@@ -107,7 +126,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
     Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
     for (int i = b / parts; i < batch * slabs; i += n / parts) {
       const int image = i / slabs, channel = (i - image * slabs) * SLAB;
-      if (!packed) fill(i, features, slab, channels, area);
+      if (features) fill(i, features, slab, channels, area);
       BARRIER();
       for (int j = b % parts; j < regions && !STOPPED(); j += parts) {
         const int k = order[j], of = image_of(rows + 6 * (long long)k, 6, batch);
@@ -133,7 +152,7 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
           }
           BARRIER();
           if (some.first + some.count >= samples)
-            empty_stage(averages, out + bin, channels - channel, bins, some.bins);
+            put_averages(averages, out + bin, channels - channel, bins, some.bins, rows + 6 * (long long)k, of, orientations);
         });
         BARRIER();
       }

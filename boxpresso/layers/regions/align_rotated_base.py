@@ -59,8 +59,8 @@ class AlignRotated(RegionLayer):
         self.pack_slabs(features, packed, 1)
         return packed
 
-    def pool(self, features: AnyArray, rows: AnyArray, pooled: AnyArray) -> None:
-        """pooled (K, C, pooled_h, pooled_w): the averages of each bin."""
+    def pool(self, features: AnyArray, rows: AnyArray, pooled: AnyArray, orientations: int = 0) -> None:
+        """pooled (K, C, pooled_h, pooled_w): the averages of each bin, or the mixtures of so many orientations of them."""
         self.check_grids(rows, not self.aligned)
         if self.batch == 0:
             pooled.fill(0)
@@ -69,7 +69,7 @@ class AlignRotated(RegionLayer):
         room = self.room("features", self.size[0] * self.size[1] + 1) if cpu else self.pack(features)
         parts = 1 if cpu else self.regions
         self.rotated.align_rotated_forward(
-            room.shape[0] * parts, features, room, self.by_place(rows), rows, pooled, parts, int(not cpu),
+            room.shape[0] * parts, features if cpu else None, room, self.by_place(rows), rows, pooled, parts, orientations,
             self.clockwise, self.geometry,
         )  # fmt: skip
 

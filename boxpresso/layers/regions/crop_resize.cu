@@ -1,7 +1,7 @@
 // crop_resize.cu: boxes of images, each resized to one size, as TensorFlow's crop_and_resize has it; and its gradients.
 #include "columns.h"
 #include "region.h"
-#include "slab.h"
+#include "wide.h"
 
 struct CropGeometry {
   int batch, channels, height, width, crop_height, crop_width, nearest;
@@ -37,7 +37,8 @@ KERNEL crop_resize_places(int n, const Real* boxes, const Real* indices, int* im
   }
 }
 
-constexpr int PLANES = 8;  // of a box that a block takes
+constexpr int PLANES = 8;     // of a box that a block takes
+constexpr int ELEMENTS = 64;  // of a crop, that a block keeps before it stores them plane by plane
 
 // COLUMNS neighbouring columns of a crop: the pixels that they lie between, counted from `first`, and how far beyond the left one.
 struct Chunk {
@@ -173,6 +174,39 @@ KERNEL crop_resize_forward_slabs(int n, const Store* features, const int* images
         turn(crop, SLAB, top + ((long long)k * g.channels + channel) * cells, cells, cells, min(SLAB, g.channels - channel));
         BARRIER();
       }
+    }
+  }
+}
+
+// The same of all maps in slabs (B * slabs_of(C), area, SLAB), for a GPU: a block owns a box in a slab.
+KERNEL crop_resize_forward_packed(int n, const Real* slabs, const int* images, const int* low, const Real* part, Store* top,
+                                  int boxes, CropGeometry g) {
+  const int channels = g.channels, all = g.crop_height + g.crop_width, cells = g.crop_height * g.crop_width, width = g.width;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide elements[stage_of(ELEMENTS)];
+    const int s = b / boxes, k = b - s * boxes;
+    const Real* slab = slabs + ((long long)max(images[k], 0) * slabs_of(channels) + s) * g.height * width * SLAB;
+    const int *row = low + (long long)k * all, *column = row + g.crop_height;
+    const Real *downs = part + (long long)k * all, *acrosses = downs + g.crop_height;
+    Store* out = top + ((long long)k * channels + s * SLAB) * cells;
+    for (int first = 0; first < cells; first += ELEMENTS) {
+      const int some = min(ELEMENTS, cells - first);
+      TILE_LOOP(i, share, some, SHARES) {
+        const int ph = (first + i) / g.crop_width, pw = first + i - ph * g.crop_width, left = column[pw];
+        Wide value = wide_of(g.outside);
+        if (row[ph] >= 0 && left >= 0) {
+          const Real down = downs[ph], across = acrosses[pw];
+          const int right = left + (across > 0);
+          const Real *above = slab + (long long)row[ph] * width * SLAB, *below = above + (down > 0 ? width * SLAB : 0);
+          const Wide upper = wide(above, left, share) + across * (wide(above, right, share) - wide(above, left, share));
+          const Wide lower = wide(below, left, share) + across * (wide(below, right, share) - wide(below, left, share));
+          value = upper + down * (lower - upper);
+        }
+        staged(elements, i, share) = value;
+      }
+      BARRIER();
+      empty_stage(elements, out + first, channels - s * SLAB, cells, some);
+      BARRIER();
     }
   }
 }

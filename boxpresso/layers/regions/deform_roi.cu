@@ -4,19 +4,7 @@
 #include "sample.h"
 
 constexpr int SAMPLES = 64;  // of a bin, taken together
-constexpr int MANY = 1024;   // samples of a bin, from which on those outside the map are left out
 constexpr int OWNED = 64;    // channels that a block of the backward pass owns; a multiple of TILE
-
-struct Part { int from, to; };
-
-// Which of `count` samples from `start` on, `size` apart in all, may lie on an axis of `length` pixels of the map.
-DEVICE Part part_on_map(Real start, Real size, int count, int length) {
-  const Real step = size / count, a = (-1 - start) / step, b = (length - start) / step;
-  const Real margin = 3 + Real(1e-5) * (abs(a) + abs(b)), low = min(a, b) - margin, high = max(a, b) + margin;
-  if (!(low >= -REAL_MAX && high <= REAL_MAX)) return {0, count};
-  const int from = int(max(min(low, Real(count)), Real(0)));
-  return {from, max(from, int(max(min(high, Real(count)), Real(0))))};
-}
 
 // The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
 // at[4 s ...] and weight[4 s ...], place[2 s ...] is its y and x. The weights are divided by the number of samples; at[4 s]
@@ -26,7 +14,7 @@ DEVICE void walk(const Grid& g, int height, int width, Visit visit) {
   SHARED int at[4 * SAMPLES];
   SHARED Real weight[4 * SAMPLES], place[2 * SAMPLES];
   const int samples = g.rows * g.columns;
-  Part down = {0, g.rows}, across = {0, g.columns};
+  Reach down = {0, g.rows}, across = {0, g.columns};
   if (samples > MANY) {  // most may lie outside: they are left out, so that the work is bounded by what the map holds
     down = part_on_map(g.y, g.bin_height, g.rows, height);
     across = part_on_map(g.x, g.bin_width, g.columns, width);

@@ -28,3 +28,18 @@ DEVICE Grid bin_of(const Whole& whole, const Store* offset, int k, int bin, cons
   grid.x += pw * grid.bin_width;
   return grid;
 }
+
+constexpr int MANY = 1024;  // samples of a bin, from which on those outside the map are left out
+
+struct Reach {
+  int from, to;
+};
+
+// Which of `count` samples from `start` on, `size` apart in all, may lie on an axis of `length` pixels of the map.
+DEVICE Reach part_on_map(Real start, Real size, int count, int length) {
+  const Real step = size / count, a = (-1 - start) / step, b = (length - start) / step;
+  const Real margin = 3 + Real(1e-5) * (abs(a) + abs(b)), low = min(a, b) - margin, high = max(a, b) + margin;
+  if (!(low >= -REAL_MAX && high <= REAL_MAX)) return {0, count};
+  const int from = int(max(min(low, Real(count)), Real(0)));
+  return {from, max(from, int(max(min(high, Real(count)), Real(0))))};
+}

@@ -18,6 +18,7 @@ class DeformPoolingLayer(RegionLayer):
     kernels = Kernels("deform_roi.cu")
     slabs = Kernels("deform_roi_slabs.cu")
     in_tiles = Kernels("deform_roi_tiles.cu")
+    from_slabs = Kernels("deform_roi_packed.cu")
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -53,8 +54,11 @@ class DeformPoolingLayer(RegionLayer):
         return self.scratch("bins", (self.regions, self.bins, self.padded))
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
-        self.features_last  # noqa: B018  # asking is what counts it
-        self.bins_last  # noqa: B018
+        if self.packed:
+            self.packed_room()
+        if backward or not self.packed:
+            self.features_last  # noqa: B018  # asking is what counts it
+            self.bins_last  # noqa: B018
         if backward and not self.tiled and self.by_slabs:
             self.slab_room()
 
@@ -69,6 +73,11 @@ class DeformPoolingLayer(RegionLayer):
         at_once = min(self.device.workers, self.batch * -(-self.channels // slab))
         return self.scratch("room", (at_once, 2 * self.size[0] * self.size[1] + 4 * self.bins, slab))
 
+    def packed_room(self) -> AnyArray:
+        """Room for the features in slabs, on a GPU."""
+        slab = self.slabs.constants["SLAB"]
+        return self.scratch("packed", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
+
     def turn(self, maps: AnyArray, last: AnyArray) -> None:
         """maps (N, C, area) to last (N, area, padded)."""
         count, area = last.shape[:2]
@@ -82,6 +91,13 @@ class DeformPoolingLayer(RegionLayer):
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.check_grids(bottom[1].data, False)
         _, regions, offset, mask = self.four(bottom, "data")
+        if self.packed:
+            slabs = self.packed_room()
+            self.pack_slabs(bottom[0].data, slabs)
+            self.from_slabs.deform_roi_forward_packed(
+                self.channel_slabs * self.regions, slabs, regions, offset, mask, top[0].data, self.gamma, self.geometry
+            )
+            return
         self.turn(bottom[0].data, self.features_last)
         self.kernels.deform_roi_forward(
             self.regions * self.bins,

@@ -1,6 +1,5 @@
 // deformable_psroi_pooling.cu: averages of samples in bins that are moved, each bin in its own channel (Deformable ConvNets).
-#include "region.h"
-#include "tiles.h"
+#include "plane.h"
 
 constexpr int MOST = 64;  // samples of a bin in each direction
 
@@ -87,20 +86,20 @@ DEVICE int walk(const Bin& bin, int samples, int height, int width, Visit visit)
   return count;
 }
 
-// A block owns a plane. top: (K, output_dim, pooled, pooled), 0 before; count (or null), alike: how many samples lay on the
-// map.
+// A block owns `together` regions in a channel. top: (K, output_dim, pooled, pooled); count (or null), alike: how many samples
+// lay on the map.
 KERNEL deformable_psroi_pooling_forward(int n, const Store* features, const Store* regions, const Store* trans, Store* top,
-                                        Store* count, PartGeometry g) {
-  const int samples = g.samples, height = g.height, width = g.width;
-  BLOCK_LOOP(plane, n) {
-    const Store* map = features + (long long)plane * height * width;
-    const Channel c = channel_of(plane, g);
-    THREAD_LOOP(t, g.regions * c.bins) {
-      const int k = t / c.bins;
-      if (image_of(regions + 5 * k, 5, g.batch) != c.image) continue;
+                                        Store* count, int together, PartGeometry g) {
+  const int samples = g.samples, height = g.height, width = g.width, channels = g.output_dim * g.group * g.group;
+  BLOCK_LOOP(b, n) {
+    const Part part = part_of(b, together, g.regions);
+    const Channel c = channel_of(part.channel, g);
+    THREAD_LOOP(t, (part.end - part.first) * c.bins) {
+      const int k = part.first + t / c.bins, image = image_of(regions + 5 * k, 5, g.batch);
+      const Store* map = features + ((long long)max(image, 0) * channels + part.channel) * height * width;
       const Bin bin = bin_of(regions + 5 * k, trans, g, c, k, t % c.bins);
       Real sum = 0;
-      const int used = walk(bin, samples, height, width, [&](const Sample& s) {
+      const int used = image < 0 ? 0 : walk(bin, samples, height, width, [&](const Sample& s) {
         sum += (1 - s.down) * (1 - s.across) * Real(map[s.at[0]]) + (1 - s.down) * s.across * Real(map[s.at[1]]) +
                s.down * (1 - s.across) * Real(map[s.at[2]]) + s.down * s.across * Real(map[s.at[3]]);
       });
@@ -110,16 +109,18 @@ KERNEL deformable_psroi_pooling_forward(int n, const Store* features, const Stor
   }
 }
 
-// slopes: (K, output_dim, pooled, pooled, 2), the gradient for what each bin moves by in x and in y. A block owns a plane.
+// slopes: (K, output_dim, pooled, pooled, 2), the gradient for what each bin moves by in x and in y; nothing for a region that
+// lies in no image. A block owns `together` regions in a channel.
 KERNEL deformable_psroi_pooling_slopes(int n, const Store* top_diff, const Store* features, const Store* regions,
-                                       const Store* trans, Real* slopes, PartGeometry g) {
-  const int samples = g.samples, height = g.height, width = g.width;
-  BLOCK_LOOP(plane, n) {
-    const Store* map = features + (long long)plane * height * width;
-    const Channel c = channel_of(plane, g);
-    THREAD_LOOP(t, g.regions * c.bins) {
-      const int k = t / c.bins;
-      if (image_of(regions + 5 * k, 5, g.batch) != c.image) continue;
+                                       const Store* trans, Real* slopes, int together, PartGeometry g) {
+  const int samples = g.samples, height = g.height, width = g.width, channels = g.output_dim * g.group * g.group;
+  BLOCK_LOOP(b, n) {
+    const Part part = part_of(b, together, g.regions);
+    const Channel c = channel_of(part.channel, g);
+    THREAD_LOOP(t, (part.end - part.first) * c.bins) {
+      const int k = part.first + t / c.bins, image = image_of(regions + 5 * k, 5, g.batch);
+      if (image < 0) continue;
+      const Store* map = features + ((long long)image * channels + part.channel) * height * width;
       const Bin bin = bin_of(regions + 5 * k, trans, g, c, k, t % c.bins);
       Real slope_x = 0, slope_y = 0;
       const int used = walk(bin, samples, height, width, [&](const Sample& s) {

@@ -124,12 +124,16 @@ class DeformablePSROIPooling(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.check_work(bottom[1].data)
-        for blob in top:
-            blob.data.fill(0)
+        blocks, together = self.parts(self.bins_of_channel)
         self.kernels.deformable_psroi_pooling_forward(
-            self.batch * self.channels, bottom[0].data, bottom[1].data, bottom[2].data if self.moved else None, top[0].data,
-            top[1].data if len(top) > 1 else None, self.geometry,
+            blocks, bottom[0].data, bottom[1].data, bottom[2].data if self.moved else None, top[0].data,
+            top[1].data if len(top) > 1 else None, together, self.geometry,
         )  # fmt: skip
+
+    @property
+    def bins_of_channel(self) -> int:
+        """The most bins that a channel is for."""
+        return (-(-self.pooled[0] // self.group)) ** 2
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
@@ -148,8 +152,9 @@ class DeformablePSROIPooling(
             )
         if len(bottom) > 2 and propagate_down[2] and self.moved:
             slopes = self.scratch("slopes", (*top[0].shape, 2))
+            blocks, together = self.parts(self.bins_of_channel)
             self.kernels.deformable_psroi_pooling_slopes(
-                planes, top[0].diff, bottom[0].data, bottom[1].data, move, slopes, self.geometry
+                blocks, top[0].diff, bottom[0].data, bottom[1].data, move, slopes, together, self.geometry
             )
             self.kernels.deformable_psroi_pooling_trans(
                 bottom[2].count, slopes, bottom[1].data, bottom[2].diff, self.geometry

@@ -4,6 +4,37 @@
 #pragma once
 #include "bins.h"
 #include "tiles.h"
+#include "wide.h"
+
+// What a block of a forward takes: `together` regions from `first` on, before `end`, in one channel of their images. So a GPU has
+// many blocks, whose threads take a region each and read the pixels of its bin along rows of the map: every pixel is read once
+// from memory, and nothing is copied before. With the channels last, a copy would move the maps twice more.
+struct Part {
+  int channel, first, end;
+};
+
+DEVICE Part part_of(int b, int together, int regions) {
+  const int parts = (regions + together - 1) / together, channel = b / parts, first = (b - channel * parts) * together;
+  return {channel, first, min(first + together, regions)};
+}
+
+// Whether a GPU's thread reads WIDE numbers of a row at a time: rows of `width` numbers begin at a multiple of them in memory.
+template <class Number>
+DEVICE bool whole_rows(const Number* numbers, int width) {
+#if defined(__CUDACC__)
+  return sizeof(Number) == sizeof(Real) && width % WIDE == 0 && (unsigned long long)numbers % sizeof(Wide) == 0;
+#else
+  return false;
+#endif
+}
+
+// visit(x, four) for the aligned fours of a row that hold its columns left to right, where whole_rows().
+template <class Number, class Visit>
+DEVICE void visit_fours(const Number* row, int left, int right, Visit visit) {
+#if defined(__CUDACC__)
+  for (int x = left / WIDE * WIDE; x < right; x += WIDE) visit(x, *(const Wide*)(row + x));
+#endif
+}
 
 struct Plane {
   int image, channel, ph, pw;

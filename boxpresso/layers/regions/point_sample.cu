@@ -1,5 +1,5 @@
 // point_sample.cu: bilinear samples of maps at points, and the gradients of that. Pixels outside a map are 0.
-#include "slab.h"
+#include "wide.h"
 
 struct PointGeometry {
   int channels, height, width, points, corners;  // corners: 0 and 1 are the centres of the first and last pixels
@@ -15,6 +15,7 @@ DEVICE long long place_of(int i, int count, int k, const PointGeometry& g) {
 }
 
 constexpr int POINTS = 256;  // that a block takes together
+constexpr int SOME = 64;     // that a block takes in a slab, on a GPU
 
 // at (N, 4, P): the four pixels of each point, -1 outside the map; part (N, 2, P): how far it lies beyond the first, down and across.
 // A block for POINTS points of an image; two loops without branches, which the host makes vectors of.
@@ -152,6 +153,31 @@ KERNEL point_sample_forward_slabs(int n, const Store* features, const int* at, c
         BARRIER();
       }
     }
+  }
+}
+
+// The same of all maps in slabs (batch * slabs_of(C), area, SLAB), for a GPU: a block owns SOME points in a slab.
+KERNEL point_sample_forward_packed(int n, const Real* slabs, const int* at, const Real* part, Store* top, PointGeometry g) {
+  const int channels = g.channels, count = slabs_of(channels), parts = (g.points + SOME - 1) / SOME;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide samples[stage_of(SOME)];
+    const int i = b / parts, first = (b - i * parts) * SOME, image = i / count, channel = (i - image * count) * SLAB;
+    const int some = min(SOME, g.points - first);
+    const Real* slab = slabs + (long long)i * g.height * g.width * SLAB;
+    const int* pixels = at + (long long)image * 4 * g.points + first;
+    const Real* downs = part + (long long)image * 2 * g.points + first;
+    TILE_LOOP(p, share, some, SHARES) {
+      const auto pixel_at = [&](int corner) -> Wide {
+        const int pixel = pixels[corner * g.points + p];
+        return pixel < 0 ? Wide{} : wide(slab, pixel, share);
+      };
+      const Real down = downs[p], across = downs[g.points + p], before = 1 - across;
+      const Wide upper = before * pixel_at(0) + across * pixel_at(1), lower = before * pixel_at(2) + across * pixel_at(3);
+      staged(samples, p, share) = (1 - down) * upper + down * lower;
+    }
+    BARRIER();
+    empty_stage(samples, top + ((long long)image * channels + channel) * g.points + first, channels - channel, g.points, some);
+    BARRIER();
   }
 }
 

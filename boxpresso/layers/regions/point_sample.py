@@ -12,8 +12,9 @@ from ...device.kernel import real_of
 from ..core.param_str import settings
 from .region_base import RegionLayer
 
-# Slabs pay for maps of so few pixels, in parts of their points, and of so many channels. A GPU has too few blocks then.
-PIXELS_A_POINT, CHANNELS = {"cpu": 4, "cuda": 0}, 8
+# Slabs pay for maps of so few pixels, in parts of their points, and of so many channels. On a GPU that is counted: a point
+# reads two rows of two pixels, some 74 bytes of a channel of a plane in sectors of 32, and 16 of a slab; a pixel packed is 8.
+PIXELS_A_POINT, CHANNELS = {"cpu": 4, "cuda": 7}, 8
 NEAR = 2**19  # bytes of maps that lie in a core's cache
 TOGETHER = {"cpu": (8, NEAR // 4), "cuda": (2, 2**31)}  # planes that a block takes, and bytes of them, at most
 
@@ -67,6 +68,7 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.batch, self.channels, height, width = self.axes(bottom[0], 4, "bottom 0")
+        self.size = height, width
         shape = bottom[1].shape
         self.need(
             len(shape) in (3, 4) and shape[-1] == 2 and shape[0] == self.batch,
@@ -95,9 +97,15 @@ class PointSample(RegionLayer, type="PointSample", param="python_param", bottoms
         features, constants = bottom[0].data, self.kernels.constants
         if not self.pixels:
             top[0].data.fill(0)
+        elif self.in_slabs and self.packed:
+            count = self.batch * self.channel_slabs
+            slabs = self.scratch("slabs", (count, self.pixels, constants["SLAB"]))
+            self.pack_slabs(features, slabs)
+            self.kernels.point_sample_forward_packed(
+                count * -(-self.points // constants["SOME"]), slabs, *self.places(bottom), top[0].data, self.geometry
+            )
         elif self.in_slabs:
-            slabs = self.batch * self.channel_slabs
-            at_once = min(self.device.workers, slabs) if self.device.kind == "cpu" else slabs
+            at_once = min(self.device.workers, self.batch * self.channel_slabs)
             room = self.scratch("room", (at_once, self.pixels + constants["POINTS"], constants["SLAB"]))
             self.kernels.point_sample_forward_slabs(
                 at_once, features, *self.places(bottom), room, top[0].data, self.batch, self.geometry

@@ -4,6 +4,8 @@
 #include "plane.h"
 #include "sample.h"
 
+constexpr int WEIGHTS = 4;  // that a GPU's thread loads together
+
 // Bin p of an axis of a region: the pixels that its samples touch, and the sum of their weights for each.
 DEVICE void weigh(Real start, Real size, int samples, int p, int limit, int* begin, int* end, Real* weight) {
   int low, high, first = limit, last = 0;
@@ -14,7 +16,8 @@ DEVICE void weigh(Real start, Real size, int samples, int p, int limit, int* beg
       first = min(first, low);
       last = max(last, high + 1);
     }
-  for (int pixel = first; pixel < last; ++pixel) weight[pixel] = 0;
+  // What is loaded with them is 0 as well: see whole_rows().
+  for (int pixel = min(first, last) / WEIGHTS * WEIGHTS; pixel < min((last + WEIGHTS - 1) / WEIGHTS * WEIGHTS, limit); ++pixel) weight[pixel] = 0;
   for (int i = 0; i < samples; ++i)
     if (neighbours(at(i), limit, &low, &high, &part)) {
       weight[low] += 1 - part;
@@ -24,14 +27,20 @@ DEVICE void weigh(Real start, Real size, int samples, int p, int limit, int* beg
   *end = last;
 }
 
+// The weights of a region: its bins' in x, then its bins' in y, and what lets those of the next begin at a multiple of WEIGHTS.
+DEVICE long long weights_at(int k, const Geometry& g) {
+  const long long numbers = (long long)g.pooled_height * g.height + (long long)g.pooled_width * g.width;
+  return k * ((numbers + WEIGHTS - 1) / WEIGHTS * WEIGHTS);
+}
+
 // image[k]: of region k, -1 if it contributes nothing; samples[k]: of a bin in y and in x, below 0 for an adaptive grid on a
-// negative size; weights (K, pooled_height * height + pooled_width * width).
+// negative size.
 KERNEL psroi_align_weights(int n, const Real* regions, int* image, int* samples, int* bins, Real* weights,
                            int sampling_ratio, Geometry g) {
   BLOCK_LOOP(k, n) {
     const Real* region = regions + 5 * k;
     const int of = image_of(region, 5, g.batch);
-    Real* weight = weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width);
+    Real* weight = weights + weights_at(k, g);
     THREAD_LOOP(t, 1) image[k] = of;
     const auto size_of = [&](int axis) {
       const Real start = near_by(region[axis ? 1 : 2] * g.scale), stop = near_by(region[axis ? 3 : 4] * g.scale);
@@ -45,7 +54,7 @@ KERNEL psroi_align_weights(int n, const Real* regions, int* image, int* samples,
     cut_bins(bins, pooled_of(g), k, of >= 0, [&](int axis, int p, int* begin, int* end) {
       const Real start = near_by(region[axis ? 1 : 2] * g.scale) - Real(0.5);
       const int limit = axis ? g.width : g.height;
-      Real* of_bin = weight + (axis ? g.pooled_height * g.height : 0) + p * limit;
+      Real* of_bin = weight + (axis ? 0 : g.pooled_width * g.width) + p * limit;
       weigh(start, size_of(axis), count_of(axis), p, limit, begin, end, of_bin);
     });
   }
@@ -59,29 +68,39 @@ struct Bin {
 };
 
 DEVICE Bin bin_of(const int* bins, const int* samples, const Real* weights, int k, const Plane& plane, const Geometry& g) {
-  const Real* weight = weights + (long long)k * (g.pooled_height * g.height + g.pooled_width * g.width);
-  return {box_of(bins, pooled_of(g), k, plane.ph, plane.pw), weight + plane.ph * g.height,
-          weight + g.pooled_height * g.height + plane.pw * g.width, Real(samples[2 * k]) * Real(samples[2 * k + 1])};
+  const Real* weight = weights + weights_at(k, g);
+  return {box_of(bins, pooled_of(g), k, plane.ph, plane.pw), weight + g.pooled_width * g.width + plane.ph * g.height,
+          weight + plane.pw * g.width, Real(samples[2 * k]) * Real(samples[2 * k + 1])};
 }
 
-// A block owns a plane. An adaptive grid without samples gives 0 / 0.
+// A block owns `together` regions in a channel. An adaptive grid without samples gives 0 / 0.
 KERNEL psroi_align_forward(int n, const Store* features, const int* image, const int* samples, const int* bins,
-                           const Real* weights, Store* top, Geometry g) {
+                           const Real* weights, Store* top, int together, Geometry g) {
   const int width = g.width, area = g.height * width;
+  const bool whole = whole_rows(features, width) && whole_rows(weights, width);
   BLOCK_LOOP(b, n) {
-    const Plane plane = plane_of(b, g);
-    const Store* map = features + (long long)b * area;
-    THREAD_LOOP(k, g.regions) {
-      if (image[k] == plane.image) {
-        const Bin bin = bin_of(bins, samples, weights, k, plane, g);
-        Real sum = 0;
-        for (int y = bin.box.top; y < bin.box.bottom; ++y) {
-          Real row = 0;
-          for (int x = bin.box.left; x < bin.box.right; ++x) row += bin.across[x] * Real(map[y * width + x]);
-          sum += bin.down[y] * row;
+    const Part part = part_of(b, together, g.regions);
+    const Plane plane = plane_of(part.channel, g);
+    THREAD_LOOP(i, part.end - part.first) {
+      const int k = part.first + i;
+      const Store* map = features + ((long long)max(image[k], 0) * g.channels + part.channel) * area;
+      const Bin bin = bin_of(bins, samples, weights, k, plane, g);
+      const int left = bin.box.left, right = bin.box.right;
+      Real sum = 0;
+      for (int y = bin.box.top; y < bin.box.bottom; ++y) {
+        const Store* line = map + y * width;
+        Real row = 0;
+        if (whole) {
+          visit_fours(line, left, right, [&](int x, Wide four) {
+            const Wide weight = wide_from(bin.across + x);
+            for (int j = 0; j < WIDE; ++j) row = x + j >= left && x + j < right ? row + lane(weight, j) * lane(four, j) : row;
+          });
+        } else {
+          for (int x = left; x < right; ++x) row += bin.across[x] * Real(line[x]);
         }
-        top[(long long)k * g.channels + plane.channel] = sum / bin.count;
+        sum += bin.down[y] * row;
       }
+      top[(long long)k * g.channels + part.channel] = sum / bin.count;
     }
   }
 }

@@ -71,7 +71,8 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
         self.read_shapes(bottom)
         self.reshape_tops(top)
         image, bins = self.tables()
-        weights = self.pooled[0] * self.size[0] + self.pooled[1] * self.size[1]
+        step = self.kernels.constants["WEIGHTS"]
+        weights = -(-(self.pooled[0] * self.size[0] + self.pooled[1] * self.size[1]) // step) * step
         samples = self.scratch("samples", (self.regions, 2), np.int32)
         self.lists = image, samples, bins, self.scratch("weights", (self.regions, weights))
         self.geometry = self.kernels.struct("Geometry", **self.fields)
@@ -80,10 +81,8 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
         self.check_grids(bottom[1].data, False)
         rows = self.widened(bottom[1].data)
         self.kernels.psroi_align_weights(self.regions, rows, *self.lists, self.ratio, self.geometry)
-        top[0].data.fill(0)
-        self.kernels.psroi_align_forward(
-            self.batch * self.channels, bottom[0].data, *self.lists, top[0].data, self.geometry
-        )
+        blocks, together = self.parts()
+        self.kernels.psroi_align_forward(blocks, bottom[0].data, *self.lists, top[0].data, together, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)

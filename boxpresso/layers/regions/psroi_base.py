@@ -9,6 +9,8 @@ import numpy as np
 from ...device import Blob
 from .region_base import RegionLayer
 
+TOGETHER = 256  # regions that a GPU's block takes in a channel
+
 
 class PositionSensitive(RegionLayer):
     """Features (B, output_dim * group_size^2, H, W), regions (K, 5)."""
@@ -25,6 +27,12 @@ class PositionSensitive(RegionLayer):
             f"output_dim {p.output_dim} and group_size {p.group_size} must be > 0",
         )
         self.setup_bins(p.group_size, p.group_size, p.spatial_scale)
+
+    def parts(self, bins: int = 1) -> tuple[int, int]:
+        """The blocks of a forward, and how many regions each takes in a channel that is for `bins` of their bins: all of them
+        on the CPU, where a map stays in a core's cache, and as many as a block has threads on a GPU."""
+        together = max(self.regions if self.device.kind == "cpu" else TOGETHER // bins, 1)
+        return self.channels * -(-self.regions // together), together
 
     @property
     def channels_read(self) -> int:

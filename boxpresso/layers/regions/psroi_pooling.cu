@@ -37,20 +37,29 @@ KERNEL psroi_pooling_bins(int n, const Real* regions, int* image, int* bins, int
 // The pixels of a bin, and how many, at least 1.
 DEVICE int area_of(const Box& box) { return max(box.bottom - box.top, 1) * max(box.right - box.left, 1); }
 
-// A block owns a plane.
-KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, const int* bins, Store* top, Geometry g) {
+// A block owns `together` regions in a channel.
+KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, const int* bins, Store* top, int together, Geometry g) {
   const int width = g.width, area = g.height * width;
+  const bool whole = whole_rows(features, width);
   BLOCK_LOOP(b, n) {
-    const Plane plane = plane_of(b, g);
-    const Store* map = features + (long long)b * area;
-    THREAD_LOOP(k, g.regions) {
-      if (image[k] == plane.image) {
-        const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);
-        Real sum = 0;
-        for (int y = box.top; y < box.bottom; ++y)
-          for (int x = box.left; x < box.right; ++x) sum += Real(map[y * width + x]);
-        top[(long long)k * g.channels + plane.channel] = sum / area_of(box);
+    const Part part = part_of(b, together, g.regions);
+    const Plane plane = plane_of(part.channel, g);
+    THREAD_LOOP(i, part.end - part.first) {
+      const int k = part.first + i;
+      const Store* map = features + ((long long)max(image[k], 0) * g.channels + part.channel) * area;
+      const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);  // empty for a region that lies in no image
+      Real sum = 0;
+      for (int y = box.top; y < box.bottom; ++y) {
+        const Store* row = map + y * width;
+        if (whole) {
+          visit_fours(row, box.left, box.right, [&](int x, Wide four) {
+            for (int j = 0; j < WIDE; ++j) sum = x + j >= box.left && x + j < box.right ? sum + lane(four, j) : sum;
+          });
+        } else {
+          for (int x = box.left; x < box.right; ++x) sum += Real(row[x]);
+        }
       }
+      top[(long long)k * g.channels + part.channel] = sum / area_of(box);
     }
   }
 }

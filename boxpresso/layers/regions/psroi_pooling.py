@@ -83,9 +83,9 @@ class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.cut(bottom, int(self.torchvision))
-        top[0].data.fill(0)
+        blocks, together = self.parts()
         self.kernels.psroi_pooling_forward(
-            self.batch * self.channels, bottom[0].data, self.image, self.bins, top[0].data, self.geometry
+            blocks, bottom[0].data, self.image, self.bins, top[0].data, together, self.geometry
         )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

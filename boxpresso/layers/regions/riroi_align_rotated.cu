@@ -1,23 +1,8 @@
 // riroi_align_rotated.cu: orientation channels turned with their region, between the two that its angle lies between.
+#include "orientations.h"
 #include "region.h"
 
-#define TWO_PI 6.283185307179586
-
 constexpr int SLOTS = 256;  // partial sums of a region, in one fixed order
-
-// An angle in orientations: the whole ones, from 0 to orientations - 1, and the part above.
-struct Turn {
-  int whole;
-  Real part;
-};
-
-DEVICE Turn turn_of(Real theta, int orientations) {
-  const Real turns = Real(double(theta * orientations) / TWO_PI);
-  const Real whole = floor(float(turns));  // in float, as mmcv does also in double: a multiple of the unit stays whole
-  if (!(abs(turns) <= REAL_MAX)) return {0, Real(0)};
-  const Real index = whole - floor(whole / orientations) * orientations;
-  return {int(max(min(index, Real(orientations - 1)), Real(0))), turns - whole};
-}
 
 // top (K, C, bins) of pooled, C = groups * orientations with the orientation fastest; or, when `back`, the gradient of pooled
 // in `top` from that of the top in `pooled`: the same mixture, turned the other way.
@@ -30,10 +15,9 @@ KERNEL riroi_align_rotated_mix(int n, const Store* pooled, const Real* rows, Sto
       continue;
     }
     const Turn turn = turn_of(rows[6 * (long long)k + 5], orientations);
-    const int shift = back ? turn.whole : orientations - turn.whole;
-    const int lower = (o + shift) % orientations, upper = (o + shift + (back ? orientations - 1 : 1)) % orientations;
+    const Mixed mixed = mixed_of(turn, o, orientations, back);
     const Store* from = pooled + (i - o * bins);
-    top[i] = (1 - turn.part) * Real(from[lower * bins]) + turn.part * Real(from[upper * bins]);
+    top[i] = mix(turn, Real(from[mixed.lower * bins]), Real(from[mixed.upper * bins]));
   }
 }
 

@@ -89,6 +89,9 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_ali
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, rows = (self.widened(blob.data) for blob in bottom)
         with self.rounded(top[0].data) as mixed:
+            if self.slab % self.orientations == 0:
+                self.pool(features, rows, mixed, self.orientations)
+                return
             self.mix(self.unmixed(features, rows, top[0].shape), rows, mixed, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:

@@ -249,14 +249,16 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def walk_largest(self, features: AnyArray, rows: AnyArray, top: AnyArray | None, places: AnyArray | None) -> None:
         """The largest samples, into `top`, and their numbers in the bins, into `places`."""
-        count, packed = -(-self.channels // self.largest.constants["SLAB"]), self.packed
         slabs = self.slabs()
-        if packed:
+        if self.packed:
             self.pack_slabs(features, slabs)
-        self.largest.roi_align_max_forward(
-            count * self.regions if packed else slabs.shape[0], features, self.by_place(rows), rows, slabs, top, places, packed,
-            self.geometry,
-        )  # fmt: skip
+            self.largest.roi_align_max_forward_packed(
+                self.channel_slabs * self.regions, slabs, rows, top, places, self.geometry
+            )
+        else:
+            self.largest.roi_align_max_forward(
+                slabs.shape[0], features, self.by_place(rows), rows, slabs, top, places, self.geometry
+            )
 
     @property
     def places(self) -> AnyArray:
@@ -276,11 +278,12 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         if not self.has_places:
             self.walk_largest(features, rows, None, self.places)
         if self.tiled:
-            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-            self.largest.roi_align_max_boxes(self.regions, rows, boxes, self.geometry)
+            image, bins = self.tables()
+            self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
+            boxes = self.boxes_of(image, bins)
             tiles, lists = self.tiles(boxes, self.by_place(rows))
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs, top_diff, self.places, lists, rows, diff, self.geometry
+                tiles * self.channel_slabs, top_diff, self.places, lists, boxes, bins, rows, diff, self.geometry
             )
             return
         room = self.room()

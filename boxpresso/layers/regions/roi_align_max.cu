@@ -3,9 +3,11 @@
 #include "grid.h"
 #include "sample.h"
 #include "tiles.h"
+#include "wide.h"
 
 constexpr int LINES = 256;       // samples of an axis of a region that are found once for all its bins
 constexpr int FEW_SAMPLES = 4;   // of a bin: so many are taken one after another, each for all channels
+constexpr int BINS = 64;         // of a region, whose maxima a block keeps before it stores them plane by plane
 
 // One axis of a sample: its coordinate, the pixels below and above (low is -1 off the map), the part of the upper one.
 struct Line {
@@ -62,71 +64,85 @@ DEVICE long long place_of(int channel, int k, int regions, int bins) {
   return ((long long)(channel / SLAB) * regions + k) * bins * SLAB + channel % SLAB;
 }
 
-// The largest sample of a bin in a group of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
+// The largest sample of a bin in a share of a slab, and its number; -REAL_MAX and -1 where none took part. A sample off the
 // map is 0; the first of equals wins.
 struct Largest {
-  Lanes value;
-  Places place;
+  Wide value;
+  WidePlaces place;
 };
 
-DEVICE Largest largest_of(const Real* slab, const Axes& axes, int ph, int pw, int group) {
-  Largest most = {Lanes{} - REAL_MAX, Places{} - 1};
-  Places place = {};
+DEVICE Largest largest_of(const Real* slab, const Axes& axes, int ph, int pw, int share) {
+  Largest most = {wide_of(-REAL_MAX), places_of(-1)};
+  int place = 0;
   for (int row = 0; row < axes.grid.rows; ++row) {
     const Line y = line_y(axes, ph, row);
     const Real *above = slab + (long long)y.low * axes.width * SLAB, *below = slab + (long long)y.high * axes.width * SLAB;
-    for (int column = 0; column < axes.grid.columns; ++column, place += 1) {
+    for (int column = 0; column < axes.grid.columns; ++column, ++place) {
       const Line x = line_x(axes, pw, column);
-      Lanes value = {};
+      Wide value = {};
       if (y.low >= 0 && x.low >= 0) {
         const Weights w = weights_of(y, x);
-        value += w.of[0] * lanes(above, x.low, group);
-        value += w.of[1] * lanes(above, x.high, group);
-        value += w.of[2] * lanes(below, x.low, group);
-        value += w.of[3] * lanes(below, x.high, group);
+        value += w.of[0] * wide(above, x.low, share);
+        value += w.of[1] * wide(above, x.high, share);
+        value += w.of[2] * wide(below, x.low, share);
+        value += w.of[3] * wide(below, x.high, share);
       }
-      const auto more = value > most.value;
-      most.value = more ? value : most.value;
-      most.place = more ? place : most.place;
+      take_larger(most.value, most.place, value, places_of(place));
     }
   }
   return most;
 }
 
-// A block owns a region in a slab, `packed` before; or else it takes one slab after another into its room (n, area, SLAB), and
-// there all regions of that image in `order`. top (or null): (K, C, pooled_height, pooled_width); places (or null): the
-// numbers of the samples in their bins, see place_of; a region that lies in no image gives 0 and -1.
-KERNEL roi_align_max_forward(int n, const Store* features, const int* order, const Real* rows, Real* slabs, Store* top,
-                             int* places, int packed, GridGeometry g) {
-  const int regions = g.regions, channels = g.channels, area = g.height * g.width, count = slabs_of(channels);
-  const int pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
+// All bins of region k in slab s, which has the map at `slab`: into top (or null), (K, C, pooled_height, pooled_width), and
+// places (or null), the numbers of the samples in their bins, see place_of; a region that lies in no image gives 0 and -1.
+DEVICE void put_largest(const Real* slab, const Real* region, int k, int s, Store* top, int* places, Line* lines, Wide* values,
+                        const GridGeometry& g) {
+  const int bins = g.pooled_height * g.pooled_width, image = image_of(region, 5, g.batch);
+  const Axes axes = axes_of(region, lines, g);
+  for (int first = 0; first < bins; first += BINS) {
+    const int some = min(BINS, bins - first);
+    TILE_LOOP(i, share, some, SHARES) {
+      const int ph = (first + i) / g.pooled_width, pw = first + i - ph * g.pooled_width;
+      Largest most = {Wide{}, places_of(-1)};
+      if (image >= 0) most = largest_of(slab, axes, ph, pw, share);
+      staged(values, i, share) = most.value;
+      if (places) put_places(places + place_of(s * SLAB, k, g.regions, bins) + (first + i) * SLAB + share * WIDE, most.place);
+    }
+    BARRIER();
+    if (top) empty_stage(values, top + ((long long)k * g.channels + s * SLAB) * bins + first, g.channels - s * SLAB, bins, some);
+    BARRIER();
+  }
+}
+
+// A block takes one slab of an image after another into its room (n, area, SLAB), and there all regions of that image in `order`.
+KERNEL roi_align_max_forward(int n, const Store* features, const int* order, const Real* rows, Real* room, Store* top,
+                             int* places, GridGeometry g) {
+  const int channels = g.channels, area = g.height * g.width, count = slabs_of(channels);
   BLOCK_LOOP(b, n) {
     SHARED Line lines[2 * LINES];
-    for (int i = packed ? b / regions : b; i < (packed ? count : g.batch * count); i += n) {
-      const int s = i % count;
-      if (!packed) {
-        fill_slab(i, features, slabs + (long long)b * area * SLAB, channels, area, 0, area);
-        BARRIER();
-      }
-      for (int j = packed ? b % regions : 0; j < regions && !STOPPED(); j += packed ? regions : 1) {
-        const int k = packed ? j : order[j];
+    SHARED Wide values[stage_of(BINS)];
+    Real* slab = room + (long long)b * area * SLAB;
+    for (int i = b; i < g.batch * count; i += n) {
+      fill_slab(i, features, slab, channels, area, 0, area);
+      BARRIER();
+      for (int j = 0; j < g.regions && !STOPPED(); ++j) {
+        const int k = order[j];
         const Real* region = rows + 5 * (long long)k;
-        const int image = image_of(region, 5, g.batch);
-        if (!packed && max(image, 0) != i / count) continue;
-        const Real* slab = slabs + (packed ? (long long)max(image, 0) * count + s : (long long)b) * area * SLAB;
-        const Axes axes = axes_of(region, lines, g);
-        TILE_LOOP(bin, group, bins, GROUPS) {
-          Largest most = {Lanes{}, Places{} - 1};
-          if (image >= 0) most = largest_of(slab, axes, bin / pooled_width, bin % pooled_width, group);
-          if (top) scatter(top + (long long)k * channels * bins, s * SLAB, channels, bins, bin, group, most.value);
-          if (places) {
-            int* to = places + place_of(s * SLAB + group * LANES, k, regions, bins) + bin * SLAB;
-            for (int l = 0; l < LANES; ++l) to[l] = lane(most.place, l);
-          }
-        }
-        BARRIER();
+        if (max(image_of(region, 5, g.batch), 0) == i / count) put_largest(slab, region, k, i % count, top, places, lines, values, g);
       }
     }
+  }
+}
+
+// The same of all maps in slabs (B * slabs_of(C), area, SLAB), for a GPU: a block owns a region in a slab.
+KERNEL roi_align_max_forward_packed(int n, const Real* slabs, const Real* rows, Store* top, int* places, GridGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED Line lines[2 * LINES];
+    SHARED Wide values[stage_of(BINS)];
+    const int s = b / g.regions, k = b - s * g.regions;
+    const Real* region = rows + 5 * (long long)k;
+    const long long slab = (long long)max(image_of(region, 5, g.batch), 0) * slabs_of(g.channels) + s;
+    put_largest(slabs + slab * g.height * g.width * SLAB, region, k, s, top, places, lines, values, g);
   }
 }
 
@@ -209,46 +225,51 @@ KERNEL roi_align_max_backward(int n, const Store* top_diff, const int* places, c
   }
 }
 
-// Where each region may have pixels, for the lists of tiles.h.
-KERNEL roi_align_max_boxes(int n, const Real* rows, int* boxes, GridGeometry g) {
-  GRID_LOOP(k, n) {
+// The table of bins.h for the tiles: image[k], -1 if region k contributes nothing, and the pixels that each bin's samples may have.
+KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGeometry g) {
+  BLOCK_LOOP(k, n) {
     const Real* region = rows + 5 * (long long)k;
     const Grid grid = grid_of(region, g);
-    const Span y = pixels_of(grid.y, grid.bin_height * g.pooled_height, g.height);
-    const Span x = pixels_of(grid.x, grid.bin_width * g.pooled_width, g.width);
-    const bool any = grid.rows * grid.columns > 0;
-    int* box = boxes + 5 * k;
-    box[0] = image_of(region, 5, g.batch);
-    box[1] = y.first;
-    box[2] = any ? y.end - y.first : 0;
-    box[3] = x.first;
-    box[4] = any ? x.end - x.first : 0;
+    const int of = grid.rows * grid.columns > 0 ? image_of(region, 5, g.batch) : -1;
+    THREAD_LOOP(t, 1) image[k] = of;
+    cut_bins(bins, Pooled{g.pooled_height, g.pooled_width}, k, of >= 0, [&](int axis, int p, int* begin, int* end) {
+      const Real bin = axis ? grid.bin_width : grid.bin_height;
+      const Span span = pixels_of((axis ? grid.x : grid.y) + p * bin, bin, axis ? g.width : g.height);
+      *begin = span.first;
+      *end = span.end;
+    });
   }
 }
 
-// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row.
-KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const Real* rows, Store* diff,
-                                    GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
+// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row. boxes: around the regions' bins.
+KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const int* boxes,
+                                    const int* bins, const Real* rows, Store* diff, GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Pooled pooled = {g.pooled_height, g.pooled_width};
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const auto all_rows = [&](int, int c) { return channel + c < channels ? Span{tile.top, tile.bottom} : Span{0, 0}; };
-      tile_rows(tile, SLAB, [](int) {}, all_rows, [&](int k, int row, int c) {
+      const auto rows_of = [&](int k, int c) {
+        const int* box = boxes + 5 * k;
+        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
+      };
+      tile_rows(tile, SLAB, [](int) {}, rows_of, [&](int k, int row, int c) {
+        const int *tall = bins + k * pooled.columns(), *wide = tall + 2 * pooled.height;
+        const Store* given = top_diff + ((long long)k * channels + channel + c) * pooled.cells();
+        const int* place = places + place_of(channel + c, k, g.regions, pooled.cells());
         const Grid grid = grid_of(rows + 5 * (long long)k, g);
         const Real across = Real(1) / max(grid.columns, 1);
-        const Store* given = top_diff + ((long long)k * channels + channel + c) * bins;
-        const int* place = places + place_of(channel + c, k, g.regions, bins);
-        for (int ph = 0; ph < g.pooled_height; ++ph) {
-          const Span tall = pixels_of(grid.y + ph * grid.bin_height, grid.bin_height, height);
-          if (row < tall.first || row >= tall.end) continue;
-          for (int pw = 0; pw < g.pooled_width; ++pw) {
-            const Span wide = pixels_of(grid.x + pw * grid.bin_width, grid.bin_width, width);
-            const int bin = ph * g.pooled_width + pw, s = wide.end > tile.left && wide.first < tile.right ? place[bin * SLAB] : -1;
+        for (int ph = 0; ph < pooled.height; ++ph) {
+          if (row < tall[ph] || row >= tall[pooled.height + ph]) continue;
+          for (int pw = 0; pw < pooled.width; ++pw) {
+            const int bin = ph * pooled.width + pw;
+            const int s = wide[pooled.width + pw] > tile.left && wide[pw] < tile.right ? place[bin * SLAB] : -1;
             if (s < 0) continue;
             const int of_y = int((s + Real(0.5)) * across);
-            const Line y = line_of(grid, 0, ph, of_y, height), x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
-            if ((row != y.low && row != y.high) || y.low < 0 || x.low < 0 || y.at == -1) continue;
+            const Line y = line_of(grid, 0, ph, of_y, height);
+            if ((row != y.low && row != y.high) || y.low < 0 || y.at == -1) continue;
+            const Line x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
+            if (x.low < 0) continue;
             const Real share = (row == y.low ? 1 - y.part : y.part) * Real(given[bin]);
             if (x.low >= tile.left && x.low < tile.right) number_at(map, tile, row, x.low, c) += (1 - x.part) * share;
             if (x.high > x.low && x.high >= tile.left && x.high < tile.right)

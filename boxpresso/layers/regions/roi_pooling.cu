@@ -2,6 +2,10 @@
 #include "bins.h"
 #include "region.h"
 #include "tiles.h"
+#include "wide.h"
+
+constexpr int BINS = 64;          // of a region, whose maxima a block keeps before it stores them plane by plane
+constexpr int LINE_PIXELS = 256;  // that a GPU's block brings into a slab
 
 // Where bin p of an axis begins and ends. Products as p * (length / bins) in Real: other ways to write them give other bins
 // (length 7, 13 bins).
@@ -38,21 +42,24 @@ KERNEL roi_pooling_bins(int n, const Real* regions, int* image, int* bins, Real 
   }
 }
 
-// maps (B, area, C) to slabs.
-DEVICE void pack_lines(int slab, const Store* maps, Real* slabs, int channels, int area) {
-  const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-  const Store* from = maps + (long long)image * area * channels + channel;
-  Real* to = slabs + (long long)slab * area * SLAB;
-  if (channels - channel >= SLAB) {
-    TILE_LOOP(pixel, c, area, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
-  } else {
-    TILE_LOOP(pixel, c, area, SLAB)
-      to[(long long)pixel * SLAB + c] = channel + c < channels ? Real(from[(long long)pixel * channels + c]) : Real(0);
+// maps (B, area, C) to slabs, a block for `pixels` pixels of one; WIDE numbers at a time, where both lie so.
+KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area, int pixels) {
+  BLOCK_LOOP(b, n) {
+    const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
+    const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
+    const int count = min(SLAB, channels - channel), some = min(pixels, area - first);
+    const Store* from = maps + ((long long)image * area + first) * channels + channel;
+    Real* to = slabs + ((long long)slab * area + first) * SLAB;
+    if (sizeof(Store) == sizeof(Real) && count == SLAB && channels % WIDE == 0 && (unsigned long long)maps % sizeof(Wide) == 0) {
+      TILE_LOOP(pixel, share, some, SHARES)
+        *(Wide*)(to + (long long)pixel * SLAB + share * WIDE) = *(const Wide*)(from + (long long)pixel * channels + share * WIDE);
+    } else if (count == SLAB) {
+      TILE_LOOP(pixel, c, some, SLAB) to[(long long)pixel * SLAB + c] = Real(from[(long long)pixel * channels + c]);
+    } else {
+      TILE_LOOP(pixel, c, some, SLAB)
+        to[(long long)pixel * SLAB + c] = c < count ? Real(from[(long long)pixel * channels + c]) : Real(0);
+    }
   }
-}
-
-KERNEL roi_pooling_pack_lines(int n, const Store* maps, Real* slabs, int channels, int area) {
-  BLOCK_LOOP(slab, n) pack_lines(slab, maps, slabs, channels, area);
 }
 
 struct Largest {
@@ -85,7 +92,7 @@ DEVICE void put(To* to, int step, int count, const Value& value) {
   }
 }
 
-// A block owns a region in a slab. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
+// A block owns a region in a slab, on the host. top and places: (K, channels, bins), or (K, bins, channels) where channels_last; which of
 // them are wanted, the values, the places or both, `values` and `argmax` say.
 KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
                            int argmax, int channels_last, Geometry g) {
@@ -108,6 +115,57 @@ KERNEL roi_pooling_forward(int n, const Real* slabs, const int* image, const int
       } else {
         put(top + at, step, count, largest(slab, width, box, group).value);  // a shorter loop: nobody asks for the place
       }
+    }
+  }
+}
+
+// The walker of a GPU: visit(value, place) for the pixels of a bin in a share of a slab, in order.
+template <class Visit>
+DEVICE void walk(const Real* slab, int width, const Box& box, int share, Visit visit) {
+  for (int y = box.top; y < box.bottom; ++y) {
+    const int line = y * width;
+    for (int x = box.left; x < box.right; ++x) visit(wide(slab, line + x, share), line + x);
+  }
+}
+
+// The same for a GPU: a thread takes WIDE channels of a bin.
+KERNEL roi_pooling_forward_packed(int n, const Real* slabs, const int* image, const int* bins, Store* top, int* places, int values,
+                                  int argmax, int channels_last, Geometry g) {
+  const int channels = g.channels, width = g.width;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide largest[stage_of(BINS)];
+    SHARED int largest_at[BINS * STAGE_ROW];
+    const Pooled pooled = pooled_of(g);
+    const int s = b / g.regions, k = b - s * g.regions, cells = pooled.cells(), count = min(SLAB, channels - s * SLAB);
+    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * g.height * width * SLAB;
+    for (int first = 0; first < cells; first += BINS) {
+      const int some = min(BINS, cells - first);
+      TILE_LOOP(i, share, some, SHARES) {
+        const int ph = (first + i) / pooled.width, pw = first + i - ph * pooled.width;
+        const Box box = box_of(bins, pooled, k, ph, pw);
+        const bool empty = box.top >= box.bottom || box.left >= box.right;
+        Wide most = wide_of(empty ? Real(0) : -REAL_MAX);
+        if (argmax) {
+          WidePlaces place = places_of(-1);
+          walk(slab, width, box, share, [&](const Wide& value, int at) { take_larger(most, place, value, places_of(at)); });
+          for (int c = 0; c < WIDE; ++c) largest_at[i * STAGE_ROW + share * WIDE + c] = lane(place, c);
+        } else {
+          walk(slab, width, box, share, [&](const Wide& value, int) { take_larger(most, value); });
+        }
+        staged(largest, i, share) = most;
+      }
+      BARRIER();
+      const long long out = channels_last ? ((long long)k * cells + first) * channels + s * SLAB
+                                          : ((long long)k * channels + s * SLAB) * cells + first;
+      if (channels_last) {
+        const Real* from = (const Real*)largest;
+        if (values) TILE_LOOP(i, c, some, count) top[out + (long long)i * channels + c] = from[i * STAGE_ROW + c];
+        if (argmax) TILE_LOOP(i, c, some, count) places[out + (long long)i * channels + c] = largest_at[i * STAGE_ROW + c];
+      } else {
+        if (values) empty_stage(largest, top + out, channels - s * SLAB, cells, some);
+        if (argmax) TILE_LOOP(c, i, count, some) places[out + (long long)c * cells + i] = largest_at[i * STAGE_ROW + c];
+      }
+      BARRIER();
     }
   }
 }

@@ -106,12 +106,14 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         if argmax and self.places.shape != top.shape:
             self.places = self.device.empty(top.shape, np.int32)
         if self.last:
-            self.kernels.roi_pooling_pack_lines(
-                self.batch * self.count, features, self.slabs, self.channels, math.prod(self.size)
-            )
+            area = math.prod(self.size)
+            pixels = self.kernels.constants["LINE_PIXELS"] if self.packed else max(area, 1)
+            blocks = self.batch * self.count * -(-area // pixels)
+            self.kernels.roi_pooling_pack_lines(blocks, features, self.slabs, self.channels, area, pixels)
         else:
             self.pack_slabs(features, self.slabs)
-        self.kernels.roi_pooling_forward(
+        kernels = self.kernels
+        (kernels.roi_pooling_forward_packed if self.packed else kernels.roi_pooling_forward)(
             self.count * self.regions, self.slabs, self.image, self.bins, top.data if values else self.none, self.places,
             values, argmax, self.last, self.geometry,
         )  # fmt: skip

@@ -1,9 +1,11 @@
 // roi_warping.cu: one bilinear sample in each bin of regions with whole corners, and its gradients.
 #include "region.h"
-#include "tile.h"
+#include "tiles.h"
 #include "warp.h"
+#include "wide.h"
 
 constexpr int PARTS = 256;  // bins p, p + PARTS, ... of a region are summed together
+constexpr int BINS = 64;    // of a region, whose samples a block keeps before it stores them plane by plane
 
 // An axis of a region in pixels of the map; axis 0 is y.
 struct Side {
@@ -16,18 +18,18 @@ DEVICE Side side_of(const Real* region, int axis, Real scale) {
 }
 
 // The places of a region's rows and columns of samples.
-struct Places {
+struct Samples {
   const int *low_y, *low_x;
   const Real *part_y, *part_x;
   int height, width;
 };
 
-DEVICE Places places_of(const int* low, const Real* part, int k, const Geometry& g) {
+DEVICE Samples samples_of(const int* low, const Real* part, int k, const Geometry& g) {
   const long long row = (long long)k * (g.pooled_height + g.pooled_width), column = row + g.pooled_height;
   return {low + row, low + column, part + row, part + column, g.height, g.width};
 }
-DEVICE Place row_of(const Places& p, int ph) { return {p.low_y[ph], min(p.low_y[ph] + 1, p.height - 1), p.part_y[ph]}; }
-DEVICE Place column_of(const Places& p, int pw) { return {p.low_x[pw], min(p.low_x[pw] + 1, p.width - 1), p.part_x[pw]}; }
+DEVICE Place row_of(const Samples& p, int ph) { return {p.low_y[ph], min(p.low_y[ph] + 1, p.height - 1), p.part_y[ph]}; }
+DEVICE Place column_of(const Samples& p, int pw) { return {p.low_x[pw], min(p.low_x[pw] + 1, p.width - 1), p.part_x[pw]}; }
 
 // A block is a region; low and part: (K, pooled_height + pooled_width), rows before columns.
 KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real* part, Geometry g) {
@@ -55,14 +57,41 @@ KERNEL roi_warping_forward(int n, const Real* features, const int* image, const 
   BLOCK_LOOP(b, n) {
     const int k = b / channels, c = b - k * channels;
     const Real* map = features + ((long long)max(image[k], 0) * channels + c) * g.height * width;
-    const Places places = places_of(low, part, k, g);
+    const Samples places = samples_of(low, part, k, g);
     Real* out = top + (long long)b * pooled_height * pooled_width;
     TILE_LOOP(ph, pw, pooled_height, pooled_width)
       out[ph * pooled_width + pw] = sample_at(map, width, row_of(places, ph), column_of(places, pw));
   }
 }
 
-// A block owns the plane that it adds to, and takes the regions of its image.
+// The same of all maps in slabs (B * slabs_of(C), area, SLAB), for a GPU: a block owns a region in a slab.
+KERNEL roi_warping_forward_packed(int n, const Real* slabs, const int* image, const int* low, const Real* part, Real* top,
+                                  Geometry g) {
+  const int channels = g.channels, width = g.width, pooled_width = g.pooled_width, bins = g.pooled_height * pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Wide samples[stage_of(BINS)];
+    const int s = b / g.regions, k = b - s * g.regions;
+    const Real* slab = slabs + ((long long)max(image[k], 0) * slabs_of(channels) + s) * g.height * width * SLAB;
+    const Samples places = samples_of(low, part, k, g);
+    for (int first = 0; first < bins; first += BINS) {
+      const int some = min(BINS, bins - first);
+      TILE_LOOP(i, share, some, SHARES) {
+        const int ph = (first + i) / pooled_width, pw = first + i - ph * pooled_width;
+        staged(samples, i, share) = sample_of(row_of(places, ph), column_of(places, pw), [&](int y, int x) -> Wide {
+          return wide(slab, y * width + x, share);
+        });
+      }
+      BARRIER();
+      Real* out = top + ((long long)k * channels + s * SLAB) * bins + first;
+      const Real* from = (const Real*)samples;
+      TILE_LOOP(c, i, min(SLAB, channels - s * SLAB), some) out[(long long)c * bins + i] = from[i * STAGE_ROW + c];
+      BARRIER();
+    }
+  }
+}
+
+// A block owns the plane that it adds to, and takes the regions of its image. On the host, where a block is a thread: sums of
+// several would have no order.
 KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const int* low, const Real* part, Real* diff,
                             Geometry g) {
   const int regions = g.regions, channels = g.channels, width = g.width, area = g.height * width;
@@ -74,7 +103,7 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
     BARRIER();
     for (int k = 0; k < regions && !STOPPED(); ++k) {
       if (image[k] != of) continue;
-      const Places places = places_of(low, part, k, g);
+      const Samples places = samples_of(low, part, k, g);
       const Real* given = top_diff + ((long long)k * channels + c) * pooled_height * pooled_width;
       TILE_LOOP(ph, pw, pooled_height, pooled_width) {
         const Real gradient = given[ph * pooled_width + pw];
@@ -82,6 +111,61 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
                      [&](int pixel, Real weight) { add(map + pixel, weight * gradient); });
       }
     }
+  }
+}
+
+// Where each region has samples, for the lists of tiles.h.
+KERNEL roi_warping_boxes(int n, const int* image, const int* low, int* boxes, Geometry g) {
+  GRID_LOOP(k, n) {
+    const Samples places = samples_of(low, nullptr, k, g);
+    boxes[5 * k] = image[k];
+    for (int axis = 0; axis < 2; ++axis) {
+      const int* pixel = axis ? places.low_x : places.low_y;
+      const int count = axis ? g.pooled_width : g.pooled_height, size = axis ? g.width : g.height;
+      int first = size, end = 0;
+      for (int p = 0; p < count; ++p) {
+        if (pixel[p] < 0) continue;
+        first = min(first, pixel[p]);
+        end = max(end, min(pixel[p] + 2, size));
+      }
+      boxes[5 * k + 1 + 2 * axis] = first;
+      boxes[5 * k + 2 + 2 * axis] = max(end - first, 0);
+    }
+  }
+}
+
+// The gradient of the maps in tiles, for a GPU: a thread takes the rows of samples that have its row.
+KERNEL roi_warping_backward_tiles(int n, const Real* top_diff, const int* lists, const int* boxes, const int* low, const Real* part,
+                                  Store* diff, Geometry g) {
+  const int channels = g.channels, pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      const auto rows = [&](int k, int c) {
+        const int* box = boxes + 5 * k;
+        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
+      };
+      tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
+        const Samples places = samples_of(low, part, k, g);
+        const Real* given = top_diff + ((long long)k * channels + channel + c) * pooled_height * pooled_width;
+        for (int ph = 0; ph < pooled_height; ++ph) {
+          const Place y = row_of(places, ph);
+          if (y.low < 0 || (row != y.low && row != y.high)) continue;
+          for (int pw = 0; pw < pooled_width; ++pw) {
+            const Place x = column_of(places, pw);
+            if (x.low < 0 || x.high < tile.left || x.low >= tile.right) continue;
+            const Real gradient = given[ph * pooled_width + pw];
+            for (int side = 0; side < 2; ++side) {
+              if (row != (side ? y.high : y.low)) continue;
+              const Real down = side ? y.part : 1 - y.part;
+              if (x.low >= tile.left) number_at(map, tile, row, x.low, c) += down * (1 - x.part) * gradient;
+              if (x.high < tile.right) number_at(map, tile, row, x.high, c) += down * x.part * gradient;
+            }
+          }
+        }
+      });
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, g.height, g.width, own, false, add_regions);
   }
 }
 
@@ -94,7 +178,7 @@ KERNEL roi_warping_regions(int n, const Real* features, const Real* top_diff, co
   const Real scale = g.scale;
   BLOCK_LOOP(k, n) {
     SHARED Real sum[4][PARTS];  // of x1, y1, x2, y2
-    const Places places = places_of(low, part, k, g);
+    const Samples places = samples_of(low, part, k, g);
     const Real* map = features + (long long)max(image[k], 0) * channels * area;
     const Real* given = top_diff + (long long)k * channels * bins;
     const Side side_y = side_of(regions + 5 * (long long)k, 0, scale), side_x = side_of(regions + 5 * (long long)k, 1, scale);

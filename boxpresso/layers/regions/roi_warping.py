@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer
+from .region_base import KERNELS, RegionLayer
+
+PIXELS_A_SAMPLE = 7  # of the maps that may be packed for a sample of the top
 
 
 class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
@@ -77,17 +79,52 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         self.places  # noqa: B018  # asking is what counts it
+        if self.in_slabs:
+            self.slabs()
+        if backward and self.tiled:
+            self.around()
+
+    @property
+    def in_slabs(self) -> bool:
+        """Whether the maps are packed in slabs first. A sample reads two rows of two pixels, some 74 bytes of a channel of a
+        plane in sectors of 32, and 16 of a slab; a pixel packed is 8 bytes."""
+        samples = self.regions * self.pooled[0] * self.pooled[1]
+        return self.packed and PIXELS_A_SAMPLE * samples > self.batch * self.size[0] * self.size[1]
+
+    def slabs(self) -> AnyArray:
+        """Room for the maps in slabs."""
+        slab = KERNELS.constants["SLAB"]
+        return self.scratch("slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], slab))
+
+    def around(self) -> AnyArray:
+        """Room for where the regions have samples."""
+        return self.scratch("boxes", (self.regions, 5), np.int32)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        places, (features, rows) = self.places, (self.widened(blob.data) for blob in bottom)
+        places, rows = self.places, self.widened(bottom[1].data)
         self.kernels.roi_warping_places(self.regions, rows, *places, self.geometry)
         planes = self.regions * self.channels
         with self.rounded(top[0].data) as pooled:
-            self.kernels.roi_warping_forward(planes, features, *places, pooled, self.geometry)
+            if self.in_slabs:
+                slabs = self.slabs()
+                self.pack_slabs(bottom[0].data, slabs)
+                self.kernels.roi_warping_forward_packed(
+                    self.channel_slabs * self.regions, slabs, *places, pooled, self.geometry
+                )
+            else:
+                self.kernels.roi_warping_forward(planes, self.widened(bottom[0].data), *places, pooled, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         places, given = self.places, self.widened(top[0].diff)
-        if propagate_down[0]:
+        if propagate_down[0] and self.tiled:
+            image, low, part = places
+            around = self.around()
+            self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
+            tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
+            self.kernels.roi_warping_backward_tiles(
+                tiles * self.channel_slabs, given, lists, around, low, part, bottom[0].diff, self.geometry
+            )
+        elif propagate_down[0]:
             planes = self.batch * self.channels
             with self.rounded(bottom[0].diff) as sums:
                 self.kernels.roi_warping_backward(planes, given, *places, sums, self.geometry)

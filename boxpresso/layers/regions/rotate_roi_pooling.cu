@@ -1,6 +1,7 @@
 // rotate_roi_pooling.cu: the largest value inside each rotated bin of each region (RRPN).
 #include "bins.h"
-#include "slab.h"
+#include "tiles.h"
+#include "wide.h"
 
 constexpr int CHUNK = 128;  // candidates that are tested together
 
@@ -38,71 +39,108 @@ DEVICE bool inside(const Bin& bin, int y, int x) {
   return on_b >= 0 && on_b < bin.bx * bin.bx + bin.by * bin.by && on_c >= 0 && on_c < bin.cx * bin.cx + bin.cy * bin.cy;
 }
 
-// The walker: visit(first, count, at) with candidates first to first + count; at: their places, -1 for one outside the bin.
-// Once at least.
-template <class Visit>
-DEVICE void walk(const Bin& bin, int width, Visit visit) {
-  SHARED int at[CHUNK];
-  const int columns = max(bin.box.right - bin.box.left, 0), candidates = max(bin.box.bottom - bin.box.top, 0) * columns;
-  for (int first = 0; first == 0 || first < candidates; first += CHUNK) {
-    const int count = min(CHUNK, candidates - first);
-    THREAD_LOOP(i, count) {
-      const int row = (first + i) / columns, y = bin.box.top + row, x = bin.box.left + first + i - row * columns;
-      at[i] = inside(bin, y, x) ? y * width + x : -1;
+// Bin number i of a table: its sides (K, bins, 6), and its boxes (K, bins, 4).
+DEVICE void put_bin(const Bin& bin, int i, Real* sides, int* boxes) {
+  Real* side = sides + 6 * (long long)i;
+  int* box = boxes + 4 * (long long)i;
+  side[0] = bin.ay, side[1] = bin.ax, side[2] = bin.by, side[3] = bin.bx, side[4] = bin.cy, side[5] = bin.cx;
+  box[0] = bin.box.top, box[1] = bin.box.bottom, box[2] = bin.box.left, box[3] = bin.box.right;
+}
+DEVICE Box taken_box(int i, const int* boxes) {
+  const int* box = boxes + 4 * (long long)i;
+  return {box[0], box[1], box[2], box[3]};
+}
+DEVICE Bin taken_bin(int i, const Real* sides, const int* boxes) {
+  const Real* side = sides + 6 * (long long)i;
+  return {side[0], side[1], side[2], side[3], side[4], side[5], taken_box(i, boxes)};
+}
+
+// The pixels of a bin's box, in order, and the place of one of them; -1 for one outside the bin, or past them.
+DEVICE int candidates_of(const Bin& bin) {
+  return max(bin.box.bottom - bin.box.top, 0) * max(bin.box.right - bin.box.left, 0);
+}
+DEVICE int candidate(const Bin& bin, int i, int width) {
+  if (i >= candidates_of(bin)) return -1;
+  const int columns = bin.box.right - bin.box.left, row = i / columns, y = bin.box.top + row, x = bin.box.left + i - row * columns;
+  return inside(bin, y, x) ? y * width + x : -1;
+}
+
+// image[k]: of region k, -1 if it contributes nothing; sides and boxes: where each bin lies. info: rows (height, width, scale), one
+// for each image or one for all.
+KERNEL rotate_roi_pooling_bins(int n, const Store* regions, const Store* info, int infos, int* image, Real* sides, int* boxes,
+                               Geometry g) {
+  const int cells = g.pooled_height * g.pooled_width;
+  GRID_LOOP(i, n) {
+    const int k = i / cells, cell = i - k * cells, of = image_of(regions + 6 * k, 6, g.batch);
+    int rows = 0, columns = 0;  // of the image on the map
+    if (of >= 0) {
+      const Store* size = info + 3 * min(of, infos - 1);
+      const Real image_height = Real(size[0]) * g.scale, image_width = Real(size[1]) * g.scale;
+      rows = image_height > 0 ? min(whole(image_height), g.height) : 0;  // NaN: none
+      columns = image_width > 0 ? min(whole(image_width), g.width) : 0;
     }
-    BARRIER();
-    visit(first, count, at);
-    BARRIER();
+    if (cell == 0) image[k] = of;
+    const Bin bin = bin_of(regions + 6 * k, pooled_of(g), g.scale, cell / g.pooled_width, cell % g.pooled_width, rows, columns);
+    put_bin(bin, i, sides, boxes);
   }
 }
 
-// image[k]: of region k, -1 if it contributes nothing.
-KERNEL rotate_roi_pooling_images(int n, const Store* regions, int* image, int batch) {
-  GRID_LOOP(k, n) image[k] = image_of(regions + 6 * k, 6, batch);
-}
+constexpr int TOGETHER = 4;         // bins that a block takes, and
+constexpr int ROUND = 256 / WIDE;   // shares of channels of them
+constexpr int ROUND_ROW = ROUND + 2;  // from a bin to the next, so that threads that store neighbouring bins meet no bank twice
 
-// A block owns a bin of a region. info: rows (height, width, scale), one for each image or one for all. top and argmax:
-// (K, channels, pooled_height, pooled_width); places (or null): argmax, as a top.
-KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const Store* regions, const int* image, const Store* info,
-                                  int infos, Store* top, int* argmax, Store* places, Geometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
-  const Real scale = g.scale;
+// A block owns TOGETHER bins; some of `candidates` at a time are tested by all threads, then read by each in its channels.
+// top and argmax: (K, channels, pooled_height, pooled_width); places (or null): argmax, as a top.
+KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, const Real* sides, const int* boxes, Store* top,
+                                  int* argmax, Store* places, Geometry g) {
+  const int channels = g.channels, width = g.width, cells = g.pooled_height * g.pooled_width, all = g.regions * cells;
+  const int shares = slabs_of(channels) * SHARES;
+  const long long area = (long long)g.height * width;
   BLOCK_LOOP(b, n) {
-    const Pooled pooled = pooled_of(g);
-    const int k = b / pooled.cells(), cell = b - k * pooled.cells(), of = max(image[k], 0);
-    int rows = 0, columns = 0;  // of the image on the map
-    if (image[k] >= 0) {
-      const Store* size = info + 3 * min(of, infos - 1);
-      const Real image_height = Real(size[0]) * scale, image_width = Real(size[1]) * scale;
-      rows = image_height > 0 ? min(whole(image_height), height) : 0;  // NaN: none
-      columns = image_width > 0 ? min(whole(image_width), width) : 0;
-    }
-    const Real* map = slabs + (long long)of * slabs_of(channels) * height * width * SLAB;
-    const Bin bin = bin_of(regions + 6 * k, pooled, scale, cell / pooled.width, cell % pooled.width, rows, columns);
-    walk(bin, width, [&](int first, int count, const int* at) {
-      THREAD_LOOP(t, slabs_of(channels) * GROUPS) {
-        const int s = t / GROUPS, group = t % GROUPS, channel = s * SLAB + group * LANES;
-        const long long out = ((long long)k * channels + channel) * pooled.cells() + cell;
-        const int mine = min(LANES, channels - channel);
-        const Real* slab = map + (long long)s * height * width * SLAB;
-        Lanes most = {};
-        Places place = Places{} - 1;
-        for (int i = 0; i < count; ++i) {
-          if (at[i] < 0) continue;
-          const Lanes value = lanes(slab, at[i], group);
-          const auto more = value > most;
-          most = more ? value : most;
-          place = more ? Places{} + at[i] : place;
-        }
-        for (int i = 0; i < mine; ++i) {
-          const long long o = out + (long long)i * pooled.cells();
-          if (first > 0 && !(lane(most, i) > Real(top[o]))) continue;  // than in the chunks before
-          top[o] = lane(most, i);
-          argmax[o] = lane(place, i);
-          if (places) places[o] = Real(lane(place, i));
-        }
+    SHARED Bin bins[TOGETHER];
+    SHARED int at[TOGETHER * CHUNK];
+    SHARED Wide largest[TOGETHER * ROUND_ROW];
+    SHARED int largest_at[TOGETHER * ROUND_ROW * WIDE];
+    const int begin = b * TOGETHER, bins_here = min(TOGETHER, all - begin);
+    THREAD_LOOP(q, bins_here) bins[q] = taken_bin(begin + q, sides, boxes);
+    BARRIER();
+    int most_candidates = 0;
+    for (int q = 0; q < bins_here; ++q) most_candidates = max(most_candidates, candidates_of(bins[q]));
+    for (int begin_share = 0; begin_share < shares; begin_share += ROUND) {
+      const int some = min(ROUND, shares - begin_share);
+      TILE_LOOP(q, share, bins_here, some) {
+        largest[q * ROUND_ROW + share] = Wide{};
+        put_places(largest_at + (q * ROUND_ROW + share) * WIDE, places_of(-1));
       }
-    });
+      for (int first = 0; first < most_candidates; first += CHUNK) {
+        TILE_LOOP(q, i, bins_here, min(CHUNK, most_candidates - first)) at[q * CHUNK + i] = candidate(bins[q], first + i, width);
+        BARRIER();
+        TILE_LOOP(q, share, bins_here, some) {
+          const int of = max(image[(begin + q) / cells], 0), s = (begin_share + share) / SHARES, in_slab = (begin_share + share) % SHARES;
+          const Real* slab = slabs + ((long long)of * slabs_of(channels) + s) * area * SLAB;
+          const int count = min(CHUNK, candidates_of(bins[q]) - first), place = q * ROUND_ROW + share;
+          Wide most = largest[place];
+          WidePlaces most_at = wide_places(largest_at + place * WIDE);
+          for (int i = 0; i < count; ++i)
+            if (const int pixel = at[q * CHUNK + i]; pixel >= 0)
+              take_larger(most, most_at, wide(slab, pixel, in_slab), places_of(pixel));
+          largest[place] = most;
+          put_places(largest_at + place * WIDE, most_at);
+        }
+        BARRIER();
+      }
+      BARRIER();
+      const int channel = begin_share * WIDE;
+      TILE_LOOP(c, q, min(some * WIDE, channels - channel), bins_here) {
+        const int k = (begin + q) / cells, cell = begin + q - k * cells, from = q * ROUND_ROW * WIDE + c;
+        const long long o = ((long long)k * channels + channel + c) * cells + cell;
+        top[o] = ((const Real*)largest)[from];
+        argmax[o] = largest_at[from];
+        if (places) places[o] = Real(largest_at[from]);
+      }
+      BARRIER();
+    }
+    BARRIER();
   }
 }
 
@@ -134,5 +172,54 @@ KERNEL rotate_roi_pooling_backward(int n, const Store* top_diff, const Store* re
       });
     }
     THREAD_LOOP(i, area) bottom_diff[start + i] = sums[start + i];
+  }
+}
+
+// Where each region has pixels, for the lists of tiles.h: a box around its bins'.
+KERNEL rotate_roi_pooling_boxes(int n, const int* image, const int* boxes, int* around, int cells) {
+  GRID_LOOP(k, n) {
+    Box all = {0, 0, 0, 0};
+    for (int cell = 0; cell < cells; ++cell) {
+      const Box box = taken_box(k * cells + cell, boxes);
+      if (box.top >= box.bottom || box.left >= box.right) continue;
+      const bool first = all.bottom == 0;
+      all = {first ? box.top : min(all.top, box.top), max(all.bottom, box.bottom), first ? box.left : min(all.left, box.left),
+             max(all.right, box.right)};
+    }
+    int* to = around + 5 * k;
+    to[0] = image[k];
+    to[1] = all.top, to[2] = all.bottom - all.top;
+    to[3] = all.left, to[4] = all.right - all.left;
+  }
+}
+
+// The same gradient in tiles, for a GPU: a thread takes the bins whose boxes have its row, in the order of visit_apart().
+KERNEL rotate_roi_pooling_backward_tiles(int n, const Store* top_diff, const Store* regions, const int* argmax, const int* lists,
+                                         const int* boxes, const int* around, Store* diff, Geometry g) {
+  const int channels = g.channels, width = g.width;
+  BLOCK_LOOP(b, n) {
+    SHARED Lanes own[TILE_OWN];
+    const Pooled pooled = pooled_of(g);
+    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
+      const auto rows = [&](int k, int c) {
+        const int* box = around + 5 * k;
+        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
+      };
+      tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
+        const long long first = ((long long)k * channels + channel + c) * pooled.cells();
+        const int left = row * width + tile.left, right = row * width + tile.right;
+        const int step_y = apart(regions + 6 * k, g, pooled.height), step_x = apart(regions + 6 * k, g, pooled.width);
+        for (int start = 0; start < step_y * step_x; ++start)
+          for (int ph = start / step_x; ph < pooled.height; ph += step_y)
+            for (int pw = start % step_x; pw < pooled.width; pw += step_x) {
+              const int cell = ph * pooled.width + pw;
+              const Box box = taken_box(k * pooled.cells() + cell, boxes);
+              if (row < box.top || row >= box.bottom || box.left >= tile.right || box.right <= tile.left) continue;
+              const int pixel = argmax[first + cell];
+              if (pixel >= left && pixel < right) number_at(map, tile, row, pixel - row * width, c) += Real(top_diff[first + cell]);
+            }
+      });
+    };
+    make_tiles(b, n, lists, diff, g.batch, channels, g.height, width, own, false, add_regions);
   }
 }

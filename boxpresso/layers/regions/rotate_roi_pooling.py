@@ -78,19 +78,33 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
         self.slabs = self.scratch("slabs", (self.batch, self.count, self.area, slab))
         self.argmax = self.scratch("argmax", top[0].shape, np.int32)
         self.image = self.scratch("image", (self.regions,), np.int32)
+        self.sides = self.scratch("sides", (self.regions, *self.pooled, 6))
+        self.boxes = self.scratch("boxes of bins", (self.regions, *self.pooled, 4), np.int32)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.kernels.rotate_roi_pooling_images(self.regions, bottom[1].data, self.image, self.batch)
+        bins = self.regions * self.pooled[0] * self.pooled[1]
+        self.kernels.rotate_roi_pooling_bins(
+            bins, bottom[1].data, bottom[2].data, bottom[2].count // 3, self.image, self.sides, self.boxes, self.geometry,
+        )  # fmt: skip
         self.pack_slabs(bottom[0].data, self.slabs)
         self.kernels.rotate_roi_pooling_forward(
-            self.regions * self.pooled[0] * self.pooled[1], self.slabs, bottom[1].data, self.image, bottom[2].data,
-            bottom[2].count // 3, top[0].data, self.argmax, top[1].data if len(top) > 1 else None, self.geometry,
+            -(-bins // self.kernels.constants["TOGETHER"]), self.slabs, self.image, self.sides, self.boxes, top[0].data,
+            self.argmax, top[1].data if len(top) > 1 else None, self.geometry,
         )  # fmt: skip
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "bottoms 1 and 2 have no gradient; set propagate_down: false for them")
-        if propagate_down[0]:
+        if propagate_down[0] and self.tiled:
+            around, regions = self.scratch("boxes", (self.regions, 5), np.int32), bottom[1].data
+            cells = self.pooled[0] * self.pooled[1]
+            self.kernels.rotate_roi_pooling_boxes(self.regions, self.image, self.boxes, around, cells)
+            tiles, lists = self.tiles(around, self.by_place(regions))
+            self.kernels.rotate_roi_pooling_backward_tiles(
+                tiles * self.channel_slabs, top[0].diff, regions, self.argmax, lists, self.boxes, around, bottom[0].diff,
+                self.geometry,
+            )  # fmt: skip
+        elif propagate_down[0]:
             self.kernels.rotate_roi_pooling_backward(
                 self.batch * self.channels, top[0].diff, bottom[1].data, self.argmax, self.image,
                 self.sums_of(bottom[0].diff), bottom[0].diff, self.geometry,

@@ -13,12 +13,18 @@ struct Place {
   Real part;
 };
 
-// The sample of a plane at a row and a column; 0 outside.
+// The sample at a row and a column of what pixel(y, x) gives, a number or several channels; 0 outside.
+template <class Pixel>
+DEVICE auto sample_of(const Place& y, const Place& x, Pixel pixel) -> decltype(pixel(0, 0)) {
+  typedef decltype(pixel(0, 0)) Value;
+  if (y.low < 0 || x.low < 0) return Value{};
+  return (1 - y.part) * ((1 - x.part) * pixel(y.low, x.low) + x.part * pixel(y.low, x.high)) +
+         y.part * ((1 - x.part) * pixel(y.high, x.low) + x.part * pixel(y.high, x.high));
+}
+
+// The sample of a plane.
 DEVICE Real sample_at(const Real* plane, int width, const Place& y, const Place& x) {
-  if (y.low < 0 || x.low < 0) return 0;
-  const Real *above = plane + y.low * width, *below = plane + y.high * width;
-  return (1 - y.part) * ((1 - x.part) * above[x.low] + x.part * above[x.high]) +
-         y.part * ((1 - x.part) * below[x.low] + x.part * below[x.high]);
+  return sample_of(y, x, [&](int row, int column) -> Real { return plane[row * width + column]; });
 }
 
 // visit(pixel, weight) for the four pixels of a sample; for none outside.

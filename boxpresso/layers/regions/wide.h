@@ -5,7 +5,7 @@
 #pragma once
 #include "slab.h"
 
-// Wide: WIDE channels of a pixel, SHARES times in a slab; Lanes on the host.
+// Wide: WIDE channels of a pixel, SHARES times in a slab; Lanes on the host. WidePlaces: an index for each.
 #if defined(__CUDACC__)
 #define WIDE 4
 struct alignas(WIDE * sizeof(Real)) Wide {
@@ -30,10 +30,52 @@ DEVICE Wide operator-(Wide a, const Wide& b) {
   return a;
 }
 DEVICE void operator+=(Wide& sum, const Wide& value) { sum = sum + value; }
+DEVICE Wide wide_of(Real value) {
+  Wide result;
+  for (int i = 0; i < WIDE; ++i) result.of[i] = value;
+  return result;
+}
+struct alignas(WIDE * sizeof(int)) WidePlaces {
+  int of[WIDE];
+};
+DEVICE int lane(const WidePlaces& value, int i) { return value.of[i]; }
+DEVICE WidePlaces places_of(int place) {
+  WidePlaces result;
+  for (int i = 0; i < WIDE; ++i) result.of[i] = place;
+  return result;
+}
+// Without branches, so that a compiler keeps the loads of all channels together.
+DEVICE void take_larger(Wide& most, Wide value) {
+  for (int i = 0; i < WIDE; ++i) most.of[i] = value.of[i] > most.of[i] ? value.of[i] : most.of[i];
+}
+DEVICE void take_larger(Wide& most, WidePlaces& place, Wide value, WidePlaces at) {
+  for (int i = 0; i < WIDE; ++i) {
+    const bool more = value.of[i] > most.of[i];
+    most.of[i] = more ? value.of[i] : most.of[i];
+    place.of[i] = more ? at.of[i] : place.of[i];
+  }
+}
+DEVICE void put_places(int* to, const WidePlaces& places) { *(WidePlaces*)to = places; }
+DEVICE WidePlaces wide_places(const int* from) { return *(const WidePlaces*)from; }
 #else
 #define WIDE LANES
 typedef Lanes Wide;
+typedef Places WidePlaces;
 DEVICE Wide wide_from(const Real* values) { return lanes_from(values); }
+DEVICE Wide wide_of(Real value) { return Wide{} + value; }
+DEVICE WidePlaces places_of(int place) { return WidePlaces{} + place; }
+// What is larger in place of the largest until now; NaN never is, and of equals the first stays.
+DEVICE void take_larger(Wide& most, const Wide& value) { most = value > most ? value : most; }
+DEVICE void take_larger(Wide& most, WidePlaces& place, const Wide& value, const WidePlaces& at) {
+  const auto more = value > most;
+  most = more ? value : most;
+  place = more ? at : place;
+}
+// To an address of a multiple of WIDE ints, and from one.
+DEVICE void put_places(int* to, const WidePlaces& places) {
+  for (int i = 0; i < WIDE; ++i) to[i] = lane(places, i);
+}
+DEVICE WidePlaces wide_places(const int* from) { return places_from(from); }
 #endif
 constexpr int SHARES = SLAB / WIDE;
 
