@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Blob, blas
+from ...device import AnyArray, Blob, Buffer, blas
 from ..core import Layer
 from ..core.lowering import ALL, Activation, After, Lowering
 from .columns import NONE, Finish, finish
@@ -65,6 +65,7 @@ class Convolve(GpuLowering):
     """A convolution of one bottom."""
 
     layer: ConvolutionLayer
+    turned: tuple[list[tuple[Buffer, int]], AnyArray] | None = None  # what filters were, and they with channels last
 
     def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
         weights = self.layer.blobs[0].data if self.weights is None else self.weights
