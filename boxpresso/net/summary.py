@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import prod
 
 from ..layers.core import Layer
+from ..layers.dense.channels_last import ConvolveLast, OnLast
 from . import Net
+from .gpu_layout import Turn
 from .gpu_program import GpuProgram, Segment
 from .program import Program
 
@@ -184,8 +186,12 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
         graphs += segment.graph is not None
         for step in segment.steps:
             what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
+            if isinstance(step.lowering, Turn):
+                what = "channels last" if step.lowering.last else "to planes"
+            elif isinstance(step.lowering, OnLast):
+                what = f"{'convolution' if isinstance(step.lowering, ConvolveLast) else 'layer'}, channels last"
             at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
-            shape = net.blobs[step.writes[0][0]].shape if step.writes else ()
+            shape = program.blob(step.writes[0]).shape if step.writes else ()
             rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))
     return rows
 
