@@ -12,6 +12,7 @@ from harness import Rig
 from test_cuda_plan import FILLED, TURN, conv, layer, same
 
 from boxpresso import Net
+from boxpresso.__main__ import main
 from boxpresso.device import cudnn
 from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution, OnLast
 from boxpresso.net import gpu_choice
@@ -410,6 +411,22 @@ def test_the_faster_layout_is_measured_once_and_kept(first, last, layout, determ
     planned.forward(x=images(planned, 3))
     (chain,) = program_of(planned).layouts()
     assert chain["layout"] != layout or first / last == pytest.approx(1, abs=0.2), "another shape is measured anew"
+
+
+def test_people_are_told(tmp_path, capsys):
+    """`boxpresso info --plan --device cuda` and `time --plan`."""
+    stand_in.layout_times(0.05, 0.01)
+    path = tmp_path / "net.prototxt"
+    path.write_text(text("residual"))
+    assert main(["info", "--plan", "--device", "cuda", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "\nlayout: c1 ... all, 7 steps: NHWC, measured: 0.0650 ms, NCHW 0.2600 ms\n" in told
+    assert "\nconvolution, channels last  c1 + c1_b + c1_s + c1_relu" in told
+    assert "graph 0" in told
+    assert main(["time", "--plan", "--device", "cuda", "--iterations", "2", str(path)]) == 0
+    assert "layout: c1 ... all, 7 steps: NHWC, measured" in capsys.readouterr().out
+    assert main(["info", "--device", "cuda", str(path)]) == 1
+    assert "--device is for --plan" in capsys.readouterr().err
 
 
 def test_each_chain_is_chosen_for_itself():

@@ -71,7 +71,14 @@ class Chains:
                 with measuring:
                     self.look_up(fresh)  # another Net may have measured meanwhile
                     self.measure([chain for chain in fresh if self.choices[chain] is NOT_YET])
-        self.apply(self.last)
+        try:
+            self.apply(self.last)
+        except DeviceError as error:  # memory is short here, and was not where it was measured
+            if asked:
+                raise
+            without = Choice(NCHW, f"not laid out: {error}")
+            self.choices.update({chain: without for chain in fresh if self.choices[chain].layout == NHWC})
+            self.apply(self.last)
 
     def look_up(self, chains: Sequence[Chain]) -> None:
         """Takes what was chosen before in this process."""
@@ -104,6 +111,11 @@ class Chains:
         for chain, (plain, last) in ms.items():
             choice = Choice(NCHW, refused[chain]) if chain in refused else choose((plain, last))
             self.choices[chain] = keep(self.keys[chain], choice)
+
+    def lines(self) -> list[str]:
+        """Such as "conv1 ... fc7, 20 steps: NHWC, measured: 0.4120 ms, NCHW 0.6550 ms"."""
+        told = zip(self.describe(), self.choices.values())
+        return [f"{chain['layers']}, {chain['steps']} steps: {choice.describe()}" for chain, choice in told]
 
     def describe(self) -> list[dict[str, Any]]:
         """For each chain the layers at its ends, how many steps it has, its layout, why, and the times that this rests on."""

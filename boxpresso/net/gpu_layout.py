@@ -253,12 +253,16 @@ def chain_steps(steps: Iterable[Step], chain: Chain) -> list[Step]:
 
 
 def signature(plan: Plan, source: Source, chain: Chain) -> Hashable:
-    """What the times of a chain depend on: its steps in a plan where it is channels last, with shapes, and who reads what."""
+    """What the times of a chain depend on: its steps in a plan where it is channels last, with shapes, and who reads what.
+
+    Numbers of images are rounded up to powers of two: those of the regions of a detector differ from picture to picture.
+    """
     numbers: dict[Value, int] = {}
     rows = []
     for step in chain_steps(plan.steps, chain):
         values = (*step.reads, *step.writes)
-        shapes = tuple(source.blobs[name.removesuffix(", channels last")].shape for name, _ in values)
+        exact = [source.blobs[name.removesuffix(", channels last")].shape for name, _ in values]
+        shapes = tuple((1 << (images - 1).bit_length(), *size) for images, *size in exact)
         about = step.lowering.about() if isinstance(step.lowering, OnLast) else ()
         row = source.layers[step.layer].type, type(step.lowering).__name__, len(step.layers), about, shapes
         rows.append((*row, tuple(numbers.setdefault(value, len(numbers)) for value in values)))

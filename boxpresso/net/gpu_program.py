@@ -114,6 +114,7 @@ class GpuProgram:
         self.chains: Chains | None = None  # found in the first run
         self.more: dict[Value, Blob] = {}  # values that are in no blob of the net
         self.last: list[OnLast] = []  # how steps of channels-last chains run
+        self.seen: list[tuple[Blob, Buffer, int]] = []  # parameters of which those keep something, and their changes
         self.now: Collection[Chain] = ()  # the chains that are channels last
         self.shared: Shared | None = None
         self.arena: Arena | None = None
@@ -160,10 +161,11 @@ class GpuProgram:
         self.last = [step.lowering for step in self.steps if isinstance(step.lowering, OnLast)]
         try:
             self.move()
-            self.refresh()
+            self.remake()
         except DeviceError:
             self.now, self.steps, self.more, self.last = before
             self.move()
+            self.remake()
             raise
 
     def move(self) -> None:
@@ -179,8 +181,15 @@ class GpuProgram:
 
     def refresh(self) -> None:
         """What channels-last steps keep of parameters is as these are now."""
+        if any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.seen):
+            self.remake()
+
+    def remake(self) -> None:
+        """Makes what channels-last steps keep of parameters, where it is missing or these have changed."""
         for lowering in self.last:
             lowering.refresh()
+        blobs = {id(blob): blob for lowering in self.last for blob in lowering.parameters()}
+        self.seen = [(blob, blob._data, blob._data.changes) for blob in blobs.values()]
 
     def launch_chain(self, chain: Chain) -> None:
         """Launches the steps of a chain as they lie now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ..layers.core import Layer
@@ -133,11 +133,12 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """The plan of a net, and the bytes of the memory that its values share."""
+    """The plan of a net, the bytes of the memory that its values share, and on a GPU the layouts of its chains, in words."""
 
     steps: list[PlanRow]
     dropped: list[str]
     bytes: int
+    layouts: list[str] = field(default_factory=list)
 
 
 def summarise_plan(net: Net) -> PlanSummary | None:
@@ -175,8 +176,21 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     dropped = [
         net.layers[i].name for p in programs for i in p.plan.dropped if not net.layers[i].name.endswith("_split")
     ]
-    shared = [program.shared.size for program in programs if isinstance(program, Program)]
-    return PlanSummary(rows, dropped, max(shared, default=0) * net.dtype.itemsize)
+    shared = [program_bytes(net, program) for program in programs]
+    return PlanSummary(rows, dropped, max(shared, default=0), layouts_of(programs))
+
+
+def program_bytes(net: Net, program: Program | GpuProgram) -> int:
+    """The bytes of the memory that a program's values share."""
+    if isinstance(program, Program):
+        return int(program.shared.size * net.dtype.itemsize)
+    return int(program.shared.size) if program.shared is not None else 0
+
+
+def layouts_of(programs: Sequence[Program | GpuProgram]) -> list[str]:
+    """The chains of programs on a GPU and their layouts, each in a line."""
+    on_gpu = [program for program in programs if isinstance(program, GpuProgram)]
+    return [line for program in on_gpu if program.chains is not None for line in program.chains.lines()]
 
 
 def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any, cast
+from weakref import ref
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ...proto.errors import DeviceError
 from ..core import Layer
 from ..core.lowering import Activation, Affine, Lowering
 from .columns import KEPT, CudnnConvolution, Finish, convolved, finish
-from .gpu_lowerings import Convolve
+from .gpu_lowerings import Convolve, Turned
 from .pooling import Pooling
 from .sizes import Sizes
 
@@ -35,8 +36,12 @@ class OnLast(Lowering):
 
     launches = False
 
+    def parameters(self) -> Sequence[Blob]:
+        """Those of which it keeps something."""
+        return ()
+
     def refresh(self) -> None:
-        """Makes what it keeps of the layer's parameters anew, where these have changed; outside a capture."""
+        """Makes what it keeps of them anew, where they have changed; outside a capture."""
 
     def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
         """Launches it."""
@@ -88,19 +93,37 @@ def state_of(blobs: Sequence[Blob]) -> list[tuple[Buffer, int]]:
 
 
 class ConvolveLast(OnLast):
-    """A convolution by cuDNN, with what follows it. Filters are (maps, *kernel, channels / group): turned once for a plan."""
+    """A convolution by cuDNN, with what follows it.
+
+    Filters are (maps, *kernel, channels / group): turned once for all shapes of a plan, freed with the last step that has them.
+    """
 
     def __init__(self, plain: Convolve, added: bool) -> None:
         self.plain, self.layer, self.added = plain, plain.layer, added
+        self.turned: Turned | None = None
 
     def about(self) -> tuple[Any, ...]:
-        return self.layer.sizes, self.plain.activation.kind, self.added, len(self.layer.blobs)
+        s = self.layer.sizes
+        assert s is not None
+        return (
+            s.group,
+            s.kernel,
+            s.stride,
+            s.pad,
+            s.dilation,
+            self.plain.activation.kind,
+            self.added,
+            len(self.layer.blobs),
+        )
 
     @property
     def as_they_are(self) -> bool:
         """Whether filters lie in the same order in both layouts."""
         shape = self.layer.blobs[0].shape
         return shape[1] == 1 or prod(shape[2:]) == 1
+
+    def parameters(self) -> Sequence[Blob]:
+        return () if self.as_they_are else self.layer.blobs[:1]
 
     def filters(self) -> AnyArray:
         """The folded weights, or the layer's own."""
@@ -110,20 +133,23 @@ class ConvolveLast(OnLast):
         if self.as_they_are:
             return
         state, weights = state_of(self.layer.blobs[:1]), self.filters()
-        known = self.plain.turned
-        if known is None or (self.plain.weights is None and known[0] != state):
-            target = self.plain.device.empty((weights.size,), weights.dtype) if known is None else known[1]
+        known = self.plain.turned() if self.plain.turned is not None else None
+        if known is None:
+            known = Turned(self.plain.device.empty((weights.size,), weights.dtype))
+            self.plain.turned = ref(known)
+        if not known.state or (self.plain.weights is None and known.state != state):
             _, channels, *taps = self.layer.blobs[0].shape
-            KERNELS.on(self.plain.device).filters_last(weights.size, weights, target, channels, prod(taps))
-            self.plain.turned = state, target
+            KERNELS.on(self.plain.device).filters_last(weights.size, weights, known.filters, channels, prod(taps))
+            known.state = state
+        self.turned = known
 
     def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
         assert self.layer.sizes is not None
         if self.as_they_are:
             filters = self.filters()
         else:
-            assert self.plain.turned is not None
-            filters = self.plain.turned[1]
+            assert self.turned is not None
+            filters = self.turned.filters
         added = bottoms[-1].data if self.added else None
         by = last_convolution(self.layer.sizes, cast(Cuda, self.layer.device), self.layer.dtype)
         by.apply(cast(Array, bottoms[0].data), cast(Array, filters), cast(Array, top.data), self.plain.after(added))
@@ -169,6 +195,9 @@ class AffineLast(OnLast):
         self.state: list[tuple[Buffer, int]] | None = None
         self.arrays: list[AnyArray | None] = [None, None, None]  # scale, shift, slopes
 
+    def parameters(self) -> Sequence[Blob]:
+        return self.layer.blobs
+
     def refresh(self) -> None:
         state = state_of(self.layer.blobs)
         if state == self.state:
@@ -186,7 +215,8 @@ class AffineLast(OnLast):
             return None
         array = self.layer.device.empty((self.channels,), self.layer.dtype) if known is None else known
         array[...] = values
-        cast(Array, array).address(False)  # a capture could not copy it
+        if isinstance(array, Array):
+            array.address(False)  # a capture could not copy it
         return array
 
     def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
