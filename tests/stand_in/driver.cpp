@@ -47,7 +47,7 @@ CUresult set(CUdeviceptr at, T value, size_t count, CUstream stream) {
   if (at % sizeof(T)) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemset: the address is not aligned to the value");
   if (CUresult seen = need_stream("cuMemset", stream)) return seen;
   ++counts[CLEARED];
-  return later(stream_of(stream), [=] { for (size_t i = 0; i < count; ++i) ((T*)at)[i] = value; return CUDA_SUCCESS; });
+  return later(stream_of(stream), [=] { for (size_t i = 0; i < count; ++i) ((T*)at)[i] = value; spent += copy_ms; return CUDA_SUCCESS; });
 }
 
 // Appends the counts of this process to the file that STAND_IN_REPORT names, for tests/stand_in/run.py to add up.

@@ -54,8 +54,8 @@ inline unsigned long long counts[COUNTS];
 inline size_t total = size_t(4) << 30;
 inline bool started = false;
 inline bool null_launches = false;  // kernels and libraries are checked and counted, and not run
-// What events tell is made up, so that what is chosen by it is the same in every run: all work so far, a kernel 5 us, a copy 1 us, and
-// a call of cuDNN what the tests say, with channels first and last.
+// What events tell is made up, so that what is chosen by it is the same in every run: all work so far, a kernel or product 5 us, a
+// copy or fill 1 us, a convolution by cuDNN what the tests say, with channels first and last.
 inline double spent = 0, kernel_ms = 0.005, copy_ms = 0.001, layout_ms[2] = {0.010, 0.020};
 inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
