@@ -364,6 +364,21 @@ def test_what_is_no_chain():
     assert "layouts" not in program_of(planned).describe()
 
 
+def test_memory_that_is_changed_while_it_is_read(monkeypatch):
+    """TanH in place changes what the Dropout shares with x: convolutions behind it see that, and one before it does not."""
+    asked_for(monkeypatch, "NHWC")
+    lines = [
+        start(4, 9, 9), conv("a", "x"), layer("Dropout", "d", "x"), layer("TanH", "t", "d", top="d"), conv("b", "x"), conv("c", "d"),
+        conv("e", "a"), conv("f", "e"), layer("Reshape", "r", "f", more="reshape_param { shape { dim: 0 dim: -1 } }"), conv("g", "f"),
+        layer("Dropout", "gd", "g"), layer("TanH", "gt", "gd", top="gd"), conv("h", "g"), conv("i", "gd"),
+    ]  # fmt: skip
+    planned, layers = nets("\n".join(lines))
+    for _ in range(4):
+        x = images(planned, 2)
+        same(planned.forward(x=x), layers.forward(x=x), 2e-5)
+    assert [chain["layers"] for chain in program_of(planned).layouts()] == ["e ... f"]
+
+
 def test_a_chain_begins_with_its_first_convolution():
     """What changes its input in place stays outside, for a chain is run several times to measure it; pooling before it too."""
     lines = [

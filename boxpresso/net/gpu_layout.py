@@ -33,6 +33,7 @@ LEAST = 2  # convolutions of a chain
 ELEMENTWISE = frozenset({
     "AbsVal", "BNLL", "Clip", "Dropout", "ELU", "Eltwise", "Exp", "Log", "Power", "ReLU", "ReLU6", "Sigmoid", "Swish", "TanH",
 })  # fmt: skip
+VIEWS = frozenset({"Flatten", "Reshape"})  # layers that change nothing but a shape
 BY_CHANNEL = frozenset({"BN", "BatchNorm", "Bias", "PReLU", "Scale"})
 
 
@@ -166,6 +167,27 @@ def pruned(steps: Sequence[Step], source: Source) -> list[Step]:
     ]  # fmt: skip
 
 
+def tangled(plan: Plan, source: Source) -> set[int]:
+    """The ids of buffers that a step writes to while an older value there is still to be read, as when a layer in place changes
+    what a Dropout at TEST shares: later readers see the change, which an array that was turned before would not have."""
+    newest: dict[int, Value] = {}
+    same: dict[Value, Value] = {}  # views of a value
+    found = set()
+    for step in plan.steps:
+        for value in step.reads:
+            buffer = id(source.blobs[value[0]]._data)
+            if newest.setdefault(buffer, same.get(value, value)) != same.get(value, value):
+                found.add(buffer)
+        view = bool(step.reads) and source.layers[step.layer].type in VIEWS
+        for value in step.writes:
+            buffer = id(source.blobs[value[0]]._data)
+            if view and source.blobs[step.reads[0][0]]._data is source.blobs[value[0]]._data:
+                same[value] = same.get(step.reads[0], step.reads[0])
+            else:
+                newest[buffer] = value
+    return found
+
+
 def absorbable(plan: Plan, source: Source, inner: Collection[str]) -> dict[Value, Step]:
     """{value: the only step that reads it, a Permute to (N, H, W, C)}."""
     found = {}
@@ -187,7 +209,12 @@ def find_chains(plan: Plan, source: Source, inner: Collection[str]) -> list[Chai
     inner
         Names of blobs whose values nobody needs once the plan has run.
     """
-    steps = [step for step in plan.steps if on_last(step, source) is not None]
+    shared = tangled(plan, source)
+    steps = [
+        step for step in plan.steps
+        if on_last(step, source) is not None
+        and not any(id(source.blobs[name]._data) in shared for name, _ in (*step.reads, *step.writes))
+    ]  # fmt: skip
     while True:
         parts = components(steps)
         kept = {step.layer for part in parts for step in pruned(part, source)}
