@@ -2,14 +2,14 @@
 
     python benchmarks/counts.py [--out FILE] [--without-nvcc]
 
-First a row for each kernel of the region operators, of what chooses boxes, and of Permute, from the real nvcc in float32:
-registers of a thread on Turing and Hopper, shared memory of a block, the share of a Hopper multiprocessor's threads that both
-leave room for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local
-memory in Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with
-998 regions: its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in
-waves), the bytes that must be moved, each array once, those of all arrays of all launches, with room that lists may not fill
-(what a layout costs above the least), the operations of the plain formula, and from these the roofline: the least milliseconds
-on an H200 and a T4. Kernels that make lists come in addition.
+First a row for each kernel of the region operators, of what chooses boxes, of Permute, and of chains of convolutions whose
+channels are last, from the real nvcc in float32: registers of a thread on Turing and Hopper, shared memory of a block, the
+share of a Hopper multiprocessor's threads that both leave room for in blocks of 256 (occupancy), and, where cuobjdump is on
+PATH, loads and stores of 128 bits and those of local memory in Hopper's machine code. Then a row for each operator at the
+big shape of the mlu-ops notes, [2, 256, 200, 304] with 998 regions: its launches, the fewest and the most blocks of one (as
+many as there is work for, before an H200 takes them in waves), the bytes that must be moved, each array once, those of all
+arrays of all launches, with room that lists may not fill (what a layout costs above the least), the operations of the plain
+formula, and from these the roofline: the least milliseconds on an H200 and a T4. Kernels that make lists come in addition.
 
 Last a row for each launch of DetectionOutput and Proposal, at the shapes of SSD300, SSD512 of COCO's labels, and VGG16's
 Faster R-CNN.
@@ -45,7 +45,7 @@ from boxpresso.layers.core import make_layer  # noqa: E402
 from boxpresso.proto import parse_net  # noqa: E402
 
 FOLDERS = ("regions",)
-FILES = ("suppress", "permute", "order", "detection_device", "proposal_device")
+FILES = ("suppress", "permute", "order", "detection_device", "proposal_device", "channels_last")
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
 REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
