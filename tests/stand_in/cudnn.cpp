@@ -65,10 +65,10 @@ std::vector<int> packed(const std::vector<int>& dims, int format = NCHW) {
   }
   return steps;
 }
-// Whether an array lies in a format without gaps. How far an axis of one goes is all the same.
+// Whether an array lies in a format without gaps, but for some between the images of NCHW. How far an axis of one goes is all the same.
 bool lies(const cudnnTensorStruct& one, int format) {
   const std::vector<int> wanted = packed(one.dims, format);
-  for (size_t a = 0; a < one.dims.size(); ++a)
+  for (size_t a = format == NCHW; a < one.dims.size(); ++a)
     if (one.dims[a] > 1 && one.steps[a] != wanted[a]) return false;
   return true;
 }
