@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob, Device
-from ..layers.core import Layer
 from ..layers.core.lowering import Pointwise
 from ..layers.dense.channels_last import AffineLast, ConvolveLast, ForwardLast, OnLast, PoolLast
 from ..layers.dense.columns import CudnnConvolution
@@ -27,7 +26,6 @@ from ..layers.shape.concat import Concat
 from ..layers.shape.permute import Permute
 from .plan import LAST, Plan, Source, Step, Value
 
-OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
 LEAST = 2  # convolutions of a chain
 # Layers that take each element alone, by kernels that do not ask where it lies.
 ELEMENTWISE = frozenset({
@@ -73,11 +71,6 @@ class Turn(OnLast):
         strided.copy(self.device, shape, bottoms[0].data, steps[0], top.data, steps[1])
 
 
-def ours(layer: Layer) -> bool:
-    """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
-    return type(layer).__module__.startswith(OURS)
-
-
 def on_last(step: Step, source: Source) -> OnLast | None:
     """How a step would run on channels-last arrays; None where it cannot."""
     layer = source.layers[step.layer]
@@ -87,11 +80,11 @@ def on_last(step: Step, source: Source) -> OnLast | None:
     if isinstance(step.lowering, Convolve):
         by_cudnn = isinstance(step.lowering.layer.convolution, CudnnConvolution) and layer.dtype == np.float32
         return ConvolveLast(step.lowering, step.added is not None) if by_cudnn else None
-    if step.lowering is not None or not ours(layer) or len(step.layers) > 1:
+    if step.lowering is not None or len(step.layers) > 1:
         return None
-    if isinstance(layer, Pooling):
+    if type(layer) is Pooling:  # a user's own class does what it says
         return PoolLast(layer) if layer.method in ("MAX", "AVE") else None
-    if isinstance(layer, Concat):
+    if type(layer) is Concat:
         return (
             JoinLast(layer)
             if [sum(b.shape[1] for b in blobs[:-1]), *blobs[0].shape[2:]] == [*blobs[-1].shape[1:]]
@@ -193,7 +186,7 @@ def absorbable(plan: Plan, source: Source, inner: Collection[str]) -> dict[Value
     found = {}
     for value, steps in plan.readers().items():
         layer = source.layers[steps[0].layer]
-        turns = isinstance(layer, Permute) and ours(layer) and layer.order == [0, 2, 3, 1] and steps[0].lowering is None
+        turns = type(layer) is Permute and layer.order == [0, 2, 3, 1] and steps[0].lowering is None
         if turns and len(steps) == 1 and value[0] in inner and value not in plan.wanted.values():
             found[value] = steps[0]
     return found

@@ -14,6 +14,7 @@ from ..device import Blob, Buffer
 from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
+from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.dense.channels_last import OnLast
 from ..layers.dense.gpu_lowerings import GpuLowering
@@ -21,9 +22,11 @@ from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError, DeviceError
 from .connect import named
 from .gpu_chains import Chains
-from .gpu_layout import Chain, Turn, chain_steps, lay_out, ours
+from .gpu_layout import Chain, Turn, chain_steps, lay_out
 from .gpu_memory import Arena, Join, Shared
 from .plan import Plan, Source, Step, Value
+
+OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
 
 
 def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
@@ -56,6 +59,11 @@ PURE = frozenset({
     "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
     "Upsample",
 })  # fmt: skip
+
+
+def ours(layer: Layer) -> bool:
+    """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
+    return type(layer).__module__.startswith(OURS)
 
 
 class Segment:
