@@ -2,16 +2,17 @@
 
     python benchmarks/counts.py [--out FILE] [--without-nvcc]
 
-First a row for each kernel of the region operators, of what chooses boxes, and of Permute, from the real nvcc in float32:
-registers of a thread on Turing and Hopper, shared memory of a block, the share of a Hopper multiprocessor's threads that both
-leave room for in blocks of 256 (occupancy), and, where cuobjdump is on PATH, loads and stores of 128 bits and those of local
-memory in Hopper's machine code. Then a row for each operator at the big shape of the mlu-ops notes, [2, 256, 200, 304] with
-998 regions: its launches, the fewest and the most blocks of one (as many as there is work for, before an H200 takes them in
-waves), the bytes that must be moved, each array once, those of all arrays of all launches, with room that lists may not fill
-(what a layout costs above the least), the operations of the plain formula, and from these the roofline: the least milliseconds
-on an H200 and a T4. "all": the milliseconds that the bytes of all arrays take at the bandwidth, an estimate from below of what
-these launches take, and the part of it that the roofline is. Kernels that make lists come in addition. Blocks at the three
-other shapes follow: they have 2 to 13 regions, which is what little work there is for a GPU.
+First a row for each kernel of the region operators, of what chooses boxes, of Permute, and of chains of convolutions whose
+channels are last, from the real nvcc in float32: registers of a thread on Turing and Hopper, shared memory of a block, the
+share of a Hopper multiprocessor's threads that both leave room for in blocks of 256 (occupancy), and, where cuobjdump is on
+PATH, loads and stores of 128 bits and those of local memory in Hopper's machine code. Then a row for each operator at the
+big shape of the mlu-ops notes, [2, 256, 200, 304] with 998 regions: its launches, the fewest and the most blocks of one (as
+many as there is work for, before an H200 takes them in waves), the bytes that must be moved, each array once, those of all
+arrays of all launches, with room that lists may not fill (what a layout costs above the least), the operations of the plain
+formula, and from these the roofline: the least milliseconds on an H200 and a T4. "all": the milliseconds that the bytes of all
+arrays take at the bandwidth, an estimate from below of what these launches take, and the part of it that the roofline is.
+Kernels that make lists come in addition. Blocks at the three other shapes follow: they have 2 to 13 regions, which is what
+little work there is for a GPU.
 
 Last a row for each launch of the layers that choose boxes: DetectionOutput and Proposal at the shapes of SSD300, SSD512 of
 COCO's labels, and VGG16's Faster R-CNN; RotateProposal at those of RRPN, FPNProposal of a ResNet's pyramid, and YOLOv3's.
@@ -49,6 +50,7 @@ from boxpresso.proto import parse_net  # noqa: E402
 FOLDERS = ("regions",)
 FILES = (
     "suppress", "permute", "order", "detection_device", "proposal_device", "pyramid_device", "scale_route", "yolo_device",
+    "channels_last",
 )  # fmt: skip
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}

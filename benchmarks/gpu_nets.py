@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ from benchmarks.gpu_timing import Timer, torch_by_clock
 from benchmarks.ours import trunk_of
 from benchmarks.peers import train_torch
 from boxpresso import Net, Solver
+from boxpresso.device import cudnn
+from boxpresso.net.gpu_choice import VARIABLE
+from boxpresso.net.summary import layouts_of
 from boxpresso.proto import parse_net
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,6 +34,7 @@ NETS = {
 TINY_NETS = {"shapes": "examples/shapes/deploy.prototxt"}
 SMALL = "small trunk, 16x16, batch 1"
 ITERATIONS = 200
+READY = 4  # forwards until a net runs as it will from then on
 
 
 def modes(torch: Any) -> Iterator[tuple[str, Any]]:
@@ -71,12 +77,44 @@ def net_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dic
             net = Net(folder / "p.prototxt", folder / "w.caffemodel", phase="TEST", device=device.name)
             for key, value in inputs.items():
                 net.blobs[key].reshape(*value.shape)
-            net.forward(**inputs)  # prepared: plans, kernels, memory
+            for _ in range(READY):  # prepared: plans, kernels, memory, layouts, graphs
+                net.forward(**inputs)
             timer = Timer(net.device, seconds, tiny)
             row: dict[str, Any] = {"name": f"{name} forward, batch {batch}", "ms": timer.by_clock(net.forward)}
             row["peers"], row["why"] = torch_net(net, inputs, seconds)
-            yield row
+            chosen = layouts_of(net._runner.describe()) if net._runner else []
             del net
+            row["peers"] |= by_layout(folder, inputs, device, seconds, tiny)
+            row["note"] = "; ".join(chosen)
+            yield row
+
+
+def by_layout(folder: Path, inputs: dict[str, np.ndarray], device: Any, seconds: float, tiny: bool) -> dict[str, float]:
+    """The times of a net with each layout forced, and of TF32 with the layouts that are then chosen; on a GPU with cuDNN."""
+    if device.kind != "cuda" or cudnn.library() is None:
+        return {}
+    found = {}
+    for name, layout, fast in (("ours NCHW", "NCHW", False), ("ours NHWC", "NHWC", False), ("ours TF32", "auto", True)):
+        with asked_for(layout):
+            net = Net(folder / "p.prototxt", folder / "w.caffemodel", phase="TEST", device=device.name, fast_math=fast)
+            for _ in range(READY):
+                net.forward(**inputs)
+            found[name] = Timer(net.device, seconds, tiny).by_clock(net.forward)
+            del net
+    return found
+
+
+@contextmanager
+def asked_for(layout: str) -> Iterator[None]:
+    """BOXPRESSO_GPU_LAYOUT is set inside."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = layout
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
 
 
 def torch_net(net: Net, inputs: dict[str, np.ndarray], seconds: float) -> tuple[dict[str, float], str]:

@@ -6,9 +6,10 @@ import statistics
 import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from boxpresso.device import Device
+from boxpresso.device.cuda import Cuda
 
 FLUSH = 256 << 20  # bytes that are written between two calls: more than any second-level cache holds
 
@@ -29,19 +30,19 @@ class Timer:
             return self.by_clock(call)
         cuda: Any = import_module("pycuda.driver")
         pairs, begun = [], time.perf_counter()
-        while len(pairs) < self.least or (time.perf_counter() - begun < self.seconds and len(pairs) < 200):
-            if cold:
-                self.flush.fill(0)
-            start, end = cuda.Event(), cuda.Event()
-            self.device.enter()  # type: ignore[attr-defined]  # a GPU
-            start.record(self.device.stream)  # type: ignore[attr-defined]
-            call()
-            end.record(self.device.stream)  # type: ignore[attr-defined]
-            pairs.append((start, end))
-            if len(pairs) % 8 == 0:
-                self.device.synchronize()
-        self.device.synchronize()
-        return statistics.median(start.time_till(end) for start, end in pairs)
+        with cast(Cuda, self.device):
+            while len(pairs) < self.least or (time.perf_counter() - begun < self.seconds and len(pairs) < 200):
+                if cold:
+                    self.flush.fill(0)
+                start, end = cuda.Event(), cuda.Event()
+                start.record(cast(Cuda, self.device).stream)
+                call()
+                end.record(cast(Cuda, self.device).stream)
+                pairs.append((start, end))
+                if len(pairs) % 8 == 0:
+                    self.device.synchronize()
+            self.device.synchronize()
+            return statistics.median(start.time_till(end) for start, end in pairs)
 
     def by_clock(self, call: Callable[[], Any]) -> float:
         """The median by the clock, each call waited for: for what goes to the host and back."""

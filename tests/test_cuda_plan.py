@@ -96,7 +96,7 @@ def test_a_plan_gives_what_the_layers_give(by):
         output = planned.forward(x=x)
         grown = stand_in.since(before)
         same(output, layers.forward(x=x))
-        assert (grown["to_device"], grown["to_host"]) == (1, 1) or turn == 0
+        assert (grown["to_device"], grown["to_host"]) == (1, 1) or turn < 2, "the second forward measures layouts"
         if turn > 2:
             assert (grown["replays"], grown["launches"], grown["library_calls"], grown["allocated"]) == (1, 0, 0, 0)
     rows = summarise_plan(planned).steps

@@ -299,6 +299,13 @@ def change_types() -> None:
     kernels.narrow(x.size, wide, y)
 
 
+def lie_channels_last() -> None:
+    """What a plan on a GPU does to arrays whose channels are last."""
+    from test_channels_last import launch
+
+    launch()
+
+
 def launch_all() -> None:
     """Every case, and what no layer launches."""
     made = list(CASES)
@@ -317,6 +324,7 @@ def launch_all() -> None:
     detect()
     paste_masks()
     change_types()
+    lie_channels_last()
 
 
 def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:

@@ -52,9 +52,29 @@ def test_cudnn_takes_images_that_are_further_apart(axes, dtype):
     assert list(given[1]) == [step, *(11**n for n in range(axes, -1, -1))]
 
 
+@pytest.mark.parametrize("group", [1, 3, 6])
+def test_cudnn_takes_channels_last(group):
+    device = SimpleNamespace(fast_math=False, deterministic=False)
+    window = {"image": (11, 10), "map": (4, 10), "kernel": (3, 1), "stride": (2, 1), "pad": (1, 0), "dilation": (3, 2)}
+    made = cudnn.Convolution(device, np.dtype(np.float32), 2, 6, 12, group, **window, last=True)
+    shape, steps = (ctypes.c_int * 4)(), (ctypes.c_int * 4)()
+    cudnn.call("cudnnGetConvolutionNdForwardOutputDim", made.by, made.x, made.w, 4, shape)
+    assert list(shape) == [2, 12, 4, 10]
+    kind, count = ctypes.c_int(), ctypes.c_int()
+    refs = (ctypes.byref(kind), ctypes.byref(count))
+    cudnn.call("cudnnGetTensorNdDescriptor", made.x, 4, *refs, shape, steps)
+    assert (list(shape), list(steps)) == ([2, 6, 11, 10], [660, 1, 60, 6])
+    form = ctypes.c_int()
+    cudnn.call(
+        "cudnnGetFilterNdDescriptor", made.w, 4, ctypes.byref(kind), ctypes.byref(form), ctypes.byref(count), shape
+    )
+    assert (form.value, list(shape)) == (cudnn.NHWC, [12, 6 // group, 3, 1])
+
+
 def test_all_that_is_called_is_there():
     kinds = [f"cudnnConvolution{kind}" for kind in (*cudnn.KINDS, "BiasActivationForward")]
     chosen = [f"cudnnGetConvolution{kind}Algorithm_v7" for kind in cudnn.KINDS]
+    chosen += [f"cudnnFindConvolution{kind}Algorithm" for kind in cudnn.KINDS]
     for name in (*kinds, *chosen, "cudnnCreate", "cudnnDestroy", "cudnnSetStream", "cudnnGetErrorString"):
         assert hasattr(cudnn.library(), name), name
     for name in (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..proto.errors import ModelError
 from ..tables import table
 from . import arguments
 from .output import size
@@ -28,6 +29,7 @@ of data layers have the shapes that their fields give. --html also draws the net
 as a graph, with histograms of its weights.
 """
 EPILOG: str | None = None
+FORWARDS = 4  # until a GPU has chosen layouts and captured its graphs
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -38,6 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="show the steps of a forward at TEST in place of the layers"
     )
+    text = "with --plan, a GPU (cuda or cuda:N) that runs the net and whose plan is shown (default: cpu, which runs nothing)"
+    parser.add_argument("--device", metavar="D", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     arguments.html(parser)
 
@@ -46,21 +50,23 @@ def run(args: Namespace) -> int:
     """Prints the layers of a net, their shapes, parameters and costs."""
     from ..net import Net
     from ..net.summary import summarise, summarise_plan
+    from ..net.timing import timing_net
     from ..reports import check_place, write_net_report
 
     if args.html:
         check_place(args.html)
-    net = Net(
-        args.model,
-        phase=args.phase,
-        level=args.level,
-        stages=args.stage,
-        device="cpu",
-        lazy=True,
-        **arguments.of_data(args),
-        **arguments.of_net(args),
-    )
+    if args.device not in (None, "cpu") and not args.plan:
+        raise ModelError("info runs nothing, and needs no GPU: --device is for --plan")
+    options: dict[str, Any] = {"phase": args.phase, "level": args.level, "stages": args.stage}
+    options |= {**arguments.of_data(args), **arguments.of_net(args)}
+    on_gpu = args.plan and args.device not in (None, "cpu")
+    if on_gpu:
+        net = timing_net(args.model, backward=False, device=args.device, **options)
+    else:
+        net = Net(args.model, device="cpu", lazy=True, **options)
     report = net.copy_from(args.weights) if args.weights else None
+    for _ in range(FORWARDS if on_gpu else 0):
+        net.forward()
     plan = summarise_plan(net) if args.plan else None
     if args.html:
         write_net_report(args.html, net, model=args.model, weights=args.weights, copied=report, plan=plan)
@@ -84,7 +90,7 @@ def print_summary(summary: Summary, report: CopyReport | None, net: Net, args: N
 def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> None:
     """The steps of a plan."""
     if plan is None:
-        print(f"{net.name or args.model}: runs layer by layer, it has no plan: those are of phase TEST on the CPU")
+        print(f"{net.name or args.model}: runs layer by layer, it has no plan: those are of phase TEST")
         return
     if args.json:
         print(json.dumps(asdict(plan), indent=2))
@@ -97,6 +103,8 @@ def print_plan(plan: PlanSummary | None, net: Net, args: Namespace) -> None:
     print("\n".join(table(("how", "layers", "top", "lies in"), cells, "<<<<")))
     print(f"\nleft out: {', '.join(plan.dropped) or 'none'}")
     print(f"memory that values share: {size(plan.bytes)}")
+    for line in plan.layouts:
+        print(f"layout: {line}")
 
 
 WHAT = {

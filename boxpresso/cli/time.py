@@ -134,6 +134,8 @@ def print_plan(times: PlanTimes, args: Namespace) -> None:
     print(f"Average Forward pass: {sum(times.passes) * each:.4g} ms.")
     print(f"Total Time: {1000 * sum(times.passes):.4g} ms.")
     print("*** Benchmark ends ***")
+    for line in times.layouts:
+        print(f"layout: {line}")
     print("\nTimed: forward passes by the net's plan; then each step by itself, with a start")
     print("and a wait of its own, so that the steps' sum may be more than a forward.")
 

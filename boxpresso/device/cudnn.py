@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from .libraries import find
 Pointer = ctypes.c_void_p
 TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 SCALARS = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
-CROSS_CORRELATION, NCHW, DETERMINISTIC = 1, 0, 1
+CROSS_CORRELATION, NCHW, NHWC, DETERMINISTIC = 1, 0, 1, 1
 DEFAULT_MATH, FMA_MATH = 0, 3  # the first lets float32 be rounded to TF32
 RELU, IDENTITY, DROP_NAN = 1, 5, 0
 PRECOMPUTED = 1  # CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, the only one that the fused call has without ReLU
@@ -131,9 +132,12 @@ class Descriptors:
         call(setter, one, *args)
         return one
 
-    def tensor(self, dtype: int, shape: Sequence[int]) -> Pointer:
-        """An array without gaps, channels first."""
-        steps = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+    def tensor(self, dtype: int, shape: Sequence[int], last: bool = False) -> Pointer:
+        """An array without gaps of (images, channels, *size), whose channels lie first or last."""
+        order = [0, *range(2, len(shape)), 1] if last else range(len(shape))  # from the slowest axis
+        steps, step = [0] * len(shape), 1
+        for axis in reversed(order):
+            steps[axis], step = step, step * shape[axis]
         return self.make("Tensor", "cudnnSetTensorNdDescriptor", dtype, len(shape), ints(shape), ints(steps))
 
 
@@ -148,6 +152,9 @@ class Convolution:
         Their numbers.
     image, map, kernel, stride, pad, dilation
         A number for each of two or three spatial axes.
+    last
+        Whether the arrays are channels last, (images, *size, channels), and filters (maps, *kernel, channels / group). cuDNN
+        has this for two spatial axes and float32.
 
     Attributes
     ----------
@@ -158,13 +165,15 @@ class Convolution:
     def __init__(
         self, device: Cuda, dtype: np.dtype[Any], images: int, channels: int, maps: int, group: int, image: Sequence[int],
         map: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], dilation: Sequence[int],
+        *, last: bool = False,
     ) -> None:  # fmt: skip
-        self.device, self.dtype, self.scalar = device, dtype, SCALARS[dtype]
+        self.device, self.dtype, self.scalar, self.last = device, dtype, SCALARS[dtype], last
         kind, make = TYPES[dtype], Descriptors(self)
-        self.x, self.y = make.tensor(kind, (images, channels, *image)), make.tensor(kind, (images, maps, *map))
-        self.b = make.tensor(kind, (1, maps, *(1,) * len(map)))
-        filters = maps, channels // group, *kernel
-        self.w = make.make("Filter", "cudnnSetFilterNdDescriptor", kind, NCHW, len(filters), ints(filters))
+        self.x = make.tensor(kind, (images, channels, *image), last)
+        self.y = make.tensor(kind, (images, maps, *map), last)
+        self.b = make.tensor(kind, (1, maps, *(1,) * len(map)), last)
+        filters, form = (maps, channels // group, *kernel), NHWC if last else NCHW
+        self.w = make.make("Filter", "cudnnSetFilterNdDescriptor", kind, form, len(filters), ints(filters))
         window = len(pad), ints(pad), ints(stride), ints(dilation), CROSS_CORRELATION, kind
         self.by = make.make("Convolution", "cudnnSetConvolutionNdDescriptor", *window)
         call("cudnnSetConvolutionGroupCount", self.by, group)
@@ -181,14 +190,16 @@ class Convolution:
         }  # by whether there is a ReLU: whether the fused call is known to be refused
 
     def algorithm(self, kind: str) -> tuple[int, int] | None:
-        """The best algorithm by cuDNN's heuristic that fits what is wanted, and the bytes of its workspace."""
+        """The best algorithm that fits what is wanted, and the bytes of its workspace: by cuDNN's heuristic, or with
+        BOXPRESSO_GPU_FIND=1 as cuDNN measures them, but for deterministic=True: what is measured may differ from run to run."""
         if kind not in self.chosen:
             given = {
                 "Forward": (self.x, self.w, self.by, self.y), "BackwardData": (self.w, self.y, self.by, self.x),
                 "BackwardFilter": (self.x, self.y, self.by, self.w),
             }[kind]  # fmt: skip
             found, count = (Perf * 16)(), ctypes.c_int()
-            name = f"cudnnGetConvolution{kind}Algorithm_v7"
+            finds = os.environ.get("BOXPRESSO_GPU_FIND") == "1" and not self.device.deterministic
+            name = f"cudnn{'Find' if finds else 'Get'}Convolution{kind}Algorithm{'' if finds else '_v7'}"
             with self.device:
                 known = call(name, handle(self.device), *given, len(found), ctypes.byref(count), found, may_refuse=True)
             self.chosen[kind] = next(
@@ -223,7 +234,7 @@ class Convolution:
         """y = w * x; False where cuDNN has no algorithm."""
         read = self.x, Pointer(x.address(False)), self.w, Pointer(w.address(False)), self.by
         args = [self.number(1), *read, "workspace", self.number(0), self.y, Pointer(y.address(True))]
-        return self.run("Forward", "cudnnConvolutionForward", args, (x, w, y))
+        return self.run("Forward", "cudnnConvolutionForward", args, (x, w, y), may_refuse=self.last)
 
     def forward_after(self, x: Array, w: Array, bias: Array, other: Array | None, y: Array, relu: bool) -> bool:
         """y = w * x + bias + other, and its ReLU where asked, in one call; False where cuDNN has no such call for it.

@@ -136,7 +136,7 @@ class Arena:
         """At least so many bytes; whether they lie elsewhere than before."""
         if size <= self.size:
             return False
-        self.memory = None  # gives the old back before more is taken
+        self.memory, self.size = None, 0  # gives the old back before more is taken
         self.memory, self.size = self.device.allocate(size), size
         return True
 

@@ -1,7 +1,8 @@
 """A plan made to run on a GPU for given shapes: runs of layers without host work are captured as graphs, and replayed.
 
-The first run loads kernels and lets layers make what they keep. The second shows which layers need the host: those that copy to
-or from it, or wait. From the third on all others run as graphs, each of the layers between two that need the host.
+The first run loads kernels and lets layers make what they keep. The second chooses the layout of chains of convolutions
+(gpu_chains.py), and shows which layers need the host: those that copy to or from it, or wait. From the third on all others run
+as graphs, each of the layers between two that need the host.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from ..device.graph import Graph
 from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.core.replaced import acting
+from ..layers.dense.channels_last import OnLast
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..layers.shape.concat import Concat
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, DeviceError
 from .connect import named
+from .gpu_chains import Chains
 from .gpu_joins import Operand, Spread, Uses, spread
+from .gpu_layout import Chain, Turn, chain_steps, lay_out
 from .gpu_memory import Arena, Join, Shared
-from .plan import Plan, Source, Step
+from .plan import Plan, Source, Step, Value
 
 OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
 
@@ -115,11 +119,16 @@ class GpuProgram:
         bottoms = {name for names, _ in source.names for name in names}
         self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
         self.first = [s.layer for s in plan.steps if isinstance(s.lowering, Constant)]
-        self.steps = [
-            s for s in plan.steps
-            if not isinstance(s.lowering, Constant) and source.layers[s.layer].type != "Input"
-        ]  # fmt: skip
+        self.steps = self.running(plan)
+        self.inner = inner_blobs(plan, source, layers)
+        self.chains: Chains | None = None  # found in the first run
+        self.more: dict[Value, Blob] = {}  # values that are in no blob of the net
+        self.last: list[OnLast] = []  # how steps of channels-last chains run
+        self.seen: list[tuple[Blob, Buffer, int]] = []  # parameters of which those keep something, and their changes
+        self.now: Collection[Chain] = ()  # the chains that are channels last
         self.shared: Shared | None = None
+        self.arena: Arena | None = None
+        self.outgrown: Callable[[GpuProgram], None] = lambda program: None  # called when it has moved the arena
         self.joined: set[int] = set()  # layers whose bottoms lie in their top
         self.spread: dict[int, Spread] = {}  # by its layer: concatenations of several images, and
         self.operands: dict[int, Operand] = {}  # by their layers: the convolutions that write into their tops
@@ -129,24 +138,96 @@ class GpuProgram:
         self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
         self.segments: list[Segment] = []
 
+    def running(self, plan: Plan) -> list[Step]:
+        """The steps of a plan that each forward runs."""
+        return [
+            s for s in plan.steps
+            if not isinstance(s.lowering, Constant) and self.source.layers[s.layer].type != "Input"
+        ]  # fmt: skip
+
+    def blob(self, value: Value) -> Blob:
+        """Where a value lies."""
+        return self.more[value] if value in self.more else self.source.blobs[value[0]]
+
+    # Layouts
+
+    def settle(self) -> None:
+        """Chooses the layout of chains, where that is due: with deterministic=True before anything has run, so that each
+        forward gives the same bits, else in the second run, for many a shape is seen only once."""
+        if self.chains is None:
+            self.chains = Chains(self.plan, self.source, self.inner, self.device, self.lay, self.launch_chain)
+        self.chains.decide(self.runs == 2 or self.device.deterministic)
+
+    def lay(self, chains: Collection[Chain]) -> None:
+        """From now on these chains are channels last. Raises DeviceError where there is no memory for it: all is as before."""
+        if set(chains) == set(self.now):
+            return
+        before = self.now, self.steps, self.more, self.last
+        plan = lay_out(self.plan, self.source, self.inner, chains)
+        self.now, self.steps, self.more = list(chains), self.running(plan), {}
+        for step in self.steps:
+            if isinstance(step.lowering, Turn):
+                plain, turned = (step.reads[0], step.writes[0])[:: 1 if step.lowering.last else -1]
+                blob = self.blob(plain)
+                self.more[turned] = Blob(blob.shape, blob.dtype, self.device)
+        self.last = [step.lowering for step in self.steps if isinstance(step.lowering, OnLast)]
+        try:
+            self.move()
+            self.remake()
+        except DeviceError:
+            self.now, self.steps, self.more, self.last = before
+            self.move()
+            self.remake()
+            raise
+
+    def move(self) -> None:
+        """Gives the buffers of the steps of now their places in the arena; those of earlier steps lose theirs."""
+        assert self.arena is not None
+        if self.shared is not None:
+            self.shared.unbind()
+        self.shared = None  # so that a larger arena can take its memory
+        if self.share(self.arena):
+            self.outgrown(self)
+        assert self.shared is not None
+        self.shared.bind()
+
+    def refresh(self) -> None:
+        """What channels-last steps keep of parameters is as these are now."""
+        if any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.seen):
+            self.remake()
+
+    def remake(self) -> None:
+        """Makes what channels-last steps keep of parameters, where it is missing or these have changed."""
+        for lowering in self.last:
+            lowering.refresh()
+        blobs = {id(blob): blob for lowering in self.last for blob in lowering.parameters()}
+        self.seen = [(blob, blob._data, blob._data.changes) for blob in blobs.values()]
+
+    def launch_chain(self, chain: Chain) -> None:
+        """Launches the steps of a chain as they lie now."""
+        for step in chain_steps(self.steps, chain):
+            self.launch(step)
+
+    # Memory
+
     def share(self, arena: Arena) -> bool:
         """Finds the buffers that can share memory; whether the arena had to move. All blobs have their shapes."""
-        blobs, source = self.source.blobs, self.source
+        blobs, source, self.arena = self.source.blobs, self.source, arena
         # With BOXPRESSO_DEBUG each array has memory of its own, with its bounds.
-        inner = set() if self.device.debug else inner_blobs(self.plan, source, self.layers)
-        kept = {id(blob._data) for name, blob in blobs.items() if name not in inner}
+        kept = {id(blob._data) for name, blob in blobs.items() if self.device.debug or name not in self.inner}
+        kept |= {id(blob._data) for blob in self.more.values() if self.device.debug}
         uses: Uses = []
         for step in self.steps:
-            if isinstance(step.lowering, GpuLowering):
-                reads, writes = ([blobs[value[0]] for value in values] for values in (step.reads, step.writes))
+            if isinstance(step.lowering, (GpuLowering, OnLast)):
+                reads, writes = ([self.blob(value) for value in values] for values in (step.reads, step.writes))
             else:
                 reads, writes = source.bottoms[step.layer], source.tops[step.layer]
             for blob in (*reads, *writes):
                 blob._data.grow(blob.count)
             uses.append(([blob._data for blob in reads], [blob._data for blob in writes]))
-        lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, GpuLowering)]
+        lowered = [use for step, use in zip(self.steps, uses) if isinstance(step.lowering, (GpuLowering, OnLast))]
         tight = {id(buffer) for use in lowered for buffers in use for buffer in buffers}
-        found = spread(self.steps, source, uses, kept, lambda value: blobs[value[0]])
+        found = spread(self.steps, source, uses, kept, self.blob)
         self.spread = {self.steps[join.place].layer: join for join in found}
         self.operands = {self.steps[o.producer].layer: o for join in found for o in join.operands.values()}
         tight |= {id(operand.whole._data) for operand in self.operands.values()}
@@ -194,6 +275,10 @@ class GpuProgram:
             for blob in (*self.source.bottoms[step.layer], *self.source.tops[step.layer]):
                 blob._data.on_device(blob is self.source.tops[step.layer][0])
             return False
+        if isinstance(step.lowering, OnLast):
+            with named(self.source.layers[step.layer]):
+                step.lowering.run([self.blob(value) for value in step.reads], self.blob(step.writes[0]))
+            return False
         if step.lowering is None and step.layer in self.spread:
             self.spread[step.layer].run(self.source.bottoms[step.layer], self.source.tops[step.layer][0], self.device)
             return False
@@ -234,6 +319,9 @@ class GpuProgram:
         """
         self.runs += 1
         self.skips = again
+        if self.runs <= 2:
+            self.settle()
+        self.refresh()
         if self.runs > 2 and not self.device.debug:
             if not self.segments:
                 self.divide()
@@ -270,7 +358,7 @@ class GpuProgram:
     def needs_host(self, step: Step, before: tuple[int, int]) -> str:
         """Why a step that has just run cannot be captured; "" where it can. before: what was counted before it."""
         layer = acting(self.source.layers[step.layer])
-        if isinstance(step.lowering, GpuLowering):
+        if isinstance(step.lowering, (GpuLowering, OnLast)):
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
@@ -355,7 +443,14 @@ class GpuProgram:
         segment.bound = [(blob, blob._data) for blob in blobs.values()]
 
     def describe(self) -> dict[str, Any]:
-        """How many graphs there are, what they replay, and why other layers are not among it."""
+        """How many graphs there are, what they replay, why other layers are not among it, and the layouts of chains where there
+        are any."""
         graphs = [s.graph for s in self.segments if s.graph is not None]
         live = {self.source.layers[step.layer].name: s.live for s in self.segments if s.live for step in s.steps}
-        return {"graphs": len(graphs), "nodes": sum(g.nodes for g in graphs), "by themselves": live}
+        said = {"graphs": len(graphs), "nodes": sum(g.nodes for g in graphs), "by themselves": live}
+        layouts = self.layouts()
+        return {**said, "layouts": layouts} if layouts else said
+
+    def layouts(self) -> list[dict[str, Any]]:
+        """Chains.describe, for the chains that are known by now."""
+        return self.chains.describe() if self.chains is not None else []

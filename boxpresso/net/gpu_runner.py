@@ -6,11 +6,14 @@ from typing import cast
 
 import numpy as np
 
-from ..device import Blob, Kernels
+from ..device import Blob, Kernels, cudnn
 from ..device.cuda import Cuda
 from ..layers.core.replaced import acting
+from ..layers.dense.channels_last import KERNELS
 from ..layers.dense.columns import DEVICE
+from ..layers.dense.convolution_base import ConvolutionLayer
 from ..layers.dense.gpu_lowerings import GpuLowering
+from .gpu_layout import LEAST
 from .gpu_memory import Arena
 from .gpu_plan import optimise
 from .gpu_program import GpuProgram, inner_blobs
@@ -30,9 +33,10 @@ class GpuRunner(Runner):
 
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
-        layers = map(acting, self.source.layers)
+        layers = [acting(layer) for layer in self.source.layers]
+        chained = sum(isinstance(layer, ConvolutionLayer) for layer in layers) >= LEAST and cudnn.library() is not None
         files = [DEVICE, *(file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files))]
-        return list(dict.fromkeys(files))
+        return list(dict.fromkeys([*files, KERNELS] if chained else files))
 
     def make_plan(self) -> None:
         """Makes the plans, and folds what can be folded."""
@@ -115,6 +119,7 @@ class GpuRunner(Runner):
                     self.now.pop(id(part), None)
                     return None
                 program = GpuProgram(part.plan, self.source, cast(Cuda, self.device), self.forward, part.layers)
+                program.outgrown = self.drop_others
             program.begin(self.reshape)
             self.now[id(part)] = program
         if self.shared is not program:
@@ -128,6 +133,10 @@ class GpuRunner(Runner):
         while len(self.kept) > PROGRAMS:
             self.kept.pop(next(iter(self.kept)))
         return program
+
+    def drop_others(self, program: GpuProgram) -> None:
+        """What other shapes' graphs use is given back: this program has moved the arena."""
+        self.kept = {key: known for key, known in self.kept.items() if known is program}
 
     def describe(self) -> list[GpuProgram]:  # type: ignore[override]  # of a GPU
         """The programs of the net's parts for the shapes of now."""

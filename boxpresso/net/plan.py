@@ -61,12 +61,13 @@ class Step:
     activation: int | None = None
     added: int | None = None
     halved: int | None = None
+    absorbed: tuple[int, ...] = ()
 
     @property
     def layers(self) -> tuple[int, ...]:
         """The numbers of all layers that it stands for."""
         more = [i for i in (self.added, self.activation, self.halved) if i is not None]
-        return (self.layer, *self.affine, *more)
+        return (self.layer, *self.affine, *more, *self.absorbed)
 
 
 @dataclass(frozen=True)

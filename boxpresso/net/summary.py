@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ..layers.core import Layer
+from ..layers.dense.channels_last import ConvolveLast, OnLast
 from . import Net
+from .gpu_layout import Turn
 from .gpu_program import GpuProgram, Segment
 from .program import Program
 
@@ -131,11 +133,12 @@ class PlanRow:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """The plan of a net, and the bytes of the memory that its values share."""
+    """The plan of a net, the bytes of the memory that its values share, and on a GPU the layouts of its chains, in words."""
 
     steps: list[PlanRow]
     dropped: list[str]
     bytes: int
+    layouts: list[str] = field(default_factory=list)
 
 
 def summarise_plan(net: Net) -> PlanSummary | None:
@@ -173,8 +176,21 @@ def summarise_plan(net: Net) -> PlanSummary | None:
     dropped = [
         net.layers[i].name for p in programs for i in p.plan.dropped if not net.layers[i].name.endswith("_split")
     ]
-    shared = [program.shared.size for program in programs if isinstance(program, Program)]
-    return PlanSummary(rows, dropped, max(shared, default=0) * net.dtype.itemsize)
+    shared = [program_bytes(net, program) for program in programs]
+    return PlanSummary(rows, dropped, max(shared, default=0), layouts_of(programs))
+
+
+def program_bytes(net: Net, program: Program | GpuProgram) -> int:
+    """The bytes of the memory that a program's values share."""
+    if isinstance(program, Program):
+        return int(program.shared.size * net.dtype.itemsize)
+    return int(program.shared.size) if program.shared is not None else 0
+
+
+def layouts_of(programs: Sequence[Program | GpuProgram]) -> list[str]:
+    """The chains of programs on a GPU and their layouts, each in a line."""
+    on_gpu = [program for program in programs if isinstance(program, GpuProgram)]
+    return [line for program in on_gpu if program.chains is not None for line in program.chains.lines()]
 
 
 def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
@@ -184,8 +200,12 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
         graphs += segment.graph is not None
         for step in segment.steps:
             what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
+            if isinstance(step.lowering, Turn):
+                what = "channels last" if step.lowering.last else "to planes"
+            elif isinstance(step.lowering, OnLast):
+                what = f"{'convolution' if isinstance(step.lowering, ConvolveLast) else 'layer'}, channels last"
             at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
-            shape = net.blobs[step.writes[0][0]].shape if step.writes else ()
+            shape = program.blob(step.writes[0]).shape if step.writes else ()
             rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))
     return rows
 

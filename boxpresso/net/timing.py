@@ -18,7 +18,7 @@ from . import Net
 from .anchors import read_anchors
 from .gpu_program import GpuProgram
 from .program import Program
-from .summary import PlanRow, plan_rows
+from .summary import PlanRow, layouts_of, plan_rows
 from .weights import Source
 
 
@@ -78,6 +78,7 @@ class PlanTimes:
     steps: list[PlanRow]
     seconds: list[float]
     passes: list[float] = field(default_factory=list)
+    layouts: list[str] = field(default_factory=list)  # on a GPU, of chains of steps
 
     def order(self) -> list[int]:
         """The numbers of the steps, the most expensive first; among equals as in the plan."""
@@ -274,7 +275,7 @@ def time_plan(net: Net, iterations: int = 50, *, report: Callable[[int, float], 
                 work()
                 net.device.synchronize()
                 seconds[i] += (perf_counter() - start) * (turn > 0)
-    return PlanTimes(rows, seconds, passes)
+    return PlanTimes(rows, seconds, passes, layouts_of(programs))
 
 
 def step_works(net: Net, program: Program | GpuProgram) -> list[tuple[int, Callable[[], object]]]:

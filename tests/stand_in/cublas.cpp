@@ -62,6 +62,7 @@ Status multiply(const char* who, Handle handle, int ta, int tb, int m, int n, in
     for (CUdeviceptr at : {k ? a : c, k ? b : c, c})
       if (holder(at, sizeof(T)) == live.end()) return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory is freed by now", who));
     if (workspace) memset((void*)workspace, FRESH, size);
+    spent += kernel_ms;
     for (int p = 0; p < count; ++p) {
       const T *x = (const T*)a + p * step_a, *y = (const T*)b + p * step_b;
       T* to = (T*)c + p * step_c;

@@ -1,13 +1,14 @@
 // cudnn.cpp: a stand-in for cuDNN's convolutions (the interface of version 7, which cuDNN 9 keeps) on the stand-in for the driver.
 // It refuses what NVIDIA's manual says that cuDNN refuses; convolutions are plain loops. An algorithm's workspace is filled with
-// NaN, a ReLU makes 0 of NaN (CUDNN_NOT_PROPAGATE_NAN), and a math type other than FMA rounds factors to TF32.
+// NaN, a ReLU makes 0 of NaN (CUDNN_NOT_PROPAGATE_NAN), and a math type other than FMA rounds factors to TF32. Channels may be last, as
+// the manual's table for filters of CUDNN_TENSOR_NHWC has it: two axes, float, all arrays in that order and without gaps.
 #include "state.h"
 
 using namespace stand_in;
 
 struct cudnnContext { int device; CUstream stream; };
 struct cudnnTensorStruct { int type = -1; std::vector<int> dims, steps; };
-struct cudnnFilterStruct { int type = -1; std::vector<int> dims; };
+struct cudnnFilterStruct { int type = -1, format = 0; std::vector<int> dims, steps; };
 struct cudnnConvolutionStruct { int type = -1, groups = 1, math = 0; std::vector<int> pad, stride, dilation; };
 struct cudnnActivationStruct { int mode = -1, nan = 0; };
 struct Perf { int algorithm, status; float time; size_t memory; int determinism, math, reserved[3]; };
@@ -21,7 +22,7 @@ namespace {
 
 enum Status { SUCCESS = 0, NOT_INITIALIZED = 1001, BAD_PARAM = 2000, NULL_POINTER = 2002, MISALIGNED = 2003, TOO_SMALL = 2006, STREAM = 2007,
               SHAPE = 2008, NOT_SUPPORTED = 3000, FAILED = 5000 };
-constexpr int FLOAT = 0, DOUBLE = 1, FMA = 3, RELU = 1, IDENTITY = 5, PRECOMPUTED = 1;
+constexpr int FLOAT = 0, DOUBLE = 1, FMA = 3, RELU = 1, IDENTITY = 5, PRECOMPUTED = 1, NCHW = 0, NHWC = 1;
 enum Kind { FORWARD, DATA, FILTER };
 std::vector<void*> descriptors;
 
@@ -47,6 +48,31 @@ Status drop(T* descriptor) {
   return SUCCESS;
 }
 
+size_t extent(const std::vector<int>& dims, const std::vector<int>& steps) {
+  size_t last = 0;
+  for (size_t a = 0; a < dims.size(); ++a) last += size_t(dims[a] - 1) * steps[a];
+  return last + 1;
+}
+// The steps of an array without gaps, whose axis 1 is the last in NHWC.
+std::vector<int> packed(const std::vector<int>& dims, int format = NCHW) {
+  std::vector<int> steps(dims.size(), 1);
+  int step = 1;
+  if (format == NHWC) { steps[1] = 1; step = dims[1]; }
+  for (size_t a = dims.size(); a-- > 0;) {
+    if (format == NHWC && a == 1) continue;
+    steps[a] = step;
+    step *= dims[a];
+  }
+  return steps;
+}
+// Whether an array lies in a format without gaps, but for some between the images of NCHW. How far an axis of one goes is all the same.
+bool lies(const cudnnTensorStruct& one, int format) {
+  const std::vector<int> wanted = packed(one.dims, format);
+  for (size_t a = format == NCHW; a < one.dims.size(); ++a)
+    if (one.dims[a] > 1 && one.steps[a] != wanted[a]) return false;
+  return true;
+}
+
 // Whether the shapes of a convolution fit each other: x * w -> y.
 Status fit(const char* who, Tensor x, Filter w, Convolution by, Tensor y) {
   for (void* one : {(void*)x, (void*)w, (void*)by, (void*)y})
@@ -56,6 +82,12 @@ Status fit(const char* who, Tensor x, Filter w, Convolution by, Tensor y) {
     return refuse(SHAPE, text("%s: %zu, %zu, %zu axes and %zu spatial ones", who, axes, w->dims.size(), y->dims.size(), by->pad.size()));
   if (x->type != y->type || x->type != w->type || by->type != x->type)
     return refuse(NOT_SUPPORTED, text("%s: data types %d, %d, %d, computed in %d", who, x->type, w->type, y->type, by->type));
+  for (Tensor one : {x, y})
+    if (!lies(*one, w->format))
+      return refuse(NOT_SUPPORTED, text("%s: filters are %s, and an array of %d x %d is not, or has gaps", who, w->format == NHWC ? "NHWC" : "NCHW",
+                                        one->dims[0], one->dims[1]));
+  if (w->format == NHWC && (axes != 4 || x->type != FLOAT))
+    return refuse(NOT_SUPPORTED, text("%s: NHWC with %zu axes of type %d", who, axes, x->type));
   if (x->dims[0] != y->dims[0] || w->dims[0] != y->dims[1] || w->dims[1] * by->groups != x->dims[1] || w->dims[0] % by->groups)
     return refuse(SHAPE, text("%s: %d x %d images, %d x %d filters in %d groups, %d x %d maps", who, x->dims[0], x->dims[1], w->dims[0],
                               w->dims[1], by->groups, y->dims[0], y->dims[1]));
@@ -69,29 +101,44 @@ Status fit(const char* who, Tensor x, Filter w, Convolution by, Tensor y) {
 
 // The algorithms, best first, as the heuristic gives them: one that needs more memory than there is, one whose sums have no
 // fixed order, two to take, one that does not know groups.
-std::vector<Perf> algorithms(Kind kind, Convolution by, Tensor y) {
+// With channels last there are the two implicit products alone, and those of gradients that are their like.
+std::vector<Perf> algorithms(Kind kind, Filter w, Convolution by, Tensor y) {
   size_t size = y->type == DOUBLE ? 8 : 4;
   for (int n : y->dims) size *= n;
   std::vector<Perf> list{{kind == FORWARD ? 6 : 5, SUCCESS, .1f, size_t(1) << 40, 1, by->math, {}}};
   if (kind != FORWARD) list.push_back({0, SUCCESS, .2f, 0, 0, by->math, {}});
   list.push_back({PRECOMPUTED, SUCCESS, .3f, size + 64, 1, by->math, {}});
   if (kind == FORWARD) list.push_back({0, SUCCESS, .4f, 0, 1, by->math, {}});
+  if (w->format == NHWC) {
+    list[0].status = NOT_SUPPORTED;
+    return list;
+  }
   list.push_back({2, by->groups > 1 ? NOT_SUPPORTED : SUCCESS, by->groups > 1 ? -1.f : .5f, 0, 1, by->math, {}});
   return list;
 }
 
-Status choose(const char* who, Kind kind, Handle handle, Tensor x, Filter w, Convolution by, Tensor y, int asked, int* given, Perf* list) {
+// measured: as cudnnFind... does, which waits for the GPU and times each algorithm; here the last of the list is the fastest.
+Status choose(const char* who, Kind kind, Handle handle, Tensor x, Filter w, Convolution by, Tensor y, int asked, int* given, Perf* list,
+              bool measured = false) {
   NEED_HANDLE(who);
+  if (measured && capturing) return refuse(FAILED, text("%s while a stream captures", who));
   if (given == nullptr || list == nullptr || asked < 1) return refuse(BAD_PARAM, text("%s: %d results asked for", who, asked));
   if (Status seen = fit(who, x, w, by, y)) return seen;
-  const std::vector<Perf> all = algorithms(kind, by, y);
+  std::vector<Perf> all = algorithms(kind, w, by, y);
+  if (measured) {
+    ++counts[WAITS];
+    drain_all();
+    all.erase(all.begin());  // there is no memory for the first
+    std::stable_partition(all.begin(), all.end(), [](const Perf& one) { return one.status == SUCCESS; });
+    std::reverse(all.begin(), std::find_if(all.begin(), all.end(), [](const Perf& one) { return one.status != SUCCESS; }));
+  }
   *given = std::min(asked, int(all.size()));
   std::copy(all.begin(), all.begin() + *given, list);
   return SUCCESS;
 }
 
-Status need_algorithm(const char* who, Kind kind, Convolution by, Tensor y, int algorithm, CUdeviceptr workspace, size_t size) {
-  for (const Perf& one : algorithms(kind, by, y)) {
+Status need_algorithm(const char* who, Kind kind, Filter w, Convolution by, Tensor y, int algorithm, CUdeviceptr workspace, size_t size) {
+  for (const Perf& one : algorithms(kind, w, by, y)) {
     if (one.algorithm != algorithm || one.status) continue;
     if (size < one.memory) return refuse(TOO_SMALL, text("%s: a workspace of %zu bytes, algorithm %d needs %zu", who, size, algorithm, one.memory));
     if (one.memory && workspace % 16) return refuse(MISALIGNED, text("%s: the workspace is not aligned to 16 bytes", who));
@@ -99,17 +146,6 @@ Status need_algorithm(const char* who, Kind kind, Convolution by, Tensor y, int 
     return SUCCESS;
   }
   return refuse(NOT_SUPPORTED, text("%s: algorithm %d is not for this convolution", who, algorithm));
-}
-
-size_t extent(const std::vector<int>& dims, const std::vector<int>& steps) {
-  size_t last = 0;
-  for (size_t a = 0; a < dims.size(); ++a) last += size_t(dims[a] - 1) * steps[a];
-  return last + 1;
-}
-std::vector<int> packed(const std::vector<int>& dims) {
-  std::vector<int> steps(dims.size(), 1);
-  for (size_t a = dims.size() - 1; a-- > 0;) steps[a] = steps[a + 1] * dims[a + 1];
-  return steps;
 }
 
 Status need_array(const char* who, const char* what, CUdeviceptr at, int type, const std::vector<int>& dims, const std::vector<int>& steps) {
@@ -124,7 +160,7 @@ Status need_array(const char* who, const char* what, CUdeviceptr at, int type, c
 template <class Visit>
 void terms(const cudnnTensorStruct& x, const cudnnFilterStruct& w, const cudnnConvolutionStruct& by, const cudnnTensorStruct& y, Visit visit) {
   const int axes = int(x.dims.size()) - 2, filters = w.dims[0] / by.groups;
-  const std::vector<int> w_steps = packed(w.dims);
+  const std::vector<int>& w_steps = w.steps;
   size_t places = 1, taps = 1;
   for (int a = 0; a < axes; ++a) { places *= y.dims[a + 2]; taps *= w.dims[a + 2]; }
   for (int n = 0; n < y.dims[0]; ++n)
@@ -183,8 +219,9 @@ Status queue(const char* who, Kind kind, Handle handle, CUdeviceptr x, Tensor xd
     for (CUdeviceptr at : {x, w, y, size ? workspace : y})
       if (holder(at, 1) == live.end()) return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory is freed by now", who));
     if (size) memset((void*)workspace, FRESH, size);
+    spent += layout_ms[wd.format == NHWC];
     const CUdeviceptr target = kind == FORWARD ? y : kind == DATA ? x : w;
-    const std::vector<int> steps = kind == FORWARD ? yd.steps : kind == DATA ? xd.steps : packed(wd.dims);
+    const std::vector<int> steps = kind == FORWARD ? yd.steps : kind == DATA ? xd.steps : wd.steps;
     const std::vector<int>& dims = kind == FORWARD ? yd.dims : kind == DATA ? xd.dims : wd.dims;
     std::vector<double> sums(extent(dims, steps));
     const int type = xd.type;
@@ -257,9 +294,11 @@ Status cudnnSetTensorNdDescriptor(Tensor one, int type, int axes, const int* dim
 }
 Status cudnnSetFilterNdDescriptor(Filter one, int type, int format, int axes, const int* dims) {
   Lock hold(mutex);
-  if (!known(one) || (type != FLOAT && type != DOUBLE) || format != 0 || axes < 4 || axes > 8)
+  if (!known(one) || (type != FLOAT && type != DOUBLE) || (format != NCHW && format != NHWC) || axes < 4 || axes > 8)
     return refuse(BAD_PARAM, text("cudnnSetFilterNdDescriptor: type %d, format %d, %d axes", type, format, axes));
-  *one = {type, {dims, dims + axes}};
+  if (format == NHWC && axes != 4) return refuse(NOT_SUPPORTED, text("cudnnSetFilterNdDescriptor: NHWC with %d axes", axes));
+  *one = {type, format, {dims, dims + axes}, {}};
+  one->steps = packed(one->dims, format);
   return SUCCESS;
 }
 Status cudnnSetConvolutionNdDescriptor(Convolution one, int axes, const int* pad, const int* stride, const int* dilation, int mode, int type) {
@@ -298,14 +337,26 @@ Status cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle handle, Filter w, Tens
 Status cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle handle, Tensor x, Tensor y, Convolution by, Filter w, int asked, int* given, Perf* list) {
   return choose("cudnnGetConvolutionBackwardFilterAlgorithm", FILTER, handle, x, w, by, y, asked, given, list);
 }
+Status cudnnFindConvolutionForwardAlgorithm(Handle handle, Tensor x, Filter w, Convolution by, Tensor y, int asked, int* given, Perf* list) {
+  return choose("cudnnFindConvolutionForwardAlgorithm", FORWARD, handle, x, w, by, y, asked, given, list, true);
+}
+Status cudnnFindConvolutionBackwardDataAlgorithm(Handle handle, Filter w, Tensor y, Convolution by, Tensor x, int asked, int* given, Perf* list) {
+  return choose("cudnnFindConvolutionBackwardDataAlgorithm", DATA, handle, x, w, by, y, asked, given, list, true);
+}
+Status cudnnFindConvolutionBackwardFilterAlgorithm(Handle handle, Tensor x, Tensor y, Convolution by, Filter w, int asked, int* given, Perf* list) {
+  return choose("cudnnFindConvolutionBackwardFilterAlgorithm", FILTER, handle, x, w, by, y, asked, given, list, true);
+}
 
 #define NEED_ALL(who, kind)                                                                       \
   NEED_HANDLE(who);                                                                               \
   if (Status seen = fit(who, xd, wd, by, yd)) return seen;                                        \
   if (Status seen = need_array(who, "x", x, xd->type, xd->dims, xd->steps)) return seen;          \
-  if (Status seen = need_array(who, "w", w, wd->type, wd->dims, packed(wd->dims))) return seen;   \
+  if (Status seen = need_array(who, "w", w, wd->type, wd->dims, wd->steps)) return seen;   \
   if (Status seen = need_array(who, "y", y, yd->type, yd->dims, yd->steps)) return seen;          \
-  if (Status seen = need_algorithm(who, kind, by, yd, algorithm, workspace, size)) return seen
+  if (wd->format == NHWC && by->math != FMA)                                                       \
+    for (CUdeviceptr at : {x, w, y})                                                              \
+      if (at % 16) return refuse(MISALIGNED, text("%s: TF32 of arrays that are not aligned to 16 bytes", who)); \
+  if (Status seen = need_algorithm(who, kind, wd, by, yd, algorithm, workspace, size)) return seen
 
 Status cudnnConvolutionForward(Handle handle, const void* alpha, Tensor xd, CUdeviceptr x, Filter wd, CUdeviceptr w, Convolution by,
                                int algorithm, CUdeviceptr workspace, size_t size, const void* beta, Tensor yd, CUdeviceptr y) {

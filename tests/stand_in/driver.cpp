@@ -33,9 +33,9 @@ CUresult copy(const char* who, CUdeviceptr to, CUdeviceptr from, size_t bytes, b
   // From pageable memory a driver copies at once, into a staging buffer of its own; to it, it waits.
   if (!from_device && !is_pinned((void*)from, bytes)) {
     auto staged = std::make_shared<Bytes>((char*)from, (char*)from + bytes);
-    return later(stream, [=] { memcpy((void*)to, staged->data(), bytes); return CUDA_SUCCESS; });
+    return later(stream, [=] { memcpy((void*)to, staged->data(), bytes); spent += copy_ms; return CUDA_SUCCESS; });
   }
-  const CUresult seen = later(stream, [=] { memmove((void*)to, (void*)from, bytes); return CUDA_SUCCESS; });
+  const CUresult seen = later(stream, [=] { memmove((void*)to, (void*)from, bytes); spent += copy_ms; return CUDA_SUCCESS; });
   if (seen || !(wait || (!to_device && !is_pinned((void*)to, bytes)))) return seen;
   return drain(stream);
 }
@@ -47,7 +47,7 @@ CUresult set(CUdeviceptr at, T value, size_t count, CUstream stream) {
   if (at % sizeof(T)) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemset: the address is not aligned to the value");
   if (CUresult seen = need_stream("cuMemset", stream)) return seen;
   ++counts[CLEARED];
-  return later(stream_of(stream), [=] { for (size_t i = 0; i < count; ++i) ((T*)at)[i] = value; return CUDA_SUCCESS; });
+  return later(stream_of(stream), [=] { for (size_t i = 0; i < count; ++i) ((T*)at)[i] = value; spent += copy_ms; return CUDA_SUCCESS; });
 }
 
 // Appends the counts of this process to the file that STAND_IN_REPORT names, for tests/stand_in/run.py to add up.
@@ -72,6 +72,7 @@ extern "C" {
 void stand_in_counts(unsigned long long* made) { Lock hold(mutex); memcpy(made, counts, sizeof counts); }
 int stand_in_count_number() { return COUNTS; }
 void stand_in_memory(size_t bytes) { Lock hold(mutex); total = bytes; }
+void stand_in_layout_times(double first, double last) { Lock hold(mutex); layout_ms[0] = first; layout_ms[1] = last; }
 void stand_in_null_launches(int on) { Lock hold(mutex); null_launches = on; }
 
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {

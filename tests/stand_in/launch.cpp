@@ -120,6 +120,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
       if (auto found = live.find(at); found == live.end() || found->second.size != size)
         return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory at %#llx is freed by now", f->name.c_str(), at));
     f->run(arguments.data(), blocks);
+    spent += kernel_ms;
     CUresult first = CUDA_SUCCESS;
     for (auto [at, size] : used)
       if (CUresult seen = whole(at, size, f->name); !first) first = seen;
@@ -177,7 +178,7 @@ CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream) {
   auto moment = event->moment;
   moment->stream = stream_of(stream);
   moment->recorded = true;
-  return later(moment->stream, [moment] { moment->at = Clock::now(); moment->done = true; return CUDA_SUCCESS; });
+  return later(moment->stream, [moment] { moment->at = spent; moment->done = true; return CUDA_SUCCESS; });
 }
 CUresult CUDAAPI cuEventQuery(CUevent event) { return event->moment->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; }
 CUresult CUDAAPI cuEventSynchronize(CUevent event) {
@@ -188,7 +189,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent event) {
 }
 CUresult CUDAAPI cuEventElapsedTime_v2(float* made, CUevent from, CUevent to) {
   if (!from->moment->done || !to->moment->done) return CUDA_ERROR_NOT_READY;
-  *made = std::chrono::duration<float, std::milli>(to->moment->at - from->moment->at).count();
+  *made = float(to->moment->at - from->moment->at);
   return CUDA_SUCCESS;
 }
 

@@ -61,6 +61,18 @@ class Piece:
     pitch: int
 
 
+def convolved(by: cudnn.Convolution, image: Array, weights: Array, map: Array, after: Finish) -> Finish | None:
+    """map = weights * image by cuDNN, with bias, sum and ReLU in the same call where it has that.
+
+    Returns what is left to do of `after`; None where cuDNN has no algorithm, and nothing is done.
+    """
+    bias, other, kind = after.bias, after.other, after.activation.kind
+    known = kind in ("", "RELU") and isinstance(bias, Array) and not isinstance(other, np.ndarray)
+    if known and by.forward_after(image, weights, bias, other, map, kind == "RELU"):  # type: ignore[arg-type]
+        return Finish()
+    return after if by.forward(image, weights, map) else None
+
+
 class ColumnConvolution:
     """Any number of spatial axes on any device: columns of several images at once, and one product; depthwise directly.
 
@@ -257,14 +269,11 @@ class CudnnConvolution(ColumnConvolution):
         assert isinstance(image, Array)
         assert isinstance(weights, Array)
         assert isinstance(map, Array)
-        bias, other, kind = after.bias, after.other, after.activation.kind
-        known = kind in ("", "RELU") and isinstance(bias, Array) and not isinstance(other, np.ndarray)
-        if known and self.by.forward_after(image, weights, bias, other, map, kind == "RELU"):  # type: ignore[arg-type]
-            return
-        if not self.by.forward(image, weights, map):
+        rest = convolved(self.by, image, weights, map, after)
+        if rest is None:
             super().apply(image, weights, map, after)
             return
-        finish(self.device, map, after, self.sizes.maps, self.sizes.places)
+        finish(self.device, map, rest, self.sizes.maps, self.sizes.places)
 
     def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image."""

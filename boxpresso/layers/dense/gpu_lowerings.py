@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
-from ...device import AnyArray, Blob, blas
+from ...device import AnyArray, Blob, Buffer, blas
 from ..core import Layer
 from ..core.lowering import ALL, Activation, After, Lowering
 from .columns import NONE, Finish, finish
@@ -61,10 +62,19 @@ class GpuLowering(Lowering):
         raise NotImplementedError
 
 
+class Turned:
+    """Filters of a convolution with channels last, and what the parameters that they were made of were."""
+
+    def __init__(self, filters: AnyArray) -> None:
+        self.filters = filters
+        self.state: list[tuple[Buffer, int]] = []
+
+
 class Convolve(GpuLowering):
     """A convolution of one bottom."""
 
     layer: ConvolutionLayer
+    turned: ref[Turned] | None = None  # its filters for channels-last arrays, while a step has them
 
     def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
         weights = self.layer.blobs[0].data if self.weights is None else self.weights

@@ -1,6 +1,5 @@
 // pooling.cu: maxima, means and random picks of windows. Narrow windows share the maxima (or sums) of columns, one block
 // for a row of the top; wide ones have a block each. Backward gathers: a pixel asks the windows that it is in.
-#include <cfloat>
 #include "pooling.h"
 #include "random.h"
 
@@ -13,29 +12,6 @@ DEVICE Span meeting(int k, const Pool& p) {
   const int stride = STRIDE ? STRIDE : p.stride_w, shift = k - p.pad_w, end = p.width - shift;
   return {shift < 0 ? (stride - 1 - shift) / stride : 0, end > 0 ? min((end + stride - 1) / stride, p.out_width) : 0};
 }
-
-// What AVE divides by along one axis: Caffe's windows reach into the padding, but not beyond it.
-DEVICE int extent(int at, int kernel, int stride, int pad, int size, int inside) {
-  const int from = at * stride - pad;
-  return inside ? min(from + kernel, size) - max(from, 0) : min(from + kernel, size + pad) - from;
-}
-
-DEVICE Real area(const Pool& p, int y, int x) {  // not an int, in which 65536 x 65536 is 0
-  return Real(extent(y, p.kernel_h, p.stride_h, p.pad_h, p.height, p.inside)) *
-         Real(extent(x, p.kernel_w, p.stride_w, p.pad_w, p.width, p.inside));
-}
-
-struct Max {  // of an empty window it is -FLT_MAX, in double too
-  DEVICE Real start() { return -FLT_MAX; }
-  DEVICE Real join(Real a, Real b) { return b > a ? b : a; }
-  DEVICE Real finish(Real value, const Pool&, int, int) { return value; }
-};
-
-struct Mean {
-  DEVICE Real start() { return 0; }
-  DEVICE Real join(Real a, Real b) { return a + b; }
-  DEVICE Real finish(Real value, const Pool& p, int y, int x) { return value / area(p, y, x); }
-};
 
 // Joins KERNEL neighbouring columns for each of `count` windows; 0 for a size that is known only now.
 template <class Op, int STRIDE, int WIDTH>

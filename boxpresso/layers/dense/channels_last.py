@@ -1,0 +1,234 @@
+"""How steps of a plan run on a GPU on arrays whose channels are last, as in the chains of convolutions of net/gpu_layout.py.
+
+A blob keeps its shape, (N, C, H, W): what changes is the order in which its elements lie.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, cast
+from weakref import ref
+
+import numpy as np
+
+from ...device import AnyArray, Array, Blob, Buffer, Kernels, cudnn
+from ...device.cuda import Cuda
+from ...proto.errors import DeviceError
+from ..core import Layer
+from ..core.lowering import Activation, Affine, Lowering
+from .columns import KEPT, CudnnConvolution, Finish, convolved, finish
+from .gpu_lowerings import Convolve, Turned
+from .pooling import Pooling
+from .sizes import Sizes
+
+KERNELS = Kernels(Path(__file__).with_name("channels_last.cu"))
+
+
+class Refused(DeviceError):
+    """cuDNN has no algorithm for a convolution on channels-last arrays."""
+
+
+class OnLast(Lowering):
+    """How a step runs on channels-last arrays."""
+
+    launches = False
+
+    def parameters(self) -> Sequence[Blob]:
+        """Those of which it keeps something."""
+        return ()
+
+    def refresh(self) -> None:
+        """Makes what it keeps of them anew, where they have changed; outside a capture."""
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        """Launches it."""
+        raise NotImplementedError
+
+    def about(self) -> tuple[Any, ...]:
+        """What its time depends on, beside the shapes of its arrays."""
+        return ()
+
+
+class LastConvolution:
+    """A convolution by cuDNN on channels-last arrays."""
+
+    def __init__(self, sizes: Sizes, device: Cuda, dtype: Any) -> None:
+        self.sizes, self.device = sizes, device
+        numbers = CudnnConvolution.by_axis(sizes.padded(2))
+        self.by = cudnn.Convolution(
+            device, np.dtype(dtype), sizes.images, sizes.channels, sizes.maps, sizes.group, *numbers, last=True
+        )
+
+    def apply(self, image: Array, filters: Array, map: Array, after: Finish) -> None:
+        """map = filters * image, then what `after` says. Raises Refused."""
+        rest = convolved(self.by, image, filters, map, after)
+        if rest is None:
+            s = self.sizes
+            raise Refused(
+                f"cuDNN has no convolution with channels last for {s.images} x {s.channels} x {list(s.image)}, kernel "
+                f"{list(s.kernel)}, {s.maps} maps in {s.group} groups"
+            )
+        finish(self.device, map, rest, self.sizes.maps, 1)
+
+
+def last_convolution(sizes: Sizes, device: Cuda, dtype: Any) -> LastConvolution:
+    """The convolution of these sizes, with its algorithm, which the device keeps."""
+    kept: OrderedDict[Any, LastConvolution] = device.memo.setdefault("channels-last convolutions", OrderedDict())
+    key = sizes, np.dtype(dtype)
+    known = kept.pop(key, None) or LastConvolution(sizes, device, dtype)
+    kept[key] = known  # the latest is the last
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return known
+
+
+def state_of(blobs: Sequence[Blob]) -> list[tuple[Buffer, int]]:
+    """Which values parameters have: what is there now, and how often it was changed."""
+    for blob in blobs:
+        blob._view(False)  # first values that wait are made
+    return [(blob._data, blob._data.changes) for blob in blobs]
+
+
+class ConvolveLast(OnLast):
+    """A convolution by cuDNN, with what follows it.
+
+    Filters are (maps, *kernel, channels / group): turned once for all shapes of a plan, freed with the last step that has them.
+    """
+
+    def __init__(self, plain: Convolve, added: bool) -> None:
+        self.plain, self.layer, self.added = plain, plain.layer, added
+        self.turned: Turned | None = None
+
+    def about(self) -> tuple[Any, ...]:
+        s = self.layer.sizes
+        assert s is not None
+        return (
+            s.group,
+            s.kernel,
+            s.stride,
+            s.pad,
+            s.dilation,
+            self.plain.activation.kind,
+            self.added,
+            len(self.layer.blobs),
+        )
+
+    @property
+    def as_they_are(self) -> bool:
+        """Whether filters lie in the same order in both layouts."""
+        shape = self.layer.blobs[0].shape
+        return shape[1] == 1 or prod(shape[2:]) == 1
+
+    def parameters(self) -> Sequence[Blob]:
+        return () if self.as_they_are else self.layer.blobs[:1]
+
+    def filters(self) -> AnyArray:
+        """The folded weights, or the layer's own."""
+        return self.layer.blobs[0].data if self.plain.weights is None else self.plain.weights
+
+    def refresh(self) -> None:
+        if self.as_they_are:
+            return
+        state, weights = state_of(self.layer.blobs[:1]), self.filters()
+        known = self.plain.turned() if self.plain.turned is not None else None
+        if known is None:
+            known = Turned(self.plain.device.empty((weights.size,), weights.dtype))
+            self.plain.turned = ref(known)
+        if not known.state or (self.plain.weights is None and known.state != state):
+            _, channels, *taps = self.layer.blobs[0].shape
+            KERNELS.on(self.plain.device).filters_last(weights.size, weights, known.filters, channels, prod(taps))
+            known.state = state
+        self.turned = known
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        assert self.layer.sizes is not None
+        if self.as_they_are:
+            filters = self.filters()
+        else:
+            assert self.turned is not None
+            filters = self.turned.filters
+        added = bottoms[-1].data if self.added else None
+        by = last_convolution(self.layer.sizes, cast(Cuda, self.layer.device), self.layer.dtype)
+        by.apply(cast(Array, bottoms[0].data), cast(Array, filters), cast(Array, top.data), self.plain.after(added))
+
+
+class PoolLast(OnLast):
+    """Maxima or means of windows: to the bit those of Pooling's own forward, but for means of whole images."""
+
+    def __init__(self, layer: Pooling) -> None:
+        self.layer = layer
+
+    def about(self) -> tuple[Any, ...]:
+        layer = self.layer
+        return layer.method, layer.kernel, layer.stride, layer.pad, layer.inside
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        layer, (images, channels, height, width) = self.layer, bottoms[0].shape
+        pairs = {"kernel": layer.kernel, "stride": layer.stride, "pad": layer.pad}
+        window = {f"{name}_{axis}": size for name, pair in pairs.items() for axis, size in zip("hw", pair)}
+        kernels, high, wide = KERNELS.on(layer.device), *top.shape[2:]
+        numbers = KERNELS.struct(
+            "Pool", height=height, width=width, out_height=high, out_width=wide, inside=layer.inside, **window
+        )
+        if layer.wide:
+            run = kernels.max_last_wide if layer.method == "MAX" else kernels.mean_last_wide
+            run(
+                images * high * wide * -(-channels // KERNELS.constants["GROUP"]),
+                bottoms[0].data,
+                top.data,
+                numbers,
+                channels,
+            )
+        else:
+            run = kernels.max_last if layer.method == "MAX" else kernels.mean_last
+            run(images * high * wide * -(-channels // 4), bottoms[0].data, top.data, numbers, channels)
+
+
+class AffineLast(OnLast):
+    """A factor and an addend for each channel (BatchNorm, Scale, Bias), or a slope (PReLU)."""
+
+    def __init__(self, layer: Layer, channels: int) -> None:
+        self.layer, self.channels = layer, channels
+        self.state: list[tuple[Buffer, int]] | None = None
+        self.arrays: list[AnyArray | None] = [None, None, None]  # scale, shift, slopes
+
+    def parameters(self) -> Sequence[Blob]:
+        return self.layer.blobs
+
+    def refresh(self) -> None:
+        state = state_of(self.layer.blobs)
+        if state == self.state:
+            return
+        fused = self.layer.fuse()
+        values: list[Any] = [None, None, fused.slopes] if isinstance(fused, Activation) else []
+        if isinstance(fused, Affine):
+            values = [fused.scale, fused.shift, None]
+        self.state = state_of(self.layer.blobs)
+        self.arrays = [self.numbers(array, value) for array, value in zip(self.arrays, values)]
+
+    def numbers(self, known: AnyArray | None, values: Any) -> AnyArray | None:
+        """An array on the device of a number a channel: the one that is known, which graphs may use, where there is one."""
+        if values is None:
+            return None
+        array = self.layer.device.empty((self.channels,), self.layer.dtype) if known is None else known
+        array[...] = values
+        if isinstance(array, Array):
+            array.address(False)  # a capture could not copy it
+        return array
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        kernels = KERNELS.on(self.layer.device)
+        kernels.affine_last(-(-top.count // 4), bottoms[0].data, *self.arrays, top.data, top.count, self.channels)
+
+
+class ForwardLast(OnLast):
+    """A layer that takes each element alone: its own forward."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.layer = layer
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        self.layer.forward(list(bottoms), [top])
