@@ -18,6 +18,7 @@ from ..device import AnyArray, Blob, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
 from ..layers.core.lowering import POINTWISE
+from ..layers.core.replaced import acting
 from ..layers.dense.lowerings import bf16_available
 from ..proto.errors import DeviceError, ModelError
 from .plan import Plan, Source, optimise
@@ -136,7 +137,7 @@ class Runner:
         read = {name for bottoms, _ in source.names for name in bottoms}
         return {
             i for i, layer in enumerate(source.layers)
-            if (layer.chooses_rows or layer.most_rows(source.bottoms[i])) and read.intersection(source.names[i][1])
+            if (acting(layer).chooses_rows or layer.most_rows(source.bottoms[i])) and read.intersection(source.names[i][1])
         }  # fmt: skip
 
     def optimised(self) -> list[Plan]:
