@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Protocol, TextIO
 
 from .. import __version__
@@ -31,7 +31,7 @@ from . import (
     train,
     upgrade,
 )
-from .output import complain, warn
+from .output import Visible, complain, warn
 
 ABOUT = """\
 Run, time and look into Caffe detection models.
@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label or file name that the terminal cannot show
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(Visible(sys.stdout)):
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show_warning
             status: int = args.module.run(args)
