@@ -21,6 +21,7 @@ MANY = 28  # things of a graph from which on blocks of one number, such as those
 MOST = 44  # things beside and below each other before they are folded once more
 LEAST = 3  # boxes of a block
 MODULE = 12  # boxes of a block that is found by where a single blob passes, where that is enough
+DRAWN = 400_000  # boxes that all wires together pass; a graph of more is not drawn
 REACH = 24  # a blob that is read so many boxes later passes by, it does not hold a block together
 
 
@@ -66,7 +67,7 @@ class Wire:
 @dataclass
 class Graph:
     """The boxes of a net in its order, and the wires between them. loose: by the id of a box, what it gives and nobody reads.
-    root: all of it, folded."""
+    root: all of it, folded; nothing of a graph that cannot be drawn."""
 
     boxes: list[Box]
     wires: list[Wire]
@@ -103,7 +104,8 @@ def graph_of(net: Net) -> Graph:
     for name, box in maker.items():
         if name not in read and name not in copies:
             graph.loose.setdefault(id(box), []).append((name, net.blobs[name].shape))
-    graph.root = Block(net.name, fold(graph.boxes, wires))
+    if sum(wire.target.number - wire.source.number for wire in wires) <= DRAWN:
+        graph.root = Block(net.name, fold(graph.boxes, wires))
     return graph
 
 
