@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 from tiny_ssd import write_tiny
 
-from boxpresso import Net
+from boxpresso import Net, ops
 from boxpresso.__main__ import main
 from boxpresso.caffe import draw, importing
 from boxpresso.caffe.io import load_image
@@ -27,6 +27,7 @@ from boxpresso.caffe.net_spec import caffe_message
 from boxpresso.caffe.notebook import script
 from boxpresso.cli.detect import names_of, places_of
 from boxpresso.cli.output import Visible
+from boxpresso.data import hdf5
 from boxpresso.data.errors import DataError
 from boxpresso.data.folders import read_list, read_wider
 from boxpresso.data.sources import Source
@@ -41,6 +42,7 @@ from boxpresso.net.anchors import read_anchors
 from boxpresso.net.weights import read_weights, save_weights
 from boxpresso.proto import BoxpressoError, LayerError, ModelError, parse_net
 from boxpresso.proto.errors import BoxpressoWarning, visible
+from boxpresso.proto.hdf5 import Reader
 from boxpresso.recipes import folders
 from boxpresso.recipes.texts import train_script
 from boxpresso.reports import write_net_report
@@ -351,6 +353,32 @@ def test_a_graph_that_nobody_can_look_at_is_not_drawn(tmp_path):
     assert not graph_of(net).root.items
     write_net_report(tmp_path / "a.html", net, model="m")
     assert "the graph is not drawn" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_rows_far_away_are_found_at_once(tmp_path, monkeypatch):
+    """A state of training may say any iteration; a batch may be larger than its file."""
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
+    for i, count in enumerate((3, 4)):
+        with h5py.File(tmp_path / f"{i}.h5", "w") as file:
+            file["data"] = np.arange(count, dtype=np.float32) + 10 * i
+    put(tmp_path / "list", f"{tmp_path / '0.h5'}\n{tmp_path / '1.h5'}\n")
+    for shuffle in (False, True):
+        opened: list[str] = []
+        monkeypatch.setattr(hdf5, "Reader", lambda path, seen=opened: seen.append(path) or Reader(path))
+        rows = hdf5.Rows(str(tmp_path / "list"), ["data"], shuffle, 1, np.float32)
+        (all_rows,) = rows.take(700)
+        rows.seek(345)
+        assert rows.take(9)[0].tolist() == all_rows[345:354].tolist()
+        rows.seek(7 * 10**15 + 2)
+        assert sorted(rows.take(7)[0].tolist()) == [0, 1, 2, 10, 11, 12, 13] or shuffle
+        assert len(opened) == 2
+
+
+def test_options_of_operators_that_no_field_holds():
+    x, rois = np.ones((1, 4, 8, 8), np.float32), np.zeros((1, 5), np.float32)
+    for options in ({"output_size": (2**63, 1)}, {"output_size": -1}, {"output_size": 2, "sampling_ratio": 2**31}):
+        with pytest.raises(LayerError, match=r"roi_align.*out of range"):
+            ops.roi_align(x, rois, **options)
 
 
 def test_opencvs_surface_with_wild_nets(tmp_path):

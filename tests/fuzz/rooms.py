@@ -139,7 +139,7 @@ def run_reader(data: bytes, folder: Path) -> None:
     os.chdir(folder)
     os.environ["BOXPRESSO_WORKERS"] = "0"  # in this process, whose memory is looked at
     text = b'layer { name: "data" ' + layer + b" }"
-    net = Net(parse_net(text), device="cpu", memory_limit=MEMORY, seed=1, phase="TRAIN", write_below=str(folder))
+    net = Net(parse_net(text), device="cpu", memory_limit=2**20, seed=1, phase="TRAIN", write_below=str(folder))
     for _ in range(3):
         net.forward()
 
