@@ -13,6 +13,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -253,6 +254,38 @@ def test_no_verb_steers_the_terminal(tmp_path, capsys, monkeypatch):
         shown += "".join(capsys.readouterr())
     assert r"c\u001b]0;owned" in shown
     assert not [sign for sign in shown if sign in STEERS and not sign.isalnum() and sign not in "];["]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_names_that_are_no_utf8(tmp_path, capsys, monkeypatch):
+    """An archive may hold such names, and a category's may have half a sign."""
+    pytest.importorskip("lmdb", reason="lmdb is not installed (pip install 'boxpresso[train]')")
+    pytest.importorskip("onnx", reason="onnx is not installed (pip install 'boxpresso[onnx]')")
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"d\xff")
+    model, weights = write_tiny(tmp_path)
+    data = tmp_path / odd
+    for i in range(3):
+        (data / "images").mkdir(parents=True, exist_ok=True)
+        picture = np.random.default_rng(0).integers(0, 255, (40, 40, 3), np.uint8)
+        Image.fromarray(picture).save(data / "images" / f"{odd}{i}.png")
+        put(data / "labels" / f"{odd}{i}.txt", "0 0.5 0.5 0.3 0.3\n")
+    put(data / "classes.txt", "cat\n")
+    put(tmp_path / "names.txt", "background\ncat\x1b[2J\n")
+    Path(model).rename(data / "net.prototxt")
+    for words, status in (
+        (["detect", f"{odd}/net.prototxt", weights, f"{odd}/images", "--threshold", "0", "--labels", "names.txt", "--voc", odd], 0),
+        (["export", f"{odd}/net.prototxt", weights, f"{odd}/a.onnx", "--no-check"], 0),
+        (["convert", "yolo", odd, f"{odd}/lmdb"], 0),
+        (["new", "ssd", "--data", odd, "--backbone", "small"], 1),
+    ):  # fmt: skip
+        assert main([str(word) for word in words]) == status, words
+        said = capsys.readouterr().err
+        assert "fault" not in said
+    assert "is not UTF-8, and no prototxt can hold it; name another with --out" in said
+    (found,) = data.glob("*0.xml")
+    assert ElementTree.parse(found).findtext("filename") == "d?0.png"
+    assert ElementTree.parse(found).findtext("object/name") == "cat?[2J"
 
 
 def test_the_names_of_a_log_are_no_formulas(tmp_path):

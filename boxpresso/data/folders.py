@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..proto.errors import ModelError
+from ..proto.errors import ModelError, storable
 from ..proto.reading import read_file
 from .errors import DataError
 from .lines import below, read_json, read_lines, read_text
@@ -190,7 +190,7 @@ def read_coco(
         tables = read_json(path, "a COCO file of instances")
         categories = sorted(tables["categories"], key=lambda c: c["id"])
         known = {category["id"]: label for label, category in enumerate(categories, 1)}
-        names = {label: str(category["name"]) for label, category in enumerate(categories, 1)}
+        names = {label: storable(str(category["name"])) for label, category in enumerate(categories, 1)}
         by_picture: dict[Any, list[dict[str, Any]]] = {}
         for annotation in tables["annotations"]:
             by_picture.setdefault(annotation.get("image_id"), []).append(annotation)

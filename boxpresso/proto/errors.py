@@ -59,6 +59,15 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
+def storable(text: str) -> str:
+    """A text that UTF-8 can hold: halves of signs, as the names of files may have, become "?".
+
+    >>> storable("a" + chr(0xDCFF))
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def visible(text: str) -> str:
     """A text for a terminal: signs that would steer it, or turn the direction of writing, are written out.
 
