@@ -28,6 +28,8 @@ from .net import Net
 from .ops import polygon_iou
 from .proto.errors import BoxpressoError
 from .tables import table
+from .train.curves import label as shown
+from .train.curves import save
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class Evaluation:
                 style["linewidth"] = 1.6 + (
                     len(named) - 1 - at if len(named) <= 5 else 0
                 )  # few curves may hide each other
-                style["label"] = f"{aps[label]:.3f}  {self.name(label)}"
+                style["label"] = f"{aps[label]:.3f}  {shown(self.name(label))}"
             precision = curve.precision
             axes.plot([0, *curve.recall], [*precision[:1], *precision] or [0], **style)
         title = f"{len(order)} classes, " if len(order) > len(named) else ""
@@ -172,11 +174,7 @@ class Evaluation:
             title=f"{title}mAP {self.mean:.4f} at an overlap of {self.overlap:g}",
         )  # fmt: skip
         axes.grid(alpha=0.3)
-        try:
-            figure.savefig(path, dpi=110)
-        except (OSError, ValueError) as error:
-            raise BoxpressoError(f"cannot write the picture {path}: {error}") from error
-        return Path(path)
+        return save(figure, Path(path))
 
 
 def fixed(value: float) -> str:

@@ -11,6 +11,7 @@ offsets. A file that a solver wrote is without that.
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 
 from .device import Blob, open_device
 from .layers.core import Layer, make_layer
+from .layers.core.boundary import Named
 from .layers.core.served import SERVED
 from .layers.detection.fields import Deviation
 from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
@@ -163,14 +165,17 @@ def finish(
     """
     if means is not None and stds is None:
         raise ModelError("means are given without deviations; give both, or neither")
-    net = settle(select(taken(model), "TRAIN", level=level, stages=stages))
+    net = settle(
+        select(model if isinstance(model, NetParameter) else read_net(model), "TRAIN", level=level, stages=stages)
+    )
     file = read_weights(weights)
     shown = net.name or "the train net"
     heads = named_heads(net, layers) if layers and stds is not None else heads_of(net)
     if stds is not None:
         heads = [Head(h.layer, h.bins, "given", [0.0] if means is None else means, stds) for h in heads]
     heads = chosen(heads, layers, net)
-    left = restored(heads, net, None if deploy is None else taken(deploy), guided=bool(layers))
+    deployed = deploy if deploy is None or isinstance(deploy, NetParameter) else read_net(deploy)
+    left = restored(heads, net, deployed, guided=bool(layers))
     heads = [h for h in heads if h.layer.name not in left]
     unknown = [f"{h.layer.name} {h.why}" for h in heads if h.stds is None]
     heads = [h for h in heads if h.stds is not None]
@@ -185,24 +190,22 @@ def finish(
     return done
 
 
-def taken(model: Source | NetParameter) -> NetParameter:
-    return model if isinstance(model, NetParameter) else read_net(model)
-
-
 # What the net tells
 
 
 def heads_of(net: NetParameter) -> list[Head]:
     """The layers whose outputs a loss compares with the targets of regions, in the net's order."""
     found: dict[str, Head] = {}
+    makers, said = Makers(net), dict[tuple[int, str], tuple[Any, Any, str]]()
     for index, loss in enumerate(net.layer):
         if loss.type.lower() not in LOSSES or len(loss.bottom) < 2:
             continue
-        maker = maker_of(net, loss.bottom[1], index)
+        maker = makers.maker(loss.bottom[1], index)
         if maker is None or "anchortarget" in kind_of(maker):
             continue  # a proposal network's targets are not divided
-        told = deviations(maker, str(loss.bottom[1]), net)
-        for layer, bins in origins(net, loss.bottom[0], index):
+        blob = str(loss.bottom[1])
+        told = said[id(maker), blob] = said.get((id(maker), blob)) or deviations(maker, blob, net)
+        for layer, bins in makers.origins(loss.bottom[0], index):
             head = Head(layer, bins, maker.name, *told)
             known = found.setdefault(layer.name, head)
             if not alike(known, head):
@@ -214,7 +217,6 @@ def heads_of(net: NetParameter) -> list[Head]:
 
 
 def alike(one: Head, other: Head) -> bool:
-    """Whether two heads ask for the same."""
     if one.stds is None or other.stds is None:
         return one.stds is other.stds
     return one.bins == other.bins and all(
@@ -228,34 +230,60 @@ def kind_of(layer: LayerParameter) -> str:
     return str(named).lower()
 
 
-def maker_of(net: NetParameter, blob: str, before: int) -> LayerParameter | None:
-    """The layer that computes a blob, through layers that hand it on."""
-    for index in range(before - 1, -1, -1):
-        layer = net.layer[index]
-        if blob in layer.top:
-            hands_on = layer.type.lower() in (*SAME, "concat", "slice", "permute") and layer.bottom
-            return maker_of(net, layer.bottom[0], index) if hands_on else layer
-    return None
+class Makers:
+    """Who gives each blob of a net, at each place of it: blobs that are written in place have several makers."""
+
+    def __init__(self, net: NetParameter) -> None:
+        self.layers = list(net.layer)
+        self.places: dict[str, list[int]] = {}
+        for index, layer in enumerate(self.layers):
+            for top in set(layer.top):
+                self.places.setdefault(top, []).append(index)
+
+    def last(self, blob: str, before: int) -> int | None:
+        """The place of the last layer before place `before` that gives a blob."""
+        places = self.places.get(blob, [])
+        at = bisect_left(places, before)
+        return places[at - 1] if at else None
+
+    def maker(self, blob: str, before: int) -> LayerParameter | None:
+        """The layer that computes a blob, through layers that hand it on."""
+        while (index := self.last(blob, before)) is not None:
+            layer = self.layers[index]
+            if layer.type.lower() not in (*SAME, "concat", "slice", "permute") or not layer.bottom:
+                return layer
+            blob, before = layer.bottom[0], index
+        return None
+
+    def origins(self, blob: str, before: int) -> list[tuple[LayerParameter, int]]:
+        """The layers with weights whose outputs a blob holds, each once, and how many bins vote for each of their columns."""
+        found: dict[tuple[int, int], tuple[LayerParameter, int]] = {}
+        waiting, seen = [(blob, before, 1)], set[tuple[int, int]]()
+        while waiting:
+            blob, before, bins = waiting.pop()
+            index = self.last(blob, before)
+            if index is None or (index, bins) in seen:
+                continue
+            seen.add((index, bins))
+            layer = self.layers[index]
+            kind = layer.type.lower()
+            if kind in WEIGHTS:
+                found[index, bins] = layer, bins
+            elif kind == "concat" and layer.concat_param.axis == 0:
+                waiting += [(bottom, index, bins) for bottom in dict.fromkeys(reversed(layer.bottom))]
+            elif kind in VOTES or kind in SAME:  # of something else, the columns are not known
+                bins *= votes_of(layer) if kind in VOTES else 1
+                waiting += [(bottom, index, bins) for bottom in layer.bottom[:1]]
+        return list(found.values())
 
 
-def origins(net: NetParameter, blob: str, before: int, bins: int = 1) -> list[tuple[LayerParameter, int]]:
-    """The layers with weights whose outputs a blob holds, column by column, and how many bins vote for each column."""
-    for index in range(before - 1, -1, -1):
-        layer = net.layer[index]
-        if blob not in layer.top:
-            continue
-        kind = layer.type.lower()
-        if kind in WEIGHTS:
-            return [(layer, bins)]
-        if kind in VOTES:
-            message, field = VOTES[kind]
-            return origins(net, layer.bottom[0], index, bins * int(getattr(getattr(layer, message), field)) ** 2)
-        if kind == "concat" and layer.concat_param.axis == 0:
-            return [origin for bottom in layer.bottom for origin in origins(net, bottom, index, bins)]
-        if kind in SAME and layer.bottom:
-            return origins(net, layer.bottom[0], index, bins)
-        return []  # something else, of which the columns are not known
-    return []
+def votes_of(layer: LayerParameter) -> int:
+    """How many bins position-sensitive pooling has for each of its outputs."""
+    message, field = VOTES[layer.type.lower()]
+    size = int(getattr(getattr(layer, message), field))
+    if not 0 < size < 2**15:
+        raise ModelError(f"layer {layer.name!r} has a {field} of {size}; it must be 1 or more, and small")
+    return size * size
 
 
 def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any, Any, str]:
@@ -291,7 +319,8 @@ def targets_layer(maker: LayerParameter) -> Layer | None:
     device = open_device("cpu")
     layer = make_layer(maker, device=device, phase="TRAIN")
     bottom, top = ([Blob((), np.float32, device) for _ in names] for names in (maker.bottom, maker.top))
-    layer.setup(bottom, top)
+    with Named(layer):
+        layer.setup(bottom, top)
     layer = getattr(layer, "inner", None) or layer
     return layer if isinstance(layer, (ProposalTarget, FPNProposalTarget)) else None
 
@@ -303,10 +332,13 @@ def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | No
     """
     left: dict[str, str] = {}
     for which, where in ((deploy, "the deploy net"), (None if guided else net, "the train net")):
-        for index, reader in enumerate(which.layer if which is not None else ()):
-            if kind_of(reader) in RESTORE and reader.bbox_reg_param.bbox_std:
-                bottom = reader.bottom[1 if kind_of(reader) == "frcnnoutput" else 0]
-                for layer, _ in origins(which or net, bottom, index):
+        makers = Makers(which) if which is not None else None
+        for index, reader in enumerate(makers.layers if makers else ()):
+            if makers and kind_of(reader) in RESTORE and reader.bbox_reg_param.bbox_std:
+                at = 1 if kind_of(reader) == "frcnnoutput" else 0
+                if at >= len(reader.bottom):
+                    raise ModelError(f"layer {reader.name!r} of {where} has no bottom {at}, the offsets")
+                for layer, _ in makers.origins(reader.bottom[at], index):
                     left.setdefault(layer.name, f"{reader.name!r} of {where} multiplies its offsets by bbox_std")
     names = {h.layer.name for h in heads}
     doubt = sorted(names - set(left))
@@ -320,18 +352,19 @@ def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | No
 
 def named_heads(net: NetParameter, names: Sequence[str]) -> list[Head]:
     """The layers of these names, each with the bins of the position-sensitive pooling that reads it."""
-    heads = []
-    by_name = {layer.name: layer for layer in net.layer}
+    heads, makers = [], Makers(net)
+    by_name = {layer.name: layer for layer in makers.layers}
+    pools = [(i, reader) for i, reader in enumerate(makers.layers) if reader.type.lower() in VOTES and reader.bottom]
     for name in names:
         if name not in by_name:
             raise ModelError(f"{net.name or 'the train net'} has no layer {name!r}{nearest(name, by_name)}")
         layer, bins = by_name[name], 1
         if layer.type.lower() not in WEIGHTS:
             raise ModelError(f"layer {name!r} is a {layer.type}; layers to finish are InnerProduct or Convolution")
-        for index, reader in enumerate(net.layer):
-            if reader.type.lower() in VOTES and origins(net, reader.bottom[0], index) == [(layer, 1)]:
-                message, field = VOTES[reader.type.lower()]
-                bins = int(getattr(getattr(reader, message), field)) ** 2
+        for index, reader in pools:
+            sources = makers.origins(reader.bottom[0], index)
+            if len(sources) == 1 and sources[0][0] is layer and sources[0][1] == 1:
+                bins = votes_of(reader)
         heads.append(Head(layer, bins, "given"))
     return heads
 
@@ -374,14 +407,13 @@ def finished(file: Weights, head: Head) -> Finished:
     outputs = int(getattr(head.layer, WEIGHTS[head.layer.type.lower()]).num_output)
     source = file[name]
     for i, blob in enumerate(source.blobs[:2]):
-        if blob is None or not outputs or blob.size % outputs or (i == 1 and blob.size != outputs):
+        if blob is None or not outputs or not blob.size or blob.size % outputs or (i == 1 and blob.size != outputs):
             seen = "missing" if blob is None else blob.shape
             raise ModelError(f"{file.path}: blob {i} of layer {name!r} is {seen}, which does not fit {outputs} outputs")
     if not source.blobs:
         raise ModelError(f"{file.path}: layer {name!r} has no blobs")
-    each = [
-        spread(name, what, given, outputs, head.bins) for what, given in (("means", head.means), ("stds", head.stds))
-    ]
+    given = (("means", head.means), ("stds", head.stds))
+    each = [spread(name, what, numbers, outputs, head.bins) for what, numbers in given]
     if each[0].any() and len(source.blobs) < 2:
         raise ModelError(f"layer {name!r} has no bias, to which the means {np.unique(each[0]).tolist()} could be added")
     return Finished(name, each[0], each[1], head.targets)
@@ -389,13 +421,18 @@ def finished(file: Weights, head: Head) -> Finished:
 
 def spread(name: str, what: str, given: Any, outputs: int, bins: int) -> Numpy:
     """The number of each output: `given` holds one for each offset of a box, or of the boxes of all classes."""
-    values = np.asarray(given, np.float64).ravel()
+    try:
+        values = np.asarray(given, np.float64).ravel()
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, got {str(given)[:60]}") from None
     if (
         not len(values)
         or not np.isfinite(values).all()
         or (what == "stds" and ((values < 0).any() or not values.any()))
     ):
-        raise ModelError(f"{what} must be finite numbers{', above 0' if what == 'stds' else ''}, got {values.tolist()}")
+        raise ModelError(
+            f"{what} must be finite numbers{', above 0' if what == 'stds' else ''}, got {values[:8].tolist()}"
+        )
     columns, rest = divmod(outputs, bins)
     if rest or columns % len(values):
         votes = f" of {bins} bins each" if bins > 1 else ""

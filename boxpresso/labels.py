@@ -10,6 +10,7 @@ from .proto import LabelMap, parse_text
 from .proto.errors import BoxpressoWarning, ModelError
 from .proto.reading import read_file
 
+ITEM = re.compile(r"^[^\S\n]*item(?:\s*[{<]|\s*:\s*[{<])", re.M)  # what a label map begins with
 BACKGROUND = {"background", "__background__", "none_of_the_above"}
 
 
@@ -53,7 +54,7 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
         raise ModelError(str(error).replace("cannot read ", "cannot read the labels ", 1)) from error
     except UnicodeDecodeError:
         raise ModelError(f"the labels {name} are not a text in UTF-8") from None
-    if re.search(r"^\s*item\s*:?\s*[{<]", text, re.M):
+    if ITEM.search(text):
         items = parse_text(text, LabelMap(), source=name).item
         unlabelled = [item.name for item in items if not item.HasField("label") and not item.HasField("label_id")]
         if unlabelled:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -91,7 +91,8 @@ def merge(
             f"{net.name!r} has several layers with weights that are called {twice[0]!r}; give them other names"
         )
     joined = [step for step in fold(steps_of(net)).steps if step.type in WEIGHTED and len(step.layers) > 1]
-    joined = [step for step in joined if not shares(net, step)]
+    users = users_of(net)
+    joined = [step for step in joined if not any(users[at] - set(step.layers) for at in places_of(net, step.layers))]
     gone = [name for step in joined for name in step.layers[1:]]
     if not gone:
         raise ModelError(
@@ -104,16 +105,23 @@ def merge(
         if layer.name not in gone:
             values = blobs.get(layer.name) or [np.array(blob.data) for blob in layer.blobs]
             rows.append((layer.name, layer.type, layer.param.bottom, layer.param.top, values))
-    save_weights(out_weights, rows, net.name)
-    write_text(out_model, text)
+    write_both(out_model, text, lambda: save_weights(out_weights, rows, net.name))
     return gone
 
 
-def shares(net: Net, step: Step) -> bool:
-    """Whether another layer uses the weights that a step would change."""
-    mine = [blob.data for name in step.layers for blob in net.params[name]]
-    others = [blob.data for name, blobs in net.params.items() if name not in step.layers for blob in blobs]
-    return any(np.shares_memory(np.asarray(a), np.asarray(b)) for a in mine for b in others)
+def places_of(net: Net, names: Sequence[str]) -> list[int]:
+    """Where in memory the weights of layers are; layers that share some have one place."""
+    blobs = [np.asarray(blob.data) for name in names for blob in net.params.get(name, ())]
+    return [blob.__array_interface__["data"][0] for blob in blobs if blob.size]
+
+
+def users_of(net: Net) -> dict[int, set[str]]:
+    """The layers that use each place."""
+    users: dict[int, set[str]] = {}
+    for name in net.params:
+        for at in places_of(net, [name]):
+            users.setdefault(at, set()).add(name)
+    return users
 
 
 def without(net: NetParameter, joined: Sequence[Step]) -> NetParameter:
@@ -142,11 +150,12 @@ def with_bias(layer: LayerParameter) -> None:
             getattr(layer, message).ClearField("bias_term")
 
 
-def write_text(path: Source, text: str) -> None:
-    """Writes a text, in place of an older file when it is whole."""
+def write_both(path: Source, text: str, save: Callable[[], None]) -> None:
+    """Writes a text beside `path`, calls `save`, and puts the text in its place: both files are new, or both what they were."""
 
     def put(part: str) -> None:
         with open(part, "x", encoding="utf-8") as file:
             file.write(text)
+        save()
 
     write_whole(os.fspath(path), put)

@@ -27,6 +27,8 @@ LISTS = [
     "anchors.json", "list", "windows", "voc", "voc split", "coco", "yolo", "yolo.yaml", "data.h5", "log", "names", "names.json",
 ]  # fmt: skip
 
+ROOMS = ["reader", "finish", "merge", "report", "onnx", "plot", "dnn", "draw", "notebook", "param_str", "safetensors"]
+
 
 def test_some_mutated_files():
     """As many as six seconds allow, of every kind."""
@@ -43,6 +45,13 @@ def test_some_mutated_lists():
     assert said.rstrip().endswith(" 0 findings")
     for kind in LISTS:
         assert f" {kind} ran" in said
+
+
+def test_some_mutated_nets_of_the_rooms_above():
+    said = run("--minutes", "0.06", "--seed", "77", *(word for kind in ROOMS for word in ("--kind", kind)))
+    assert said.rstrip().endswith(" 0 findings")
+    for kind in ROOMS:
+        assert f" {kind} r" in said  # refused, or ran
 
 
 def test_some_changed_layers():

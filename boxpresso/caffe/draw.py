@@ -6,6 +6,7 @@ Graphviz draws it where its program `dot` is installed; without it Pillow does, 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from typing import Any, NamedTuple
@@ -72,7 +73,9 @@ def get_layer_label(layer: Any, rankdir: str, display_lrm: bool = False) -> str:
     kind = layer.type
     if kind == "Pooling":
         kind = f"{kind} {get_pooling_types_dict()[layer.pooling_param.pool]}"
-    lines = [layer.name, f"({kind})"]
+    lines = [
+        re.sub(r"([\\\"{}|<>])", r"\\\1", text) for text in (layer.name, f"({kind})")
+    ]  # signs of records and quotes
     if layer.type == "Pooling":
         p = layer.pooling_param
         lines += kernel_text(separator, p.kernel_size, p.stride, p.pad)
@@ -158,9 +161,12 @@ def get_pydot_graph(
     return result
 
 
+QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.S)
+
+
 def quoted(text: str) -> str:
     """A text in double quotes, as Graphviz wants names with other signs than letters."""
-    return text if text.startswith('"') and text.endswith('"') else '"' + text.replace('"', r"\"") + '"'
+    return text if QUOTED.fullmatch(text) else '"' + text.replace("\\", r"\\").replace('"', r"\"") + '"'
 
 
 def dot_text(graph: Graph) -> str:

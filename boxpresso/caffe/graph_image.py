@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ..proto.errors import BoxpressoError
 
 GAP, SPACE, PADDING = 12, 40, 6  # pixels between nodes of a rank, between ranks, and around a text
+LONG = 1000  # letters of a label
 SIDE = 30000  # the longest picture, in pixels
 Nodes = Mapping[str, tuple[str, Mapping[str, str]]]
 Edges = Sequence[tuple[str, str, str]]
@@ -45,7 +46,7 @@ def draw(nodes: Nodes, edges: Edges, ext: str, across: bool) -> bytes:
             f"the format {ext!r} needs Graphviz (apt install graphviz); without it: png, pdf, jpg, raw"
         )
     font = ImageFont.load_default()
-    texts = {name: label.strip('"').replace(r"\n", "\n") for name, (label, _) in nodes.items()}
+    texts = {name: label[:LONG].strip('"').replace(r"\n", "\n") for name, (label, _) in nodes.items()}
     probe = ImageDraw.Draw(Image.new("RGB", (1, 1)))
     sizes = {}
     for name, text in texts.items():

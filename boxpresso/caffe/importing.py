@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import stat
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, BoxpressoWarning
 from .python2 import UserLoader
 
 OWN = Path(__file__).parent
@@ -32,10 +35,10 @@ class CaffeFinder(MetaPathFinder, Loader):
         if top != "caffe":
             return None
         if inner in EXTRAS or (inner and not own(inner)):
-            for folder in folders():
+            for folder, start in folders():
                 file = Path(folder, "caffe", *inner.split("."))
                 for candidate in (file.with_suffix(".py"), file / "__init__.py"):
-                    if candidate.is_file():
+                    if candidate.is_file() and (start is None or ours(candidate, Path(folder), start)):
                         loader = UserLoader(fullname, str(candidate))
                         return importlib.util.spec_from_file_location(fullname, candidate, loader=loader)
         return ModuleSpec(fullname, self) if not inner or own(inner) else None
@@ -60,16 +63,37 @@ class CythonFinder(MetaPathFinder, Loader):
             setattr(module, name, getattr(served, name))
 
 
-def folders() -> Iterator[str]:
+def folders() -> Iterator[tuple[str, Path | None]]:
     """Where a fork's own modules of `caffe` may lie: in sys.path, or in the folder `python` of Caffe's tree.
 
-    The tree is that around the working directory, or around the script that runs.
+    The tree is that around the working directory, or around the script that runs, which comes second.
     """
-    yield from (folder or "." for folder in sys.path)
+    yield from ((folder or ".", None) for folder in sys.path)
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     for start in (Path.cwd(), Path(script).resolve().parent if script else None):
         if start is not None:
-            yield from (str(folder / "python") for folder in (start, *start.parents))
+            yield from ((str(folder / "python"), start) for folder in (start, *start.parents))
+
+
+def ours(file: Path, folder: Path, start: Path) -> bool:
+    """Whether a file that was found above `start` is this user's, root's, or that of the owner of `start`.
+
+    In /tmp, or another folder that is shared, anybody may have put it there; a warning says that it is passed over.
+    """
+    if os.name != "posix":
+        return True
+    owners = {os.geteuid(), 0, start.stat().st_uid}
+    for path in (file, *(above for above in file.parents if above.is_relative_to(folder))):
+        seen = path.stat()
+        if seen.st_uid not in owners or seen.st_mode & stat.S_IWOTH:
+            warnings.warn(
+                f"{file} is not imported, because {path} belongs to another user, or others may write to it; "
+                "put its folder on PYTHONPATH if you trust it",
+                BoxpressoWarning,
+                stacklevel=2,
+            )
+            return False
+    return True
 
 
 def own(inner: str) -> bool:

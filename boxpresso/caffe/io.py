@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
+from ..data.picture import open_picture
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .proto import caffe_pb2
 
@@ -233,14 +233,15 @@ def load_image(filename: str | os.PathLike[str], color: bool = True) -> Numpy:
         For a file that cannot be read or is not an image.
     """
     try:
-        with Image.open(filename) as opened:
+        with open_picture(filename) as opened:
             deep = opened.mode.startswith("I")
             if not deep and opened.mode not in ("L", "RGB"):
                 grey = opened.mode in ("1", "LA", "La")
                 opened = opened.convert("L" if grey else "RGB")
             image = np.asarray(opened)
-    except (OSError, UnidentifiedImageError, SyntaxError) as error:
-        raise BoxpressoError(f"cannot read the image {os.fspath(filename)}: {error}") from None
+    except Exception as error:  # Pillow's are many, for damaged files
+        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise BoxpressoError(f"cannot read the image {os.fspath(filename)}: {what}") from None
     scaled = image.astype(float) / (65535 if deep else 255)
     if color:
         scaled = np.repeat(scaled[:, :, None], 3, 2) if scaled.ndim == 2 else scaled

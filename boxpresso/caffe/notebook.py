@@ -29,9 +29,9 @@ def script(data: bytes, path: str) -> str:
         sheets = content.get("worksheets")
         cells = [cell for sheet in sheets for cell in sheet["cells"]] if sheets else content["cells"]
         sources = [cell.get("source", cell.get("input", "")) for cell in cells if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        texts = [source if isinstance(source, str) else "".join(source) for source in sources]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BoxpressoError(f"{path} is not a Jupyter notebook: {error}") from None
-    texts = [source if isinstance(source, str) else "".join(source) for source in sources]
     return "".join(f"# In [{number}]\n{cell(text)}\n" for number, text in enumerate(texts, 1))
 
 

@@ -16,7 +16,7 @@ from ..layers.core.served import SERVED
 from ..layers.data.memory_data import MemoryData
 from ..net import Net as BoxpressoNet
 from ..net.weights import Source
-from ..proto import NetParameter, read_net
+from ..proto import NetParameter, files, read_net
 from ..proto.errors import ModelError, nearest
 from ..proto.hdf5 import import_h5py
 from . import settings
@@ -270,10 +270,11 @@ class Net(BoxpressoNet):
     def save_hdf5(self, filename: Source) -> None:
         """Writes the weights as HDF5, whatever the file is called."""
         import_h5py(os.fspath(filename))
-        part = f"{os.path.realpath(filename)}.part.h5"
+        target = os.path.realpath(filename)
+        part = files.beside(target, ".h5")
         try:
             self.save(part)
-            os.replace(part, filename)
+            os.replace(part, target)
         finally:
             if os.path.exists(part):
                 os.remove(part)

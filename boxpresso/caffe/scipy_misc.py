@@ -8,6 +8,9 @@ from typing import Any, Union
 import numpy as np
 from PIL import Image
 
+from ..data.errors import DataError
+from ..data.picture import open_picture
+
 Numpy = np.ndarray[Any, Any]
 FILTERS = {
     "nearest": Image.Resampling.NEAREST, "lanczos": Image.Resampling.LANCZOS, "bilinear": Image.Resampling.BILINEAR,
@@ -48,8 +51,14 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Numpy:
 
 def imread(name: Union[str, os.PathLike[str], Any], flatten: bool = False, mode: str | None = None) -> Numpy:
     """Reads an image as an array."""
-    with Image.open(name) as image:
-        return fromimage(image, flatten, mode)
+    if not isinstance(name, (str, os.PathLike)):
+        with Image.open(name) as image:
+            return fromimage(image, flatten, mode)
+    try:
+        with open_picture(name) as image:
+            return fromimage(image, flatten, mode)
+    except DataError as error:
+        raise DataError(f"cannot read the image {os.fspath(name)}: {error}") from None
 
 
 def imsave(name: Union[str, os.PathLike[str], Any], arr: Numpy, format: str | None = None) -> None:

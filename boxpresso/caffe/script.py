@@ -11,7 +11,7 @@ import types
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, visible
 from . import legacy, notebook, python2
 from .importing import install
 
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = script_code(Path(options.script))
     except BoxpressoError as error:
-        print(f"boxpresso.caffe: {error}", file=sys.stderr)
+        print(visible(f"boxpresso.caffe: {error}"), file=sys.stderr)
         return 1
     run(code, options.script)
     return 0

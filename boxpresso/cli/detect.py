@@ -6,11 +6,12 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, visible
 from ..tables import table
 from . import arguments
 from .model import WEIGHTS, open_detector
@@ -124,7 +125,7 @@ def run(args: Namespace) -> int:
             mean_array(args.mean, channels, width, height)  # a wrong one is one error, not one for each picture
     said = explain(detector) if args.explain else [] if args.json else [assumed(detector)]
     for line in filter(None, said):
-        print(line, file=sys.stderr if args.json or not args.explain else sys.stdout, flush=True)
+        print(visible(line), file=sys.stderr if args.json or not args.explain else sys.stdout, flush=True)
     places = {} if args.no_drawing else places_of(sources, args.out)
     saved: list[dict[str, Any]] = []
     results, failed = work(detector, sources, places, args, saved)
@@ -184,10 +185,15 @@ def work(
 def names_of(sources: Sequence[Source]) -> dict[Source, str]:
     """{source: its file's name without the ending}; with the ending, or a number, where another has that name already."""
     names: dict[Source, str] = {}
+    taken, numbers = set[str](), Counter[str]()  # of each name the last number that is taken
     for source in sources:
         path = Path(source.path)
-        more = (f"{path.stem}-{i}" for i in range(2, len(sources) + 3))
-        names[source] = next(name for name in (path.stem, path.name, *more) if name not in names.values())
+        name = next((name for name in (path.stem, path.name) if name not in taken), "")
+        while not name or name in taken:
+            numbers[path.stem] += 1
+            name = f"{path.stem}-{numbers[path.stem] + 1}"
+        names[source] = name
+        taken.add(name)
     return names
 
 
@@ -311,12 +317,17 @@ def places_of(sources: Sequence[Source], out: str | None) -> dict[Source, Path]:
         except OSError as error:
             raise BoxpressoError(f"cannot make the folder {out}: {error.strerror or error}") from error
     places: dict[Source, Path] = {}
+    taken, numbers = set(inputs), Counter[Path]()
     for source, path in zip(sources, inputs):
         folder = path.parent if out is None else Path(out)
         name = f"camera-{path}" if source.kind == "camera" else path.name
         ending = ".png" if source.kind == "picture" else ".mp4"
-        stems = [Path(name).stem, name, *(f"{Path(name).stem}-{i}" for i in range(2, 2 * len(sources) + 2))]
-        taken = {*places.values(), *inputs}
-        wanted = (folder / f"{stem}.detections{ending}" for stem in stems)
-        places[source] = next(place for place in wanted if place not in taken)
+        stem, place = Path(name).stem, folder / f"{Path(name).stem}.detections{ending}"
+        if place in taken:
+            first, place = place, folder / f"{name}.detections{ending}"
+            while place in taken:
+                numbers[first] += 1
+                place = folder / f"{stem}-{numbers[first] + 1}.detections{ending}"
+        places[source] = place
+        taken.add(place)
     return places

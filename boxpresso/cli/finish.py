@@ -71,13 +71,12 @@ def loaded(given: Any) -> Any:
     """The numbers of `values`, read from its file where it is one."""
     if not isinstance(given, str):
         return given
-    import numpy as np
+    from ..proto.binary import read_blob
 
-    try:
-        array = np.load(given, allow_pickle=False)
-        return np.asarray(array, np.float64)
-    except (OSError, ValueError, TypeError, EOFError) as error:
-        raise ModelError(f"{given} cannot be read as an array of numbers: {error}") from error
+    array = read_blob(given)
+    if array.dtype.kind not in "fiu":
+        raise ModelError(f"{given} cannot be read as an array of numbers: it holds {array.dtype}")
+    return array
 
 
 def run(args: Namespace) -> int:

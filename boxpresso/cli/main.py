@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Protocol, TextIO
 
 from .. import __version__
@@ -31,7 +32,7 @@ from . import (
     train,
     upgrade,
 )
-from .output import complain, warn
+from .output import Visible, complain, warn
 
 ABOUT = """\
 Run, time and look into Caffe detection models.
@@ -46,6 +47,9 @@ environment: BOXPRESSO_DEVICE, the device where --device is not given;
 BOXPRESSO_THREADS, how many CPU threads; BOXPRESSO_DEBUG=1, tracebacks of
 errors; BOXPRESSO_PROGRESS=0, no lines about the compilation of kernels
 """
+
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 
 
 class Verb(Protocol):
@@ -131,8 +135,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label or file name that the terminal cannot show
+    output = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  there is none where the caller has closed it
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(Visible(output)):
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = show_warning
             status: int = args.module.run(args)
@@ -148,6 +153,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             raise
         complain(error)
+    except OSError as error:
+        if debug:
+            raise
+        place = f"{error.filename}: " if error.filename else "cannot write the output: "
+        complain(f"{place}{error.strerror or error}" if error.errno in FULL else fault(error))
     except MemoryError as error:
         if debug:
             raise
@@ -155,12 +165,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             raise
-        layer = getattr(error, NOTE, "")
-        advice = "this is a fault of Boxpresso, please report it with what BOXPRESSO_DEBUG=1 prints"
-        if layer:
-            advice = f"an error of the user's class that runs as {layer}; BOXPRESSO_DEBUG=1 prints where"
-        complain(f"{type(error).__name__}: {error}; {advice}")
+        complain(fault(error))
     return 1
+
+
+def fault(error: Exception) -> str:
+    """What is said of an error that nobody expected."""
+    layer = getattr(error, NOTE, "")
+    advice = "this is a fault of Boxpresso, please report it with what BOXPRESSO_DEBUG=1 prints"
+    if layer:
+        advice = f"an error of the user's class that runs as {layer}; BOXPRESSO_DEBUG=1 prints where"
+    return f"{type(error).__name__}: {error}; {advice}"
 
 
 def show_warning(

@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from typing import Any, TextIO
+
+from ..proto.errors import visible
+
+
+class Visible:
+    """A stream of text through which nothing steers the terminal: see `visible`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        self.stream.write(visible(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 def complain(error: object) -> None:
     """Print an error as one line on stderr."""
-    print(f"boxpresso: error: {error}", file=sys.stderr)
+    print(visible(f"boxpresso: error: {error}"), file=sys.stderr)
 
 
 def warn(warning: object) -> None:
     """Print a warning as one line on stderr."""
-    print(f"boxpresso: warning: {warning}", file=sys.stderr)
+    print(visible(f"boxpresso: warning: {warning}"), file=sys.stderr)
 
 
 class Progress:

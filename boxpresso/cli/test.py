@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..proto.errors import BoxpressoError, ModelError
+from ..proto.errors import BoxpressoError, ModelError, visible
 from . import arguments
 from .model import load
 from .output import complain, progress, warn
@@ -187,7 +188,7 @@ def on_folder(args: Namespace) -> int:
     inputs = {"mean": args.mean, "scale": args.scale, "swap_rb": args.swap_rb, "size": args.size}
     detector = Detector(net, threshold=args.threshold, **inputs)
     if (line := assumed(detector)) and not args.json:
-        print(line, file=sys.stderr)
+        print(visible(line), file=sys.stderr)
     detections, skipped = find(detector, scenes, strict=args.strict, tell=progress("test"))
     for line in skipped:
         warn(f"skipped: {line}")
@@ -235,7 +236,7 @@ def report(
     drawn: dict[str, str] = {}
     if not args.no_curves and evaluation.mean == evaluation.mean:  # it is NaN without an object
         try:
-            part = f".{about['output']}" if "output" in about else ""
+            part = "." + re.sub(r"[^\w.-]", "_", about["output"])[:80] if "output" in about else ""  # the net names it
             drawn = {"curves": str(evaluation.draw(args.curves or f"{args.weights}{part}.curves.png"))}
         except BoxpressoError as error:
             complain(error)

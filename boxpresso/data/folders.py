@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..proto.errors import ModelError
+from ..proto.errors import ModelError, storable
 from ..proto.reading import read_file
 from .errors import DataError
 from .lines import below, read_json, read_lines, read_text
@@ -64,7 +64,7 @@ def read_list(source: str) -> list[tuple[str, int]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             path, _, label = line.strip().rpartition(" ")
-            if not path or not re.fullmatch(r"[+-]?\d+", label):
+            if not path or not re.fullmatch(r"[+-]?\d{1,18}", label):
                 raise DataError(f"{source}, line {number}: it must be `path label`, it is {line.strip()!r}")
             items.append((path.strip(), int(label)))
     if not items:
@@ -128,7 +128,7 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
     if not os.path.exists(scene.path):
         raise DataError(f"there is no picture {scene.path}")
     try:
-        root = ElementTree.fromstring(read_file(path))
+        root = ElementTree.fromstring(read_file(path, "text_bytes"))
     except ModelError as error:
         raise DataError(str(error)) from error
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # an encoding may be unknown
@@ -190,7 +190,7 @@ def read_coco(
         tables = read_json(path, "a COCO file of instances")
         categories = sorted(tables["categories"], key=lambda c: c["id"])
         known = {category["id"]: label for label, category in enumerate(categories, 1)}
-        names = {label: str(category["name"]) for label, category in enumerate(categories, 1)}
+        names = {label: storable(str(category["name"])) for label, category in enumerate(categories, 1)}
         by_picture: dict[Any, list[dict[str, Any]]] = {}
         for annotation in tables["annotations"]:
             by_picture.setdefault(annotation.get("image_id"), []).append(annotation)
@@ -345,8 +345,8 @@ def wider_scenes(path: Path, root: Path, split: str) -> list[Scene]:
         if not name:
             continue
         count = lines[at].strip() if at < len(lines) else ""
-        if not count.isdecimal():
-            raise DataError(f"{path}, line {at + 1}: the number of faces of {name} must be here, not {count!r}")
+        if not count.isdecimal() or len(count) > 18:
+            raise DataError(f"{path}, line {at + 1}: the number of faces of {name} must be here, not {count[:40]!r}")
         rows = lines[at + 1 : at + 1 + int(count)]
         if len(rows) < int(count):
             raise DataError(f"{path}: {name} has {count} faces, and the list ends after {len(rows)}")

@@ -13,11 +13,13 @@ from ..proto.hdf5 import Reader
 from .errors import DataError, extra
 from .lines import read_lines
 
+KEPT = 2**26  # bytes of all files, as far as each is small
+
 
 class Rows:
     """The rows of data sets in the HDF5 files that a text lists, in order or shuffled, endlessly.
 
-    names: the data sets. `shapes`: of one row of each. One file is in memory at a time, as `dtype`.
+    names: the data sets. `shapes`: of one row of each. One file is in memory at a time, as `dtype`, beside small ones.
     """
 
     def __init__(self, source: str, names: Sequence[str], shuffle: bool, seed: int, dtype: Any) -> None:
@@ -30,6 +32,8 @@ class Rows:
         self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
         self.arrays: list[np.ndarray] = []
         self.loaded = ""
+        self.kept: dict[str, list[np.ndarray]] = {}  # small files, which a large batch goes through many times
+        self.began, self.round = 0, 0  # the rows before this round, and those of a whole one, once that is known
         self._load()
         self.shapes = [array.shape[1:] for array in self.arrays]
 
@@ -40,6 +44,20 @@ class Rows:
         path = files[self.file]
         if path == self.loaded and not self.shuffle:
             return
+        arrays = self.kept.get(path) or self._read(path)
+        if sum(array.nbytes for array in arrays) <= KEPT // len(self.files):
+            self.kept[path] = arrays
+        if self.arrays and [a.shape[1:] for a in arrays] != self.shapes:
+            raise DataError(
+                f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}"
+            )
+        if self.shuffle:
+            rows = np.random.default_rng([self.seed, self.turn, 1 + self.file]).permutation(len(arrays[0]))
+            arrays = [array[rows] for array in arrays]
+        self.arrays, self.loaded = arrays, path
+
+    def _read(self, path: str) -> list[np.ndarray]:
+        """The arrays of a file. Raises DataError."""
         try:
             with Reader(path) as reader:
                 sets = {name: reader.get(reader.file, name) for name in self.names}
@@ -54,18 +72,11 @@ class Rows:
         counts = {name: array.shape[:1] for name, array in zip(self.names, arrays)}
         if len(set(counts.values())) != 1 or () in counts.values() or (0,) in counts.values():
             raise DataError(f"the data sets of {path!r} must have one number of rows, above 0: got {counts}")
-        if self.arrays and [a.shape[1:] for a in arrays] != self.shapes:
-            raise DataError(
-                f"rows of {path!r} have the shapes {[a.shape[1:] for a in arrays]}, before it {self.shapes}"
-            )
-        if self.shuffle:
-            rows = np.random.default_rng([self.seed, self.turn, 1 + self.file]).permutation(len(arrays[0]))
-            arrays = [array[rows] for array in arrays]
-        self.arrays, self.loaded = arrays, path
+        return arrays
 
     def seek(self, row: int) -> None:
         """The next row to take, counted from the first row of the first round."""
-        self.file, self.row, self.turn, self.taken = 0, 0, 0, 0
+        self.file, self.row, self.turn, self.taken, self.began = 0, 0, 0, 0, 0
         self._load()
         self.skip(row)
 
@@ -73,6 +84,12 @@ class Rows:
         """Skips so many rows."""
         end = self.taken + rows
         while self.taken < end:
+            rounds = (end - self.taken) // self.round if self.round and self.taken == self.began else 0
+            if rounds:
+                self.turn, self.taken = self.turn + rounds, self.taken + rounds * self.round
+                self.began = self.taken
+                self._load()
+                continue
             self._advance(min(end - self.taken, len(self.arrays[0]) - self.row))
 
     def _advance(self, rows: int) -> None:
@@ -81,6 +98,7 @@ class Rows:
             self.row, self.file = 0, self.file + 1
             if self.file == len(self.files):
                 self.file, self.turn = 0, self.turn + 1
+                self.round, self.began = self.taken - self.began, self.taken
             self._load()
 
     def take(self, count: int) -> list[np.ndarray]:

@@ -101,7 +101,12 @@ def open_env(lmdb: Any, path: str) -> Any:
     while True:
         try:
             return lmdb.open(
-                path, readonly=True, lock=False, readahead=False, max_readers=512, subdir=os.path.isdir(path)
+                os.fsencode(path),
+                readonly=True,
+                lock=False,
+                readahead=False,
+                max_readers=512,
+                subdir=os.path.isdir(path),
             )
         except lmdb.Error as error:
             if "already open" not in str(error) or time.monotonic() > end:
@@ -163,9 +168,9 @@ def write_records(path: str | os.PathLike[str], records: Iterable[tuple[str, byt
         waiting.clear()
 
     try:
-        env = lmdb.open(str(partial), map_size=size, sync=False)
+        env = lmdb.open(os.fsencode(partial), map_size=size, sync=False)
         for key, value in records:
-            waiting.append((key.encode(), value))
+            waiting.append((key.encode("utf-8", "replace"), value))
             count += 1
             if len(waiting) == 256:
                 flush()

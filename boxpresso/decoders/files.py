@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Union
 
 from ..net import Net
 from ..proto import read_net
 from ..proto.errors import BoxpressoWarning, ModelError
+from ..proto.reading import read_file
 
 Source = Union[str, "os.PathLike[str]"]
 MODELS, WEIGHTS = (".prototxt", ".pt", ".pbtxt"), (".caffemodel", ".h5", ".hdf5")
@@ -79,10 +79,9 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
 def without_last(model: Source) -> Any:
     """The path of a prototxt; of CTPN and TextBoxes++ the message without its last layer, whose work the decoder does: one in
     Python, and a DetectionOutput of polygons."""
-    with suppress(OSError, UnicodeDecodeError):
-        text = Path(model).read_bytes()
-        if b"text_proposal_layer" not in text and b"use_polygon" not in text:
-            return model
+    text = read_file(model, "text_bytes")
+    if b"text_proposal_layer" not in text and b"use_polygon" not in text:
+        return model
     message = read_net(model)
     for i in reversed(range(len(message.layer))):
         layer = message.layer[i]

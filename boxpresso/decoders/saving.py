@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import Any
 
@@ -111,6 +112,9 @@ def coco_results(found: Detections, file: str, image_id: int | str | None = None
     return rows
 
 
+NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # signs that no XML can hold
+
+
 def voc_xml(found: Detections, file: str, width: int, height: int, depth: int = 3) -> str:
     """An annotation in VOC's form: corners in pixels counted from 1, names, and scores as <confidence>.
 
@@ -147,7 +151,7 @@ def voc_xml(found: Detections, file: str, width: int, height: int, depth: int = 
 
     def add(parent: ElementTree.Element, **values: object) -> None:
         for name, value in values.items():
-            ElementTree.SubElement(parent, name).text = str(value)
+            ElementTree.SubElement(parent, name).text = NO_XML.sub("?", str(value))
 
     add(root, folder=PurePath(file).parent.name, filename=PurePath(file).name)
     add(ElementTree.SubElement(root, "size"), width=width, height=height, depth=depth)

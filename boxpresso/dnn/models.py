@@ -12,6 +12,7 @@ from .blobs import Scalar, blobFromImage
 from .net import Net, Source, readNet
 
 Numpy = np.ndarray[Any, Any]
+FAR = float(2**31)  # pixels; a box that is not finite, or further out, counts as there
 
 
 class Model:
@@ -103,7 +104,10 @@ class ClassificationModel(Model):
 
     def classify(self, frame: Numpy) -> tuple[int, float]:
         """The class of the highest score, and the score."""
-        scores = self.predict(frame)[0].ravel()
+        outputs = self.predict(frame)
+        if not outputs or not outputs[0].size:
+            raise BoxpressoError("classify: the net gives no scores")
+        scores = outputs[0].ravel()
         label = int(scores.argmax())
         return label, float(scores[label])
 
@@ -159,6 +163,8 @@ class DetectionModel(Model):
         BoxpressoError
             For a net that ends with another layer.
         """
+        if not self._names:
+            raise BoxpressoError("detect: the net has no layers but its inputs")
         last = self.net.getLayer(self._names[-1])
         if last.type != "DetectionOutput":
             raise BoxpressoError(
@@ -174,10 +180,11 @@ class DetectionModel(Model):
 
 def whole_box(corners: Numpy, width: int, height: int) -> tuple[int, int, int, int]:
     """x, y, width and height in whole pixels of a box in pixels or, if it is 2 pixels or less, in fractions of the image."""
+    corners = np.nan_to_num(corners.astype(np.float64), posinf=FAR, neginf=-FAR).clip(-FAR, FAR)
     left, top, right, bottom = (int(value) for value in corners)
     if right - left + 1 <= 2 or bottom - top + 1 <= 2:
-        left, right = int(corners[0] * np.float32(width)), int(corners[2] * np.float32(width))
-        top, bottom = int(corners[1] * np.float32(height)), int(corners[3] * np.float32(height))
+        left, right = int(np.float32(corners[0]) * np.float32(width)), int(np.float32(corners[2]) * np.float32(width))
+        top, bottom = int(np.float32(corners[1]) * np.float32(height)), int(np.float32(corners[3]) * np.float32(height))
     wide, high = right - left + 1, bottom - top + 1
     left, top = max(0, min(left, width - 1)), max(0, min(top, height - 1))
     return left, top, max(1, min(wide, width - left)), max(1, min(high, height - top))

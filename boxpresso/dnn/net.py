@@ -26,6 +26,7 @@ Weight = Callable[[], Weights]
 
 DNN_BACKEND_DEFAULT, DNN_BACKEND_INFERENCE_ENGINE, DNN_BACKEND_OPENCV, DNN_BACKEND_CUDA = 0, 2, 3, 5
 DNN_TARGET_CPU, DNN_TARGET_OPENCL, DNN_TARGET_OPENCL_FP16, DNN_TARGET_CUDA, DNN_TARGET_CUDA_FP16 = 0, 1, 2, 6, 7
+KEPT = 2**14  # rows of an image that are kept free without asking whether there can be as many detections
 HIDDEN = ("Input", "Split")  # layers that OpenCV does not count
 
 
@@ -212,8 +213,14 @@ class Net:
         """
         if isinstance(outputName, str):
             self.net  # noqa: B018  # raises for an empty net
-            return self._run([outputName or list(self._ids)[-1]])[0]
+            return self._run([outputName or self._last()])[0]
         return tuple(self._run(list(outputName)))
+
+    def _last(self) -> str:
+        """The name of the last layer."""
+        if not self._ids:
+            raise BoxpressoError("the net has no layers but its inputs; there is nothing to run")
+        return list(self._ids)[-1]
 
     def forwardAndRetrieve(self, outBlobNames: Sequence[str]) -> tuple[tuple[Numpy, ...], ...]:
         """For each layer all of its tops."""
@@ -259,8 +266,10 @@ class Net:
         rows = detections.reshape(-1, 7)
         rows = rows[(rows[:, 0] >= 0) & (rows[:, 1] >= 0)]  # Caffe's row of -1 says that there are none
         rows = rows[np.lexsort((-rows[:, 2], rows[:, 0]))]
-        images = self.net.blobs[self.net.bottom_names[name][0]].shape[0]
-        count = max(self.net.layer_dict[name].param.detection_output_param.keep_top_k * images, len(rows), 1)
+        first, second, *_ = (self.net.blobs[bottom] for bottom in self.net.bottom_names[name])
+        keep = self.net.layer_dict[name].param.detection_output_param.keep_top_k
+        keep = min(keep, max(KEPT, second.count // max(1, first.shape[0])))  # no more than there are scores
+        count = max(keep * first.shape[0], len(rows), 1)
         result = np.zeros((1, 1, count, 7), np.float32)
         result[0, 0, : len(rows)] = rows
         return result

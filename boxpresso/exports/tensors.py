@@ -12,6 +12,7 @@ import numpy as np
 from ..net import Net
 from ..net.weights import read_weights, save_weights, write_whole
 from ..proto.errors import ModelError
+from ..proto.reading import kind_of
 from .steps import Numpy
 
 KEYS = {  # of a layer type; others have weight and bias, then numbers
@@ -127,11 +128,15 @@ def read_safetensors(path: Union[str, os.PathLike[str]]) -> list[Row]:
     safetensors = import_safetensors()
     shown = os.fspath(path)
     try:
+        if kind := kind_of(os.stat(path).st_mode):  # a pipe would block
+            raise ModelError(f"cannot read {shown}: it is {kind}, not a regular file")
         with safetensors.safe_open(shown, framework="numpy") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118  it is no dict
             header = file.metadata() or {}
     except OSError as error:
         raise ModelError(f"cannot read {shown}: {error.strerror or error}") from error
+    except ModelError:
+        raise
     except Exception as error:  # SafetensorError, TypeError for a dtype that numpy lacks
         raise ModelError(f"{shown} is not a complete safetensors file: {error}") from error
     return rows_of_tensors(tensors, header.get("layers"), shown)
@@ -142,9 +147,11 @@ def rows_of_tensors(tensors: Mapping[str, Numpy], table: str | None, shown: str)
     if table is not None:
         try:
             known = [(row["name"], row["type"], list(row["blobs"])) for row in json.loads(table)]
+            if not all(isinstance(text, str) for *texts, _ in known for text in texts):
+                raise TypeError("a name or type is no text")
             if {key for _, _, keys in known for key in keys} == set(tensors):
                 return [(name, kind, [], [], [tensors[key] for key in keys]) for name, kind, keys in known]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ModelError(f"{shown}: its list of layers cannot be read: {error}") from error
     groups: dict[str, dict[str, Numpy]] = {}
     for key, values in tensors.items():

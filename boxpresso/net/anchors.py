@@ -12,11 +12,16 @@ from typing import Any, Union
 import numpy as np
 
 from ..proto import ModelError, NetParameter
-from ..proto.binary import Source
+from ..proto.binary import Source, read_blob
 from ..proto.reading import read_file
 
 Numpy = np.ndarray[Any, Any]
 Anchors = Union[Source, Sequence[Sequence[float]], Numpy, None]
+
+MARK, SIGN = (
+    re.compile(r'"|//'),
+    re.compile(r'["\\]'),
+)  # what begins a quote or a comment; what ends a quote, or escapes
 
 
 def read_anchors(given: Anchors, model: Source | NetParameter | None = None) -> Numpy | None:
@@ -71,15 +76,33 @@ def read_anchors(given: Anchors, model: Source | NetParameter | None = None) -> 
 def read_npy(path: Source) -> Numpy:
     """The array of a .npy file; objects are refused."""
     try:
-        return np.asarray(np.load(os.fspath(path), allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+        return read_blob(path)
+    except ModelError as error:
         raise ModelError(f"{os.fspath(path)!r} cannot be read as a .npy file: {error}") from None
+
+
+def without_comments(text: str) -> str:
+    """A JSON text without what // begins, but for inside of quotes.
+
+    >>> without_comments('["//", 1] // two')
+    '["//", 1] '
+    """
+    parts, start, at = [], 0, 0
+    while mark := MARK.search(text, at):
+        if mark[0] == "//":
+            parts.append(text[start : mark.start()])
+            start = at = len(text) if (end := text.find("\n", mark.end())) < 0 else end
+            continue
+        at = mark.end()
+        while (sign := SIGN.search(text, at)) and sign[0] == "\\":
+            at = sign.end() + 1
+        at = sign.end() if sign else len(text)
+    return "".join([*parts, text[start:]])
 
 
 def read_json(path: Source) -> Any:
     """The anchors of a JSON file, in which // may start a comment and texts may span lines, as makefile/frcnn's do."""
-    text = read_file(os.fspath(path)).decode("utf-8", "replace")
-    text = re.sub(r'("(?:[^"\\]|\\.)*")|//[^\n]*', lambda match: match[1] or "", text)
+    text = without_comments(read_file(os.fspath(path), "text_bytes").decode("utf-8", "replace"))
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:

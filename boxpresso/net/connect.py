@@ -13,7 +13,7 @@ from ..layers.core import Layer, check_arity
 from ..layers.core.boundary import Named
 from ..proto import LayerParameter
 from ..proto.binary import Source
-from ..proto.errors import ModelError, nearest
+from ..proto.errors import ModelError, nearest, visible
 
 named = Named  # names the layer in errors
 Signature = tuple[tuple[tuple[int, ...], int], ...]
@@ -87,7 +87,7 @@ def share_parameters(layer: Layer, shared: dict[str, tuple[Layer, int]]) -> None
 def show(direction: str, layer: Layer, what: str, kind: str, values: AnyArray) -> None:
     """A line of debug_info: the mean of the absolute values of a blob."""
     mean = float(np.abs(np.asarray(values)).mean()) if values.size else 0.0
-    print(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}", file=sys.stderr)
+    print(visible(f"    [{direction}] Layer {layer.name}, {what} {kind}: {mean:.6g}"), file=sys.stderr)
 
 
 def signature(blobs: Sequence[Blob]) -> Signature:

@@ -18,7 +18,7 @@ from ..device.kernel import real_of
 from ..layers.core import Layer, check_arity, make_layer
 from ..layers.shape import strided
 from ..proto import LayerParameter
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory
 
 P = ParamSpec("P")
@@ -236,7 +236,12 @@ class Call:
         if self.last:
             seen[0] = Shaped(tuple(self.arrays[0].shape[axis] for axis in TO_NCHW))
         plan = self.op.describe(**dict(zip(self.op.inputs, seen)), **self.options)
-        param = LayerParameter(name=self.op.__name__, type=plan.type, **plan.parameter)  # type: ignore[attr-defined]
+        name: str = self.op.__name__  # type: ignore[attr-defined]
+        try:
+            param = LayerParameter(name=name, type=plan.type, **plan.parameter)
+        except (TypeError, ValueError) as error:  # of protobuf, for a number that is too large or below 0
+            given = ", ".join(f"{key}={str(value)[:40]}" for key, value in self.options.items())
+            raise LayerError(f"{name}({given}): {error}") from None
         channels = self.arrays[0].shape[-1 if self.last else 1 :][:1]
         key = param.SerializeToString(deterministic=True), tuple(sorted(plan.attributes.items())), channels
         if len(plans) >= PLANS:

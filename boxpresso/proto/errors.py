@@ -12,9 +12,12 @@ Each message names what was being done, says what was wrong and what was seen, a
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 NOTE = "boxpresso_layer"  # the attribute of an error of a user's own layer that has the layer's name
+
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class BoxpressoError(Exception):
@@ -54,3 +57,23 @@ def nearest(word: str, known: Iterable[str]) -> str:
     folded = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return f"; did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def storable(text: str) -> str:
+    """A text that UTF-8 can hold: halves of signs, as the names of files may have, become "?".
+
+    >>> storable("a" + chr(0xDCFF))
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def visible(text: str) -> str:
+    """A text for a terminal: signs that would steer it, or turn the direction of writing, are written out.
+
+    Names of layers, blobs and classes come from files of other people. Inside of JSON the text stays JSON.
+
+    >>> visible("name\\x1b[2J")
+    'name\\\\u001b[2J'
+    """
+    return STEERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import unicodedata
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +24,7 @@ from ..data.folders import PICTURES, Scene, read_coco, read_voc, read_wider, rea
 from ..proto.errors import ModelError, nearest
 from ..proto.reading import read_file
 
+ODD = ("Cc", "Cs", "Zl", "Zp")  # of Unicode: signs that steer a terminal, halves of signs, ends of lines
 FORMATS = ("voc", "coco", "yolo", "wider")
 TRAIN, TEST = ("trainval", "train"), ("test", "val", "valid", "validation")  # names of splits
 PAIRS = [
@@ -158,7 +160,7 @@ def voc_classes(folder: Path) -> set[str]:
     names: set[str] = set()
     for path in folder.glob("*.xml"):
         with suppress(ModelError, ElementTree.ParseError, ValueError, LookupError):
-            objects = ElementTree.fromstring(read_file(path)).iter("object")
+            objects = ElementTree.fromstring(read_file(path, "text_bytes")).iter("object")
             names.update((thing.findtext("name") or "").strip() for thing in objects)
     return names - {""}
 
@@ -169,9 +171,7 @@ def voc_classes(folder: Path) -> set[str]:
 def coco_files(root: Path) -> list[Path]:
     """The .json files of instances: those of annotations/, of the folder itself, or of its folders."""
     for pattern in ("annotations/instances_*.json", "annotations/*.json", "*.json", "*/_annotations.coco.json"):
-        if found := sorted(
-            path for path in root.glob(pattern) if path.is_file() and '"images"' in path.read_text("utf-8", "replace")
-        ):
+        if found := sorted(path for path in root.glob(pattern) if path.is_file() and b'"images"' in read_file(path)):
             return found
     return []
 
@@ -182,22 +182,22 @@ def coco(root: Path, known: Sequence[str]) -> Pictures:
     if not paths:
         raise DataError(f"{root} has no .json file of COCO's instances, in annotations/ or beside the pictures")
     splits: dict[str, list[Picture]] = {}
-    listed: list[str] = []
+    listed: dict[str, None] = {}
     for path in paths:
         name = path.parent.name if path.name.startswith("_annotations") else path.stem.replace("instances_", "")
         scenes, names = read_coco(path, name, pictures_beside(path, name, root))
         splits[name if len(paths) > 1 or usual(name) or name in known else ""] = named(scenes, names)
-        listed += [each for each in names.values() if each not in listed]
-    return Pictures("coco", splits, listed)
+        listed |= dict.fromkeys(names.values())
+    return Pictures("coco", splits, list(listed))
 
 
 def pictures_beside(path: Path, split: str, root: Path) -> Path:
     """The folder that a .json of COCO means by the names of its pictures."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    match = re.search(r'"file_name"\s*:\s*("(?:[^"\\]|\\.)*")', text)
+    text = read_file(path).decode("utf-8", "replace")
+    match = re.search(r'"file_name"\s*:\s*(?=")', text)
     first = ""
     with suppress(ValueError):  # which `read_coco` names
-        first = json.loads(match[1]) if match else ""
+        first = json.JSONDecoder().raw_decode(text, match.end())[0] if match else ""
     tried = [root / split, root / "images" / split, root / "images", root, path.parent]
     tried += sorted(folder for folder in root.iterdir() if folder.is_dir())
     with suppress(OSError, ValueError):  # no name of a file
@@ -230,13 +230,29 @@ def yaml_names(root: Path) -> list[str]:
     )
     if path is None:
         return []
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if match := re.search(r"^names\s*:\s*\[(.*?)\]", text, re.M | re.S):
-        return [name.strip().strip("'\"") for name in match[1].split(",") if name.strip()]
-    match = re.search(r"^names\s*:\s*(?:#.*)?\n((?:[ \t]*(?:-|\d+\s*:).*\n?|[ \t]*#.*\n?|[ \t]*\n)*)", text, re.M)
-    lines = match[1].splitlines() if match else []
-    values = [re.sub(r"\s+#.*$", "", re.sub(r"^\s*(?:-|\d+\s*:)\s*", "", line)).strip().strip("'\"") for line in lines]
-    return [value for line, value in zip(lines, values) if value and not line.strip().startswith("#")]
+    text = read_file(path, "text_bytes").decode("utf-8", "replace")
+    match = re.search(r"^names[ \t]*:", text, re.M)
+    if match is None:
+        return []
+    rest = text[match.end() :].lstrip()
+    if rest.startswith("["):
+        inside, closed, _ = rest[1:].partition("]")
+        return [name.strip().strip("'\"") for name in inside.split(",") if name.strip()] if closed else []
+    first, *lines = text[match.end() :].splitlines() or [""]
+    values: list[str] = []
+    for line in (each.strip() for each in (lines if uncommented(first) == "" else ())):
+        if line and not line.startswith("#"):
+            item = re.match(r"-|\d+\s*:", line)
+            if item is None:
+                break
+            values.append(uncommented(line[item.end() :]).strip("'\""))
+    return [value for value in values if value]
+
+
+def uncommented(text: str) -> str:
+    """A text without spaces around it, and without a comment that stands apart."""
+    match = re.search(r"(?:^|\s)#", text)
+    return text[: match.start() if match else len(text)].strip()
 
 
 # WIDER FACE
@@ -379,6 +395,10 @@ def settle(
     if not learned:
         raise DataError("no picture to learn from has an object: choose another split with --train, or --test-share")
     classes = list(wanted) or sorted(learned)
+    if odd := next((name for name in classes if any(unicodedata.category(c) in ODD for c in name)), None):
+        raise DataError(
+            f"the class {odd!r} has signs in its name that no line of a text can hold; give it another name"
+        )
     if len(set(classes)) < len(classes):
         doubled = next(name for name, count in Counter(classes).items() if count > 1)
         raise DataError(f"{source or 'the list of classes'} has {doubled!r} twice")

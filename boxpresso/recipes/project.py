@@ -24,7 +24,7 @@ from ..net import Net
 from ..net.weights import Weights, read_weights
 from ..net_spec import NetSpec
 from ..proto import NetParameter, files
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, storable
 from . import folders, pretrained, schedule, ssd, texts
 
 FRESH = "_new"  # the end of the names of layers that depend on the classes, as in chuanqi305's prototxts
@@ -155,6 +155,10 @@ def create(wish: Wish, tell: Tell = lambda what, done, all: None) -> Made:
     size = wish.size or backbone.size
     if size < backbone.smallest:
         raise BoxpressoError(f"--size {size} is too small for {wish.backbone}: give {backbone.smallest} or more")
+    if storable(str(wish.out)) != str(wish.out):
+        raise BoxpressoError(
+            f"the name {str(wish.out)!r} is not UTF-8, and no prototxt can hold it; name another with --out"
+        )
     check_out(wish)
     weights = read_weights(wish.weights) if wish.weights else None
     format = wish.format or folders.recognise(wish.data)
@@ -268,9 +272,11 @@ def write_texts(made: Made, weights: Weights | None, folder: Path, boxes: np.nda
     (folder / "solver.prototxt").write_text(solver, encoding="utf-8")
     final = f"{out}/snapshots/{wish.backbone}_iter_{made.plan.iterations}.caffemodel"
     title = backbone.title[0].upper() + backbone.title[1:]
-    about = f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {wish.data} ({made.origin})."
+    about = (
+        f"{title}, {made.size}x{made.size}, for {pictures[0]} pictures of {storable(str(wish.data))} ({made.origin})."
+    )
     text = texts.readme(
-        out, f"{wish.data.resolve().name}: SSD", made.classes, made.plan, final, backbone.options, about
+        out, f"{storable(wish.data.resolve().name)}: SSD", made.classes, made.plan, final, backbone.options, about
     )
     (folder / "README.md").write_text(text, encoding="utf-8")
     back = os.path.relpath(Path.cwd(), wish.out.resolve()) if not wish.out.is_absolute() else "."

@@ -112,11 +112,12 @@ snapshot_prefix: {quoted(f"{folder}/snapshots/{backbone}")}
 
 def train_script(folder: str, back: str) -> str:
     """train.sh: training with a log, from wherever it is called. back: the way from the folder to where `new` ran."""
+    inner = re.sub(r'(["$`\\])', r"\\\1", back)  # it stands in double quotes
     return f"""\
 #!/bin/sh
 # Trains, and keeps the log in train.log for `boxpresso plot LOG --follow`.
 # More words, such as --web or --resume auto, are passed on.
-cd "$(dirname "$0")/{back}" || exit 1
+cd "$(dirname "$0")/{inner}" || exit 1
 exec boxpresso train --solver {shlex.quote(f"{folder}/solver.prototxt")} --log {shlex.quote(f"{folder}/train.log")} "$@"
 """
 

@@ -21,6 +21,7 @@ MANY = 28  # things of a graph from which on blocks of one number, such as those
 MOST = 44  # things beside and below each other before they are folded once more
 LEAST = 3  # boxes of a block
 MODULE = 12  # boxes of a block that is found by where a single blob passes, where that is enough
+DRAWN = 400_000  # boxes that all wires together pass; a graph of more is not drawn
 REACH = 24  # a blob that is read so many boxes later passes by, it does not hold a block together
 
 
@@ -66,7 +67,7 @@ class Wire:
 @dataclass
 class Graph:
     """The boxes of a net in its order, and the wires between them. loose: by the id of a box, what it gives and nobody reads.
-    root: all of it, folded."""
+    root: all of it, folded; nothing of a graph that cannot be drawn."""
 
     boxes: list[Box]
     wires: list[Wire]
@@ -103,7 +104,8 @@ def graph_of(net: Net) -> Graph:
     for name, box in maker.items():
         if name not in read and name not in copies:
             graph.loose.setdefault(id(box), []).append((name, net.blobs[name].shape))
-    graph.root = Block(net.name, fold(graph.boxes, wires))
+    if sum(wire.target.number - wire.source.number for wire in wires) <= DRAWN:
+        graph.root = Block(net.name, fold(graph.boxes, wires))
     return graph
 
 
@@ -151,7 +153,13 @@ GENERIC = frozenset({
     "norm", "drop", "dropout", "fc", "ip", "innerproduct", "eltwise", "elt", "concat", "add", "sum", "act", "layer",
     "deconv", "dw", "sep",
 })  # fmt: skip
+LONG = 200  # letters of a name
 KEY = re.compile(r"(?P<word>[A-Za-z_\-]*?)_*(?P<number>\d+)(?:_(?P<part>\d+)|(?P<letter>[a-z]\d*))?(?![A-Za-z])")
+
+
+def head_of(name: str) -> str:
+    """The part of a name that is looked into: before a slash, and no more of it than a person would write."""
+    return name[:LONG].split("/")[0]
 
 
 def key_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -164,7 +172,7 @@ def key_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     >>> key_of("rpn_conv/3x3")[0], key_of("mbox_loc")[0]
     (('rpn',), ('mbox',))
     """
-    head = name.split("/")[0]
+    head = head_of(name)
     match = KEY.match(head)
     if match is None:
         word = re.split(r"[_\-. ]", head)[0]
@@ -180,7 +188,7 @@ def beginning(name: str, fine: bool) -> str:
     >>> beginning("res4b22_branch2a", False), beginning("res4b22_branch2a", True), beginning("mbox_loc", False)
     ('res4', 'res4b22', 'mbox')
     """
-    match = KEY.match(name.split("/")[0])
+    match = KEY.match(head_of(name))
     if match is None:
         return key_of(name)[0][0]
     return name[: match.end() if fine else match.end("number")]
@@ -232,7 +240,7 @@ def title(boxes: Sequence[Box], fine: bool) -> str:
     >>> title([Box("conv4_3_norm", []), Box("conv4_3_norm_mbox_loc", [])], False)
     'conv4_3_norm'
     """
-    names = [box.name for box in boxes]
+    names = [box.name[:LONG] for box in boxes]
     common = os.path.commonprefix(names)  # noqa: RUF071  # of letters
     inside = any(common[-1:].isalnum() and name[len(common) :][:1].isalnum() for name in names)
     if inside:  # of a word or a number

@@ -188,7 +188,13 @@ def graph_part(net: Net, summary: Summary, entries: Sequence[Entry], times: Time
     else:
         cost = Cost({e.place: e.row.macs / summary.macs for e in entries} if summary.macs else {}, "the multiply-adds")
     numbers = {entry.place: i for i, entry in enumerate(entries)}
-    drawn = draw(net, graph_of(net), cost, numbers)
+    graph = graph_of(net)
+    if graph.boxes and not graph.root.items:
+        words = (
+            f"{len(graph.boxes):,} boxes and {len(graph.wires):,} wires, most of which go far: the graph is not drawn."
+        )
+        return section("Graph", f"<p>{words}</p>", "graph-part")
+    drawn = draw(net, graph, cost, numbers)
     seen = {family(entry.row.type) for entry in entries}
     legend = "".join(
         f'<span><i class="strip {name}"></i>{text}</span>' for name, text in FAMILIES.items() if name in seen

@@ -71,9 +71,19 @@ def statistics(array: np.ndarray[Any, Any]) -> Statistics:
     for part in parts:
         good = part[np.isfinite(part)].astype(np.float64)
         squares += float(np.square(good - mean).sum())
-        bins += np.histogram(good, BINS, (low, high if high > low else low + 1))[0]
+        bins += counts(good, low, high)
     deviation = math.sqrt(squares / finite)
     return Statistics(array.shape, low, high, mean, deviation, zeros, nans, infinite, tuple(map(int, bins)))
+
+
+def counts(values: np.ndarray[Any, Any], low: float, high: float) -> np.ndarray[Any, Any]:
+    """How many of some numbers are in each of the bins from `low` to `high`, however near or far these are."""
+    if not high > low:
+        return np.bincount([0], [len(values)], BINS).astype(np.int64)
+    places = (
+        (values / 4 - low / 4) / (high / 4 - low / 4) if high > 1e300 or low < -1e300 else (values - low) / (high - low)
+    )
+    return np.bincount(np.clip((places * BINS).astype(np.int64), 0, BINS - 1), minlength=BINS)
 
 
 def histogram(stats: Statistics) -> str:

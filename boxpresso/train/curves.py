@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from ..proto import files
 from ..proto.errors import BoxpressoError
+from ..proto.reading import kind_of
 
 NUMBER = r"(-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|nan|inf))"
-LOSS = re.compile(rf"Iteration (\d{{1,18}})\b.*, loss = {NUMBER}", re.I)
+ITERATION, LOSS = re.compile(r"Iteration (\d{1,18})\b", re.I), re.compile(rf", loss = {NUMBER}", re.I)
 RATE = re.compile(rf"Iteration (\d{{1,18}}), lr = {NUMBER}", re.I)
 TESTING = re.compile(r"Iteration (\d{1,18}), Testing net \(#(\d{1,18})\)")
 CLASS = re.compile(rf"(?:^|\] )(class\d+): {NUMBER}\s*$", re.I)  # of a test with show_per_class_result
@@ -23,6 +25,9 @@ OUTPUT = re.compile(rf"Test net output #\d+: (\S+) = {NUMBER}", re.I)
 SPEED = re.compile(rf"Iteration (\d{{1,18}}) \({NUMBER} iter/s", re.I)
 END = re.compile(r"(?:^|\] )(Optimization (?:Done|stopped early)\.|Training ends early .*)")
 Points = list[tuple[int, float]]
+LINE = 2**16  # bytes of a line that are looked at
+HIGHEST = 1e100  # matplotlib cannot draw up to the largest number
+MOST = 24  # curves of a kind that are drawn
 
 
 @dataclass
@@ -74,8 +79,8 @@ class Reader:
     def feed(self, line: str) -> None:
         """Takes one line of the log."""
         curves = self.curves
-        if match := LOSS.search(line):
-            curves.loss.append((int(match[1]), float(match[2])))
+        if (match := ITERATION.search(line)) and (losses := LOSS.findall(line, match.end())):
+            curves.loss.append((int(match[1]), float(losses[-1])))
             curves.end = ""  # a training that goes on in the same log
             if match := SPEED.search(line):
                 curves.speed.append((int(match[1]), float(match[2])))
@@ -143,19 +148,31 @@ class Tail(Reader):
 
     def read(self) -> bool:
         """Takes the lines that are new; a log that has become shorter is another one, and is read from its start."""
+        start = self.at
         try:
-            with open(self.path, "rb") as file:
-                if os.fstat(file.fileno()).st_size < self.at:
-                    self.curves, self.testing, self.at, self.rest = Curves(), None, 0, b""
+            fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+            with open(fd, "rb") as file:
+                seen = os.fstat(fd)
+                if kind := kind_of(seen.st_mode):
+                    raise BoxpressoError(f"cannot read the log {self.path}: it is {kind}, not a regular file")
+                if seen.st_size < self.at:
+                    self.curves, self.testing, self.at, self.rest, start = Curves(), None, 0, b"", 0
                 file.seek(self.at)
-                data = file.read()
-        except OSError as error:
-            raise BoxpressoError(f"cannot read the log {self.path}: {error.strerror}") from error
+                while data := file.read(2**20):
+                    self.take(data)
+        except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+            raise BoxpressoError(
+                f"cannot read the log {self.path}: {getattr(error, 'strerror', None) or error}"
+            ) from error
+        return self.at > start
+
+    def take(self, data: bytes) -> None:
+        """Takes the next bytes of the log."""
         self.at += len(data)
-        *lines, self.rest = re.split(rb"[\r\n]", self.rest + data)
+        *lines, rest = re.split(rb"[\r\n]", self.rest + data)
+        self.rest = rest[:LINE]  # of a line without an end
         for line in lines:
-            self.feed(line.decode("utf-8", "replace"))
-        return bool(data)
+            self.feed(line[:LINE].decode("utf-8", "replace"))
 
     def finish(self) -> None:
         """Takes a last line that has no end."""
@@ -182,23 +199,39 @@ def draw(curves: Curves, title: str, figure: Any) -> None:
     axes = figure.subplots(panels, 1, sharex=True)
     axes[0].plot(*columns(curves.loss), label="training", color="#0072b2", linewidth=1.2)
     colours = cycle(("#d55e00", "#cc79a7", "#e69f00", "#56b4e9", "#000000"))
-    for (name, points), colour in zip(curves.losses.items(), colours):
-        axes[0].plot(*columns(points), "o-", label=f"test {name}", color=colour, markersize=4)
+    for (name, points), colour in zip(first(curves.losses), colours):
+        axes[0].plot(*columns(points), "o-", label=label(f"test {name}"), color=colour, markersize=4)
     if curves.losses:
         axes[0].legend()
     axes[0].set_ylabel("loss")
-    for i, points in enumerate(curves.classes.values() if curves.scores else ()):
+    for i, (_, points) in enumerate(first(curves.classes, 10 * MOST) if curves.scores else ()):
         axes[1].plot(*columns(points), color="#bbbbbb", linewidth=0.8, label=None if i else "each class")
-    for name, points in curves.scores.items():
-        axes[1].plot(*columns(points), "o-", label=name, markersize=4)
+    for name, points in first(curves.scores):
+        axes[1].plot(*columns(points), "o-", label=label(name), markersize=4)
+    if curves.scores:
         axes[1].set_ylabel("test")
         axes[1].legend()
     axes[-1].plot(*columns(curves.rate), drawstyle="steps-post", color="#009e73")
     axes[-1].set_ylabel("learning rate")
     axes[-1].set_xlabel("iteration")
-    axes[0].set_title(title)
+    axes[0].set_title(label(title))
     for panel in axes:
         panel.grid(alpha=0.3)
+
+
+def first(curves: dict[str, Points], most: int = MOST) -> list[tuple[str, Points]]:
+    """The first curves of a table."""
+    return list(islice(curves.items(), most))
+
+
+def label(text: str) -> str:
+    """A name as matplotlib shows it: no formula, whatever it holds, and not hidden.
+
+    >>> label("a$b"), label("_x")
+    ('a\\\\$b', ' _x')
+    """
+    plain = "".join(sign if sign.isprintable() else "?" for sign in text[:60]).replace("$", r"\$")
+    return f" {plain}" if plain.startswith("_") else plain
 
 
 def save(figure: Any, path: Path) -> Path:
@@ -269,4 +302,4 @@ def window(title: str) -> tuple[Any, Callable[[float], bool]] | None:
 
 
 def columns(points: Points) -> tuple[list[int], list[float]]:
-    return [at for at, _ in points], [value for _, value in points]
+    return [at for at, _ in points], [value if abs(value) < HIGHEST else math.nan for _, value in points]

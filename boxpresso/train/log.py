@@ -13,6 +13,7 @@ import numpy as np
 from ..device import AnyArray
 from ..net.net import Net
 from ..proto import SolverParameter
+from ..proto.errors import visible
 
 Log = Callable[[str], None]
 
@@ -20,7 +21,7 @@ Log = Callable[[str], None]
 def glog_line(line: str) -> str:
     """A line as Caffe's log has it: parsers of Caffe's logs read the time before it."""
     now = datetime.now()
-    return f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {line}"
+    return f"I{now:%m%d %H:%M:%S.%f} {os.getpid():5d} solver.py:1] {visible(line)}"
 
 
 def glog(line: str) -> None:

@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
 
 from ..layers.data.batches import BatchLayer
 from ..proto import LabelMap, parse_text
 from ..proto.errors import BoxpressoError
+from ..proto.reading import read_file
 from .curves import Curves, Points, Reader
 from .log import glog_line
 from .solver import Solver
@@ -145,7 +145,7 @@ def class_names(solver: Solver) -> dict[str, str]:
         path = layer.param.annotated_data_param.label_map_file if layer.type == "AnnotatedData" else ""
         if path:
             with suppress(BoxpressoError, OSError, UnicodeDecodeError):
-                items = parse_text(Path(path).read_text(encoding="utf-8"), LabelMap()).item
+                items = parse_text(read_file(path, "text_bytes").decode("utf-8"), LabelMap()).item
                 return {f"class{item.label}": item.display_name or item.name for item in items}
     return {}
 
@@ -175,6 +175,7 @@ def progress(solver: Solver, watch: Watch | None = None) -> Iterator[None]:
         from rich.progress import Progress, Task
         from rich.progress_bar import ProgressBar
         from rich.table import Table
+        from rich.text import Text
     except ImportError:
         yield
         return
@@ -199,7 +200,7 @@ def progress(solver: Solver, watch: Watch | None = None) -> Iterator[None]:
             for task in self.tasks:
                 text, width = fit(status(task), console.width - 1)  # a terminal may wrap after its last column
                 shown = [ProgressBar(total=total, completed=task.completed, width=width)] if width else []
-                row.add_row(*shown, text)
+                row.add_row(*shown, Text(text))  # a name may look like rich's markup
             return row
 
     total = solver.param.max_iter

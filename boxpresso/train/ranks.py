@@ -26,7 +26,7 @@ import numpy as np
 
 from ..device.cuda import cuda_devices
 from ..device.host import threads
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, visible
 
 
 class Terminated(SystemExit):
@@ -275,7 +275,7 @@ class Ranks:
         self._abort(f"{text}; {saved}", 130 if isinstance(error, KeyboardInterrupt) else 1)
 
     def _abort(self, text: str, status: int) -> NoReturn:
-        print(f"boxpresso: error: {text}", file=sys.stderr, flush=True)
+        print(visible(f"boxpresso: error: {text}"), file=sys.stderr, flush=True)
         time.sleep(0.2)  # until mpirun has forwarded the line
         self.world.Abort(status)
         raise SystemExit(status)

@@ -42,6 +42,8 @@ class Worker:
         self.said = tempfile.TemporaryFile()  # noqa: SIM115  # a pipe that nobody reads would stop the worker
 
     def ask(self, kind: str, number: int, seed: int) -> dict[str, object]:
+        from targets import NETS
+
         if self.process is None:
             self.process = subprocess.Popen(
                 [sys.executable, str(HERE / "worker.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said,
@@ -54,7 +56,7 @@ class Worker:
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([kind, number, seed]) + "\n")
         self.process.stdin.flush()
-        patience = patience if kind not in ("prototxt", "layer") else max(patience, 40.0)  # that may compile a kernel
+        patience = max(patience, 40.0) if kind in NETS else patience  # that may compile a kernel
         answered = self.wait(patience)
         line = self.process.stdout.readline() if answered else ""
         if line:

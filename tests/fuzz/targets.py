@@ -14,6 +14,7 @@ from pathlib import Path
 import lists
 import numpy as np
 import registry
+import rooms
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
@@ -28,6 +29,7 @@ from boxpresso.train.rates import Rates
 from boxpresso.train.state import read_state
 
 MEMORY = 64 * 2**20  # of a net that is run: more is the limit's error
+NETS = ("prototxt", "layer", *rooms.NETS)  # kinds that run nets
 INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } } }\n'
 BODIES = [
     'type: "Convolution" bottom: "x" top: "y"\n convolution_param {\n num_output: 4\n kernel_size: 3\n stride: 1\n pad: 1\n group: 2 }',
@@ -206,6 +208,7 @@ TARGETS = {
 MORE_TARGETS = {
     **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
     "layer": Target(registry.layer_case, registry.run_case),
+    **{kind: Target(*parts) for kind, parts in rooms.KINDS.items()},
 }
 ORDER = {kind: i for i, kind in enumerate((*sorted(TARGETS), *MORE_TARGETS))}  # a case stays what it is
 TARGETS.update(MORE_TARGETS)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...net import Net
-from ...proto.errors import LayerError, ModelError
+from ...proto.errors import LayerError, ModelError, storable
 from ..fold import fold
 from ..steps import Numpy, Step, Steps, steps_of
 from . import dense, detection, moved, neuron, norm, proposals, recurrent, regions, shapes  # noqa: F401  their lowerings
@@ -276,5 +276,5 @@ def assemble(
         whole, opset_imports=[helper.make_opsetid("", graph.opset)], ir_version=IR_VERSION,
         producer_name="boxpresso",
     )  # fmt: skip
-    helper.set_model_props(model, dict(metadata))
+    helper.set_model_props(model, {name: storable(text) for name, text in metadata.items()})
     return model

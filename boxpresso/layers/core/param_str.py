@@ -12,15 +12,18 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from ...proto.errors import BoxpressoWarning, LayerError, nearest
 from .layer import Layer
 
 TOKEN = re.compile(  # a tag, a sign, a quoted word, a bare one
-    r"""\s*(?:!!?[\w/:.-]*|[][{}(),:]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^][{}(),:#\s][^][{}(),#:\n]*)"""
+    r"""\s*(?:!!?[\w/:.-]*|[][{}(),:]|'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}(),:#\s][^][{}(),#:\n]*)"""
 )
-LINE = re.compile(r"""( *)('[^']*'|"[^"]*"|[^\s'"{[(#:-][^:#]*|-[^\s:][^:#]*)\s*:(?:\s+(.*)|$)""")
+LINE = re.compile(r"""( *)('[^']*'\s*|"[^"]*"\s*|[^\s'"{[(#:-][^:#]*|-[^\s:][^:#]*):(?:\s+(.*)|$)""")
+MOST = 2**20  # letters
 WORDS = {
     "true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "null": None, "none": None, "~": None
 }  # fmt: skip
@@ -49,6 +52,8 @@ def read_param_str(text: str) -> Any:
     >>> read_param_str("'feat_stride': 16, 'scales': [8, 16]")
     {'feat_stride': 16, 'scales': [8, 16]}
     """
+    if len(text) > MOST:
+        raise LayerError(f"param_str has {len(text)} letters, at most {MOST} are read")
     try:
         return read_any(text.strip())
     except RecursionError:
@@ -61,7 +66,7 @@ def read_any(text: str) -> Any:
         return {}
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         pass
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
@@ -73,16 +78,17 @@ def read_any(text: str) -> Any:
     return Flow(text).whole()
 
 
-def block(lines: list[str]) -> Any:
+def block(given: Iterable[str]) -> Any:
     """Lines `key: value` or `- value` of one indentation; deeper lines belong to the line before."""
+    lines = deque(given)
     items: list[Any] = []
     table: dict[Any, Any] = {}
     while lines:
-        line = lines.pop(0).rstrip()
+        line = lines.popleft().rstrip()
         depth = len(line) - len(line.lstrip())
         inner = []
         while lines and (len(lines[0]) - len(lines[0].lstrip()) > depth or continues(line, lines[0], depth)):
-            inner.append(lines.pop(0))
+            inner.append(lines.popleft())
         if line.lstrip().startswith("- "):
             items.append(inline(uncomment(" ".join([line.lstrip()[2:], *inner]))))
             continue
@@ -195,8 +201,10 @@ class Flow:
 def scalar(word: str, words: dict[str, Any] = WORDS) -> Any:
     """A number, a quoted text, one of YAML's words, or the word itself."""
     try:
+        if word.isidentifier() and word not in ("True", "False", "None"):
+            return words.get(word.lower(), word)  # most are so, and the compiler takes its time to say that
         return ast.literal_eval(word)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return words.get(word.lower(), word)
 
 

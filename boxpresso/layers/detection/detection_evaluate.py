@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from ...data.boxes import best, iou
 from ...data.evaluation import RIGHT, WRONG, judge
 from ...device import Blob
+from ...proto.errors import ModelError
+from ...proto.reading import read_file
 from ..core import Layer
 from .results import in_image
 
@@ -79,10 +79,10 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
         self.seen = 0
         if p.HasField("name_size_file"):
             try:
-                words = Path(p.name_size_file).read_text(encoding="utf-8").split()
+                words = read_file(p.name_size_file, "text_bytes").decode("utf-8").split()
                 self.sizes = [(int(h), int(w)) for _, h, w in zip(*[iter(words)] * 3, strict=True)]
-            except OSError as error:
-                self.need(False, f"cannot read the name_size_file {p.name_size_file!r} ({error.strerror})")
+            except ModelError as error:
+                self.need(False, f"{error} (the name_size_file)")
             except ValueError:
                 self.need(False, f"name_size_file {p.name_size_file!r} must hold lines `name height width`")
 
