@@ -63,6 +63,12 @@ def test_the_prototxt_for_training(tmp_path, model, capsys):
     assert "deploy.prototxt" in err
     with pytest.raises(ModelError, match="detection takes the one for deployment"):
         Detector(tmp_path / "train.prototxt", model[1])
+    text = (DATA % "nowhere").replace(
+        'type: "Data"', 'type: "Data" include { phase: TRAIN }'
+    )  # nothing is left at TEST
+    (tmp_path / "train.prototxt").write_text(text)
+    with pytest.raises(ModelError, match="reads data of its own, Data layer 'data'"):
+        Detector(tmp_path / "train.prototxt", model[1])
     broken = TINY.replace('layer { name: "loc" type: "Convolution"', 'layer { name: "loc" type: "Convolutio"')
     (tmp_path / "broken.prototxt").write_text(broken)  # another mistake keeps its own message
     with pytest.raises(ModelError, match="'Convolutio'"):
@@ -83,7 +89,9 @@ def test_the_prototxt_for_testing_with_its_data_there(tmp_path):
 
 def test_the_folder_of_a_trained_model(tmp_path, model, capsys):
     """The prototxts for training, the solver and the label map beside it are no nets of a cascade."""
-    (tmp_path / "train.prototxt").write_text(DATA % "nowhere")
+    (tmp_path / "test.prototxt").write_text(DATA % "nowhere")
+    train = (DATA % "nowhere").replace('type: "Data"', 'type: "Data" include { phase: TRAIN }')
+    (tmp_path / "train.prototxt").write_text(train)
     (tmp_path / "solver.prototxt").write_text('net: "train.prototxt" base_lr: 0.1 lr_policy: "fixed"')
     (tmp_path / "labelmap.prototxt").write_text('item { name: "blue" label: 1 display_name: "blue" }')
     status, out, _ = call(capsys, "detect", tmp_path, "a.png", "--no-drawing", "--labels", "labelmap.prototxt")

@@ -67,8 +67,8 @@ def load_for_pictures(model: Source, weights: Source, **options: Any) -> Net:
     try:
         net = load(model, weights, **options)
     except BoxpressoError as error:
-        if source := next((each for each in own_data(model) if str(error).startswith(each)), None):
-            raise ModelError(for_training(model, source)) from error
+        if sources := own_data(model):
+            raise ModelError(for_training(model, sources[0])) from error
         raise
     if not net.inputs and (sources := own_data(model)):
         raise ModelError(for_training(model, sources[0]))
@@ -84,11 +84,17 @@ def for_training(model: Source, source: str) -> str:
 
 
 def own_data(model: Source) -> list[str]:
-    """The layers of a prototxt's TEST phase that read data, each as its errors begin: type, "layer" and name."""
+    """The layers of a prototxt that read data, each by type and name: those of TEST, or where this has no input either,
+    those of TRAIN."""
     with warnings.catch_warnings():  # opening it warns
         warnings.simplefilter("ignore", BoxpressoWarning)
-        layers = select(read_net(model), "TEST").layer
-    return [f"{layer.type} layer {layer.name!r}" for layer in layers if is_source(layer, ())]
+        net = read_net(model)
+    for phase in ("TEST", "TRAIN"):
+        layers = select(net, phase).layer
+        sources = [f"{layer.type} layer {layer.name!r}" for layer in layers if is_source(layer, ())]
+        if sources or any(layer.type == "Input" for layer in layers):
+            return sources
+    return []
 
 
 def load(model: Source, weights: Source, **options: Any) -> Net:

@@ -71,7 +71,10 @@ async function detect(token = null) {
   if (!byId("nms").disabled) parameters.nms = byId("nms").value;
   const options = { method: "POST" };
   if (token) parameters.picture = token;
-  else if (source.file) Object.assign(options, { body: source.file, headers: { "content-type": source.file.type || "application/octet-stream" } });
+  else if (source.file) {
+    const type = source.file.type.startsWith("image/") ? source.file.type : "application/octet-stream";  // the server looks
+    Object.assign(options, { body: source.file, headers: { "content-type": type } });
+  }
   else parameters.example = source.example;
   if (!token) byId("status").textContent = `${source.name}: looking ..`;
   try {
