@@ -165,7 +165,7 @@ def test_a_picture_is_dropped_or_pasted_and_errors_are_shown(browser):
         expect(page.locator("#status")).to_contain_text(f"a.tif (32 {TIMES} 32): 16 detections")
         assert "api/pictures/" in page.locator("#picture").get_attribute("src")
         send("drop", b"# Not a picture", "README.md", "text/markdown")
-        expect(page.locator("#error")).to_contain_text("this is not a picture that can be read; send JPEG, PNG")
+        expect(page.locator("#error")).to_contain_text("README.md is not a picture (text/markdown)")
         send("drop", bytes(200_000), "large.png")
         expect(page.locator("#error")).to_contain_text("large.png has 200000 bytes; this server takes 100000")
 
