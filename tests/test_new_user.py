@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from tiny_ssd import TINY, picture, write_tiny
 
-from boxpresso import Detector, ModelError, Net
+from boxpresso import Detector, ModelError, Net, ops
 from boxpresso.__main__ import main
 from boxpresso.proto import parse_net
 
@@ -151,3 +151,13 @@ def test_a_misspelt_layer_type(capsys):
         err
         == "boxpresso: error: no layer has the type 'Permut'; did you mean 'Permute'? `boxpresso layers` lists all\n"
     )
+
+
+def test_an_argument_of_an_operator_that_it_does_not_take():
+    x, rois = np.ones((1, 1, 4, 4), np.float32), np.zeros((1, 5), np.float32)
+    with pytest.raises(
+        TypeError, match=r"roi_align\(\) got an unexpected keyword argument 'scale'; it takes .*spatial_scale"
+    ):
+        ops.roi_align(x, rois, 2, scale=0.5)
+    with pytest.raises(TypeError, match=r"roi_align\(\) missing a required argument: 'rois'"):
+        ops.roi_align(x)
