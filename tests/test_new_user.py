@@ -161,3 +161,18 @@ def test_an_argument_of_an_operator_that_it_does_not_take():
         ops.roi_align(x, rois, 2, scale=0.5)
     with pytest.raises(TypeError, match=r"roi_align\(\) missing a required argument: 'rois'"):
         ops.roi_align(x)
+
+
+def test_a_file_that_ends_before_the_last_layer(model, capsys):
+    """--output names a blob in the middle: the file is compared there with the net."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    status, out, err = call(capsys, "export", *model, "a.onnx", "--output", "conf_flat", "--output", "feature")
+    assert (status, err) == (0, "")
+    assert [line.split(":")[0].strip() for line in out.splitlines()[2:]] == ["conf_flat", "feature"]
+    assert [each.name for each in onnx.load("a.onnx").graph.output] == ["conf_flat", "feature"]
+    x = np.random.default_rng(0).uniform(0, 255, (1, 3, 32, 32)).astype(np.float32)
+    got = onnxruntime.InferenceSession("a.onnx", providers=["CPUExecutionProvider"]).run(["feature"], {"data": x})[0]
+    np.testing.assert_allclose(got, Net(*model, device="cpu").forward(["feature"], data=x)["feature"], rtol=1e-5)
+    status, _, err = call(capsys, "export", *model, "b.onnx", "--output", "feeture")
+    assert (status, "feeture" in err, "feature" in err) == (1, True, True)
