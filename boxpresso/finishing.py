@@ -387,7 +387,7 @@ def nothing(net: NetParameter) -> str:
     """What was looked for in vain."""
     losses = [layer.name for layer in net.layer if layer.type.lower() in LOSSES]
     if not losses:
-        return "it has no SmoothL1Loss, SmoothL1LossOHEM or EuclideanLoss in phase TRAIN; is it the train net?"
+        return "it has no SmoothL1Loss, SmoothL1LossOHEM or EuclideanLoss in phase TRAIN; give the train net"
     return (
         f"none of its losses ({', '.join(losses)}) compares the outputs of an InnerProduct or Convolution with the targets of "
         "a ProposalTarget layer; name the layer: --layer NAME --stds 0.1,0.1,0.2,0.2"

@@ -163,7 +163,7 @@ def test_kernels_are_compiled_with_progress_in_a_pipe(tmp_path, monkeypatch):
         capture_output=True, text=True,
     )  # fmt: skip
     assert re.search(r"compiling kernels for cpu, first run only: [01]/1\n", result.stderr), result.stderr
-    assert result.stderr.splitlines()[-1].startswith("compiled 1 kernel files for cpu in ")
+    assert result.stderr.splitlines()[-1].startswith("compiled 1 kernel file for cpu in ")
 
 
 def test_training_on_80_columns(monkeypatch, capsys):

@@ -243,7 +243,7 @@ def test_other_losses_are_left(tmp_path):
     ("change", "given", "message"),
     [
         (("True,", "False,"), {}, "bbox_normalize_targets_precomputed False.*--stds 0.1,0.2,0.3,0.4"),
-        (("SmoothL1Loss", "Silence"), {}, "no SmoothL1Loss.*is it the train net"),
+        (("SmoothL1Loss", "Silence"), {}, "no SmoothL1Loss.*give the train net"),
         ((), {"layers": ["bbox_prod"]}, "no loss.*'bbox_prod'.*bbox_pred"),
         ((), {"layers": ["nothing"], "stds": [1, 1, 1, 1]}, "has no layer 'nothing'"),
         ((), {"layers": ["pool"], "stds": [1, 1, 1, 1]}, "is a ROIPooling"),

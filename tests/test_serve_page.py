@@ -164,6 +164,8 @@ def test_a_picture_is_dropped_or_pasted_and_errors_are_shown(browser):
         send("drop", tiff.getvalue(), "a.tif", "image/tiff")
         expect(page.locator("#status")).to_contain_text(f"a.tif (32 {TIMES} 32): 16 detections")
         assert "api/pictures/" in page.locator("#picture").get_attribute("src")
+        send("drop", b"# Not a picture", "README.md", "text/markdown")
+        expect(page.locator("#error")).to_contain_text("README.md is not a picture (text/markdown)")
         send("drop", bytes(200_000), "large.png")
         expect(page.locator("#error")).to_contain_text("large.png has 200000 bytes; this server takes 100000")
 

@@ -166,7 +166,7 @@ def work(
                 if args.json:
                     results.append(result)
                 elif "width" in result:
-                    print("\n".join(describe(result, item.name)), flush=True)
+                    print("\n".join(describe(result, item.name, found[i].kind)), flush=True)
             moving = group[0].source.kind != "picture"
             total = total if not moving else group[0].total if len(sources) == 1 else None
             if len(sources) > 1 or moving:
@@ -257,19 +257,22 @@ def write(path: str | Path, text: str) -> int:
     return 0
 
 
-def describe(result: dict[str, Any], name: str) -> list[str]:
-    """The lines for one picture."""
+def describe(result: dict[str, Any], name: str, kind: str = "boxes") -> list[str]:
+    """The lines for one picture; `kind`: that of its Detections. Classes are of the whole picture, and have no boxes."""
     head = f"{name} ({result['width']} x {result['height']})"
     detections = result["detections"]
     if "picture" in result:
         made = result["picture"]
         lines = [f"{head}: a picture of {made['width']} x {made['height']}"]
     else:
-        lines = [f"{head}: {len(detections) or 'no'} detection{'s' * (len(detections) != 1)}"]
+        one, more = ("class", "es") if kind == "classes" else ("detection", "s")
+        lines = [f"{head}: {len(detections) or 'no'} {one}{more if len(detections) != 1 else ''}"]
     if detections:
-        columns = ["label", "score", "left", "top", "right", "bottom"]
+        sides = [] if kind == "classes" else ["left", "top", "right", "bottom"]
+        columns = ["label", "score", *sides]
         cells = [
-            [d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"])] for d in detections
+            [d["name"] or str(d["label"]), f"{d['score']:.3f}", *(f"{v:.1f}" for v in d["box"][: len(sides)])]
+            for d in detections
         ]
         for name in ("angle", "landmarks", "mask"):
             if name in detections[0]:

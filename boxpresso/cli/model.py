@@ -36,6 +36,9 @@ def open_detector(args: Namespace, after: str = "") -> Detector:
 
     if not args.weights and not os.path.isdir(args.model):
         more = (f" {after}", f" and {after}") if after else ("", "")
+        named = getattr(args, "images", [])
+        if named and named[-1].lower().endswith(WEIGHTS):  # the parser takes a single word for IMAGE
+            raise ModelError(f"no {after.rstrip('.')} is named after MODEL {args.model} WEIGHTS {named[-1]}")
         raise ModelError(
             f"MODEL {args.model} needs WEIGHTS: give MODEL WEIGHTS{more[0]}, or the folder of a cascade{more[1]}"
         )

@@ -31,6 +31,10 @@ examples:
   boxpresso models mobilenet-ssd
   boxpresso models street.caffemodel
 """
+HINT = (
+    "  say how its pictures are prepared: boxpresso detect --mean M --scale S,\n"
+    "  --swap-rb; they are in the transform_param of its training prototxt"
+)
 HEAD = """\
 # Known models
 
@@ -94,7 +98,7 @@ def recognised(path: str, as_text: bool) -> int:
     else:
         print(
             "\n".join(
-                [f"{path}:", *found.explain()] if found else [f"{path}: none of the {len(known_models())} models"]
+                [f"{path}:", *found.explain()] if found else [f"{path}: none of the {len(known_models())} models", HINT]
             )
         )
     return 0 if found else 1

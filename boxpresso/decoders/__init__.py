@@ -86,5 +86,7 @@ def unrecognised(nets: Sequence[Net]) -> str:
         lines.append(f"net {net.name!r} is of no kind that is recognised; its outputs are: {outputs or 'none'}")
     lines.append("the nearest decoders, and what each misses:")
     lines += [f"  {decoder.NAME}: {'; '.join(missing)}" for decoder, missing in nearest(nets)]
+    if len(nets) > 1:
+        lines.append("nets that work one by one are named one by one, each a prototxt and its weights")
     lines.append(f"choose one with --as NAME (decoder=NAME in Python); there are {', '.join(HOMES)}")
     return "\n".join(lines)

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Union
 
 from ..net import Net
+from ..net.prepare import select
+from ..net.sources import is_source
 from ..proto import read_net
-from ..proto.errors import BoxpressoWarning, ModelError
+from ..proto.errors import BoxpressoError, BoxpressoWarning, ModelError, OtherFileError
 from ..proto.reading import read_file
 
 Source = Union[str, "os.PathLike[str]"]
@@ -41,7 +43,7 @@ def open_nets(
         return [model]
     if isinstance(model, (str, os.PathLike)):
         if os.path.isdir(model):
-            return [load(*pair, **options) for pair in pairs_of(Path(model), weights)]
+            return [load_for_pictures(*pair, **options) for pair in pairs_of(Path(model), weights)]
         model = [model]
     models = list(model)
     if not models:
@@ -55,7 +57,44 @@ def open_nets(
         files *= len(models)
     if len(files) != len(models):
         raise ModelError(f"{len(models)} nets need as many files of weights, or one for all; got {len(files)}")
-    return [each if isinstance(each, Net) else load(each, file, **options) for each, file in zip(models, files)]
+    return [
+        each if isinstance(each, Net) else load_for_pictures(each, file, **options) for each, file in zip(models, files)
+    ]
+
+
+def load_for_pictures(model: Source, weights: Source, **options: Any) -> Net:
+    """A Net with its weights, as `load` makes it. Raises ModelError for one that reads data of its own, as in training."""
+    try:
+        net = load(model, weights, **options)
+    except BoxpressoError as error:
+        if sources := own_data(model):
+            raise ModelError(for_training(model, sources[0])) from error
+        raise
+    if not net.inputs and (sources := own_data(model)):
+        raise ModelError(for_training(model, sources[0]))
+    return net
+
+
+def for_training(model: Source, source: str) -> str:
+    """The message for a prototxt whose data layer `source` stands where pictures should come in."""
+    return (
+        f"{model} reads data of its own, {source}, as prototxts for training and testing do: detection takes the one for "
+        "deployment (deploy.prototxt), which begins with an Input"
+    )
+
+
+def own_data(model: Source) -> list[str]:
+    """The layers of a prototxt that read data, each by type and name: those of TEST, or where this has no input either,
+    those of TRAIN."""
+    with warnings.catch_warnings():  # opening it warns
+        warnings.simplefilter("ignore", BoxpressoWarning)
+        net = read_net(model)
+    for phase in ("TEST", "TRAIN"):
+        layers = select(net, phase).layer
+        sources = [f"{layer.type} layer {layer.name!r}" for layer in layers if is_source(layer, ())]
+        if sources or any(layer.type == "Input" for layer in layers):
+            return sources
+    return []
 
 
 def load(model: Source, weights: Source, **options: Any) -> Net:
@@ -96,11 +135,12 @@ def pairs_of(folder: Path, weights: Source | Sequence[Source] | None = None) -> 
     """The prototxts of a folder with their weights, by name.
 
     A prototxt belongs to the weights of its own name (det1, det1), else to those whose name begins with its own (det2,
-    det2_half), else to those with whose name its own begins (PCN-1, PCN), else to the only ones. One without any is left out.
+    det2_half), else to those with whose name its own begins (PCN-1, PCN), else to the only ones. One without any is left out,
+    and so are label maps, solvers and nets that read data of their own.
 
     Raises ModelError where the folder has none.
     """
-    models = sorted(path for path in folder.iterdir() if path.suffix in MODELS)
+    models = sorted(path for path in folder.iterdir() if path.suffix in MODELS and not beside_a_model(path))
     if weights is None:
         files = sorted(path for path in folder.iterdir() if path.suffix in WEIGHTS)
     else:
@@ -119,8 +159,21 @@ def pairs_of(folder: Path, weights: Source | Sequence[Source] | None = None) -> 
         if candidates:
             pairs.append((model, candidates[0]))
     if not pairs:
+        below = sorted({path.parent.name for path in folder.glob("*/*") if path.suffix in WEIGHTS})
         raise ModelError(
-            f"the folder {folder} has no prototxt with its weights: it has {len(models)} prototxts and {len(files)} files of "
-            "weights (.caffemodel, .h5); name them one by one"
+            f"the folder {folder} has no prototxt with its weights: it has {len(models)} prototxts and "
+            f"{len(files)} files of weights (.caffemodel, .h5); "
+            + (f"there are weights in its folders {', '.join(below[:8])}; " if below else "")
+            + "name the files one by one"
         )
     return pairs
+
+
+def beside_a_model(path: Path) -> bool:
+    """Whether a prototxt is of what lies beside a model: a solver, a label map, or the net for training or testing."""
+    try:
+        return bool(own_data(path))
+    except OtherFileError:
+        return True
+    except ModelError:  # a net with a mistake: it is refused where it is opened
+        return False

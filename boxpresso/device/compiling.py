@@ -48,6 +48,9 @@ class Progress:
             print(file=sys.stderr)
         elif self.done == self.total:
             seconds = time.monotonic() - self.start
+            files = "file" if self.total == 1 else "files"
             print(
-                f"compiled {self.total} kernel files for {self.device} in {seconds:.0f} s", file=sys.stderr, flush=True
+                f"compiled {self.total} kernel {files} for {self.device} in {seconds:.0f} s",
+                file=sys.stderr,
+                flush=True,
             )

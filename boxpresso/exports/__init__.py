@@ -25,15 +25,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The functions that need torch, which is imported with the first of them."""
-    if name == "export_torch":
-        from .torch.files import export_torch
-
-        return export_torch
-    if name in ("load_state", "to_torch"):
+    if name in ("export_torch", "load_state", "to_torch"):
         from .torch import table
 
         table.import_torch()
-        from .torch import module
+        from .torch import files, module
 
-        return getattr(module, name)
+        return getattr(files if name == "export_torch" else module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

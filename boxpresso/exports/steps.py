@@ -10,7 +10,7 @@ import numpy as np
 
 from ..layers.core import Layer
 from ..net import Net
-from ..proto.errors import ModelError
+from ..proto.errors import ModelError, nearest
 
 Numpy = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -81,7 +81,8 @@ def steps_of(net: Net, outputs: Sequence[str] | None = None) -> Steps:
     """
     wanted = list(net.outputs if outputs is None else outputs)
     if unknown := [name for name in wanted if name not in net.blobs]:
-        raise ModelError(f"the net has no blob {unknown[0]!r}; its outputs are {', '.join(net.outputs)}")
+        hint = nearest(unknown[0], net.blobs)
+        raise ModelError(f"the net has no blob {unknown[0]!r}{hint or ';'} its outputs are {', '.join(net.outputs)}")
     last = {top: i for i, (_, tops) in enumerate(net.names) for top in tops}
     current: dict[str, str] = {}  # which value a blob holds now
     steps: list[Step] = []

@@ -140,7 +140,11 @@ class Operator(Generic[P]):
             or len(values) != len(self.names)
             or not values.keys() >= set(self.names)
         ):
-            self.signature.bind(*args, **kwargs)  # raises, and says what is wrong
+            try:
+                self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                taken = ", ".join(f"{n}={self.defaults[n]!r}" if n in self.defaults else n for n in self.names)
+                raise TypeError(f"{self.__name__}() {error}; it takes {taken}") from None  # type: ignore[attr-defined]
         inputs = [values.pop(name) for name in self.inputs]
         if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
             inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0], self.columns)

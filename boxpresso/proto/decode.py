@@ -5,6 +5,8 @@ from __future__ import annotations
 from .errors import ModelError
 from .signatures import is_lfs_pointer, is_page, signature_of, what_is
 
+BINARY = "a binary file (a caffemodel, perhaps); the prototxt is named first, then the weights"
+
 
 def decode_text(text: str | bytes, source: str) -> tuple[str, str]:
     """The text and the encoding that takes its strings back to bytes; a ModelError when this is plainly something else.
@@ -44,4 +46,4 @@ def _binary_kind(data: bytes) -> str:
         return ""
     if b"\0" not in data[:8192]:
         return ""
-    return (what_is(data) if data[:1] == b"\x08" else None) or "a binary file (a caffemodel, perhaps)"
+    return (what_is(data) if data[:1] == b"\x08" else None) or BINARY

@@ -28,6 +28,10 @@ class ModelError(BoxpressoError):
     """A prototxt, a weight file, or the net that they describe together, is wrong."""
 
 
+class OtherFileError(ModelError):
+    """A prototxt of another kind than the one that was asked for, such as a solver in the place of a net."""
+
+
 class BoxpressoWarning(UserWarning):
     """Something in a user's file was skipped or changed; the message says what, and where."""
 

@@ -17,7 +17,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from .decode import decode_text
-from .errors import BoxpressoWarning, ModelError, nearest
+from .errors import BoxpressoWarning, ModelError, OtherFileError, nearest
 from .limits import LIMITS
 
 # White space, also what web pages make of it, and comments. What matches at once is bounded: the regular expression remembers
@@ -424,7 +424,7 @@ class _Parser:
             descriptor = message.DESCRIPTOR.file.message_types_by_name[other]
             if unknown and names <= set(_fields(descriptor)):
                 wanted = _FILES.get(message.DESCRIPTOR.name, message.DESCRIPTOR.name)
-                raise ModelError(f"{self.source} is {words} (it has {min(unknown)!r}), not {wanted}")
+                raise OtherFileError(f"{self.source} is {words} (it has {min(unknown)!r}), not {wanted}")
 
     def summary(self) -> str:
         """One paragraph for all oddities of the text. Layer names are known only now, when their messages are read."""

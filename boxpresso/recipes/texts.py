@@ -156,6 +156,7 @@ Average precision by class, and detection in a picture:
 | solver.prototxt | how it learns: learning rate, iterations, tests, snapshots |
 | train.prototxt, test.prototxt | the net with its data and its loss, or its evaluation |
 | deploy.prototxt | the net for detection |
+| train.sh | the line that trains, from wherever it is called |
 | train_lmdb, test_lmdb | the pictures and their boxes |
 | labelmap.prototxt, labels.txt | the names of the classes |
 | start.caffemodel | what fits of the weights that were given, if any were |

@@ -95,10 +95,10 @@ def export_onnx(
     differences = None
     if check:
         plain = model if preprocess is None else onnx_model(net, **how)  # type: ignore[arg-type]
-        differences = verify(net, plain, target, [dict(arrays) for arrays in inputs])
+        differences = verify(net, plain, target, [dict(arrays) for arrays in inputs], outputs)
         if dynamic_batch:
             with other_batch(net, plain):
-                verify(net, plain, target)
+                verify(net, plain, target, outputs=outputs)
     data = model.SerializeToString()
 
     def write(part: str) -> None:

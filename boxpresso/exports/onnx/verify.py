@@ -208,14 +208,15 @@ def drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> Numpy:
 # Comparing
 
 
-def compare(net: Net, run: Runner, inputs: Mapping[str, Numpy], seed: int = 0) -> list[Difference]:
-    """The outputs of a file against the net's."""
-    with fresh(net):
-        wanted = net.forward(**dict[str, Any](inputs))
+def compare(
+    net: Net, run: Runner, inputs: Mapping[str, Numpy], seed: int = 0, outputs: Sequence[str] | None = None
+) -> list[Difference]:
+    """The outputs of a file against the net's; `outputs`: the blobs that the file gives, None for the outputs of the net."""
+    wanted = forward(net, inputs, outputs)
     found = run(inputs)
     differences = [apart(name, values, of_name(found, name, net)) for name, values in wanted.items()]
     if any(d.missing for d in differences):
-        moved = nudged(net, inputs, seed)
+        moved = nudged(net, inputs, seed, outputs)
         for one in differences:
             one.expected = apart(one.name, wanted[one.name], moved[one.name]).missing
             one.expected = max(one.expected, abs(len_of(moved[one.name]) - len_of(wanted[one.name])))
@@ -226,15 +227,22 @@ def of_name(found: Arrays, name: str, net: Net) -> Numpy:
     return found[f"{name}_out" if name in net.inputs else name]
 
 
-def nudged(net: Net, inputs: Mapping[str, Numpy], seed: int) -> Arrays:
+def forward(net: Net, inputs: Mapping[str, Numpy], outputs: Sequence[str] | None) -> Arrays:
+    """The blobs `outputs` of a forward pass, None for the outputs of the net."""
+    names = list(net.outputs if outputs is None else outputs)
+    with fresh(net):
+        values = net.forward(names, **dict[str, Any](inputs))
+    return {name: values[name] for name in names}
+
+
+def nudged(net: Net, inputs: Mapping[str, Numpy], seed: int, outputs: Sequence[str] | None) -> Arrays:
     """The net's outputs for inputs that are a millionth of their size away."""
     rng = np.random.default_rng(seed)
     other: dict[str, Any] = {
         name: values * (1 + NUDGE * rng.standard_normal(values.shape)) if values.ndim == 4 else values
         for name, values in inputs.items()
     }
-    with fresh(net):
-        return net.forward(**other)
+    return forward(net, other, outputs)
 
 
 @contextmanager
@@ -302,8 +310,12 @@ def matched(ours: Numpy, theirs: Numpy) -> tuple[float, int]:
     return largest, max(lost, int(free.sum()))
 
 
-def verify(net: Net, model: Any, target: str, more: Sequence[Arrays] = ()) -> list[Difference] | None:
+def verify(
+    net: Net, model: Any, target: str, more: Sequence[Arrays] = (), outputs: Sequence[str] | None = None
+) -> list[Difference] | None:
     """Runs a file on random numbers, on a drawn picture and on `more` inputs; None where nothing here can run it.
+
+    outputs: the blobs that the file gives, where these are not the outputs of the net.
 
     Returns the largest difference of each output over all of them. Raises ModelError when one is above LIMIT.
     """
@@ -312,7 +324,7 @@ def verify(net: Net, model: Any, target: str, more: Sequence[Arrays] = ()) -> li
         return None
     worst: dict[str, Difference] = {}
     for seed, inputs in enumerate([inputs_of(net, 1), inputs_of(net, 2, picture=True), *more]):
-        for one in compare(net, run, inputs, seed):
+        for one in compare(net, run, inputs, seed, outputs):
             before = worst.get(one.name)
             if before is None or (one.fine, -one.largest) < (before.fine, -before.largest):
                 worst[one.name] = one

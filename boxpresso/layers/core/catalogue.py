@@ -110,7 +110,8 @@ def describe(type: str) -> str:
     cls = REGISTRY.get(type.lower())
     if cls is None:
         names = [name for known in layer_types() for name in known.types]
-        raise ModelError(f"no layer has the type {type!r}{nearest(type, names)}; `boxpresso layers` lists all")
+        hint = nearest(type, names) or "."
+        raise ModelError(f"no layer has the type {type!r}{hint} `boxpresso layers` lists all")
     parts = [", ".join(cls.types), "", textwrap.indent(inspect.cleandoc(cls.__doc__ or summary(cls)), "  "), ""]
     parts += [
         f"bottoms: {count(cls.bottoms)}",

@@ -59,6 +59,8 @@ async function look(source) {
   [...byId("examples").children].forEach((each, i) => each.setAttribute("aria-pressed", String(i === source.example)));
   const most = state.about.limits.upload_bytes;
   if (source.file && source.file.size > most) return fail(new Error(`${source.name} has ${source.file.size} bytes; this server takes ${most} at most.`));
+  const type = source.file ? source.file.type : "";
+  if (type && !type.startsWith("image/")) return fail(new Error(`${source.name} is not a picture (${type}); choose a JPEG, PNG, WebP, BMP, GIF or TIFF.`));
   await detect();
   if (state.layer && state.answer) chosen(state.layer);
 }
