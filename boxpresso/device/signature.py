@@ -195,7 +195,8 @@ class Kernel:
         self.file, self.name, self.parameters, self.blocks = file, name, tuple(parameters), blocks
         pointers = [i for i, p in enumerate(parameters) if p.pointer]
         stores = [i for i in pointers if parameters[i].kind == "Store"]
-        self.reals = stores or [i for i in pointers if parameters[i].kind == "Real"] or pointers
+        # What decides the dtype, the first that is given; Real where no array to store is.
+        self.reals = [*stores, *(i for i in pointers if parameters[i].kind == "Real")] or pointers
         self.halves = bool(stores)  # whether it takes numbers of 16 bits
 
     def real(self, args: Sequence[Any]) -> DType:

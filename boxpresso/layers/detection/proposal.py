@@ -164,6 +164,8 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
             )
             self.on_device.reshape(images, [(height, width)], info.shape[:2])
         self.shape(top, 1)  # forward knows how many there are
+        if len(top) > 1:  # as the programs give it before their first forward
+            top[1].reshape(1, 1, 1, 1)
 
     def shape(self, top: list[Blob], rows: int) -> None:
         """Gives the tops so many rows."""

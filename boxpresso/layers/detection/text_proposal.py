@@ -55,7 +55,6 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
     ([[0.0, 7.5, 15.0, 23.5]], [[0.75]])
     """
 
-    chooses_rows = True
     kernels = Kernels("text_proposal.cu", UNFUSED)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
