@@ -198,3 +198,12 @@ def test_a_data_layer_names_the_nearest_that_reads():
     text = 'layer { name: "d" type: "LaneData" top: "data" data_param { batch_size: 1 } }'
     with pytest.raises(LayerError, match="AnnotatedData, which reads SSD's LMDBs"):
         Net(parse_net(text), device="cpu").forward()
+
+
+def test_a_net_that_is_only_looked_at_draws_no_values():
+    text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } } layer { name: "y" type: "AbsVal" bottom: "x" top: "y" }'
+    drawn, lazy = (
+        Net(parse_net(text), device="cpu", data="shapes", lazy=lazy).blobs["x"].data for lazy in (False, True)
+    )
+    assert drawn.any()
+    assert not lazy.any()

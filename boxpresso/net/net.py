@@ -68,7 +68,7 @@ class Net(Parameters, Batched, Counted):
         Those of region proposal layers whose prototxt does not say them: corners or rows as their layer has them, or the path
         of a JSON or .npy file with them.
     lazy
-        Kernels are compiled when they first run, so that a net can be looked at without a compiler.
+        For a net that is looked at and not run: kernels are compiled when they first run, and with `data` no values are drawn.
     write_below
         The folder, or several, below which layers may write files that the prototxt names; None is everywhere.
     memory_limit
@@ -198,7 +198,7 @@ class Net(Parameters, Batched, Counted):
             if not lazy:
                 build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
         self._count()
-        if self.sources:
+        if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
