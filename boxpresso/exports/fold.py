@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..layers.core.lowering import Affine
 from .steps import Numpy, Step, Steps
 
 WEIGHTED = (
     "Convolution", "DepthwiseConvolution", "Deconvolution", "InnerProduct", "DeformableConvolution",
     "ModulatedDeformableConvolution",
 )  # fmt: skip
+MAPS = ("BatchNorm", "BN", "Scale", "Bias")
 
 
 def fold(net: Steps) -> Steps:
@@ -38,7 +40,8 @@ def fold(net: Steps) -> Steps:
     made: dict[str, Step] = {}  # the step that writes a value
     result: list[Step] = []
     for step in net.steps:
-        how = affine(step)
+        shape = net.shapes[step.outputs[0]] if step.outputs else ()
+        how = affine(step, shape[1]) if len(shape) > 1 else None
         before = made.get(step.inputs[0]) if how else None
         if how and before and readers[step.inputs[0]] == 1 and absorbs(before, how[0].size):
             joined = absorb(before, step, *how)
@@ -52,33 +55,13 @@ def fold(net: Steps) -> Steps:
     return replace(net, steps=result)
 
 
-def affine(step: Step) -> tuple[Numpy, Numpy] | None:
+def affine(step: Step, channels: int) -> tuple[Numpy, Numpy] | None:
     """Scale and shift of each channel, axis 1, where a step is such a map with learned numbers; else None."""
-    layer: Any = step.layer
-    values = [p.astype(np.float64).reshape(-1) for p in step.params]
-    if step.type == "BatchNorm" and layer.running:
-        mean, variance, factor, *own = values
-        by = 1 / factor[0] if factor[0] else 0.0
-        scale = 1 / np.sqrt(variance * by + layer.eps)
-        shift = -mean * by * scale
-        return (scale * own[0], shift * own[0] + own[1]) if own else (scale, shift)
-    if step.type == "BN" and layer.plain:
-        return values[0], values[1]
-    if step.type == "BN" and layer.running and len(step.outputs) == 1:
-        scale = values[0] / np.sqrt(values[3] + layer.eps)
-        return scale, values[1] - values[2] * scale
-    if step.type in ("Scale", "Bias") and layer.learned and by_channel(step):
-        if step.type == "Bias":
-            return np.ones_like(values[0]), values[0]
-        return values[0], values[1] if len(values) > 1 else np.zeros_like(values[0])
-    return None
-
-
-def by_channel(step: Step) -> bool:
-    """Whether a learned Scale or Bias has a number for each element of axis 1."""
-    layer: Any = step.layer
-    p = layer.param.scale_param if step.type == "Scale" else layer.param.bias_param
-    return bool(p.axis == 1 and p.num_axes == 1)
+    fused = step.layer.fuse() if step.type in MAPS and len(step.outputs) == 1 else None
+    if not isinstance(fused, Affine):
+        return None
+    scale = np.ones(channels) if fused.scale is None else np.broadcast_to(fused.scale, (channels,))
+    return scale, np.zeros(channels) if fused.shift is None else np.broadcast_to(fused.shift, (channels,))
 
 
 def absorbs(step: Step, channels: int) -> bool:
