@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import DeviceError
+from . import context
 from .array import Array
 from .cuda import Cuda, Memory
 from .libraries import find
@@ -42,7 +43,7 @@ def handle(device: Cuda) -> ctypes.c_void_p:
         loaded = library()
         assert loaded is not None
         known = ctypes.c_void_p()
-        with device:
+        with device, context.exclusive:
             call("cublasCreate_v2", ctypes.byref(known))
             device.ends.append(functools.partial(loaded.cublasDestroy_v2, known))
             call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))

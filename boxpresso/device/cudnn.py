@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import DeviceError
+from . import context
 from .array import Array, recording
 from .cuda import Cuda, Memory
 from .libraries import find
@@ -85,7 +86,7 @@ def handle(device: Cuda) -> Pointer:
         loaded = library()
         assert loaded is not None
         known = Pointer()
-        with device:
+        with device, context.exclusive:
             call("cudnnCreate", ctypes.byref(known))
             device.ends.append(functools.partial(loaded.cudnnDestroy, known))
             call("cudnnSetStream", known, Pointer(device.stream.handle))

@@ -54,7 +54,7 @@ CUresult set(CUdeviceptr at, T value, size_t count, CUstream stream) {
 struct Report {
   ~Report() {
     const char* path = getenv("STAND_IN_REPORT");
-    FILE* file = path != nullptr && started ? fopen(path, "a") : nullptr;
+    FILE* file = path != nullptr && started && process == getpid() ? fopen(path, "a") : nullptr;
     if (file == nullptr) return;
     std::string line;
     for (unsigned long long count : counts) line += std::to_string(count) + " ";
@@ -94,7 +94,12 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
 }
 
 // Devices and contexts
-CUresult CUDAAPI cuInit(unsigned) { started = true; return CUDA_SUCCESS; }
+CUresult CUDAAPI cuInit(unsigned) {
+  if (started && process != getpid()) return fault(CUDA_ERROR_NOT_INITIALIZED, "the driver was started before this process was forked");
+  started = true;
+  process = getpid();
+  return CUDA_SUCCESS;
+}
 CUresult CUDAAPI cuDriverGetVersion(int* made) { *made = CUDA_VERSION; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuDeviceGetCount(int* made) { *made = 2; return started ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
 CUresult CUDAAPI cuDeviceGet(CUdevice* made, int index) {
@@ -140,6 +145,7 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext* made, CUctxCreateParams*, unsigned, C
   return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext* made) {
+  if (started && process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
   *made = current.empty() ? nullptr : current.back();
   return CUDA_SUCCESS;
 }
@@ -160,7 +166,7 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice* made) { NEED_CONTEXT(); *made = device
 CUresult CUDAAPI cuCtxGetApiVersion(CUcontext, unsigned* made) { *made = CUDA_VERSION; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuCtxSynchronize() {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuCtxSynchronize");
+  NEED_NO_CAPTURES("cuCtxSynchronize");
   ++counts[WAITS];
   return drain_all();
 }
