@@ -203,6 +203,8 @@ def test_work_of_a_library_of_the_array_interface_is_waited_for_on_the_gpu(gpu, 
     array = theirs.table(np.arange(6), np.float32)
     handle = theirs.stream.handle if stream == "own" else stream
     said = {"shape": (6,), "typestr": "<f4", "data": (array.address(False), False), "stream": handle, "version": 3}
+    if stream != "own":
+        theirs.synchronize()
     seen, order = [], cuda.Cuda.order
     monkeypatch.setattr(cuda.Cuda, "order", lambda self, *streams: (seen.append(streams), order(self, *streams)))
     before = stand_in.counts()
