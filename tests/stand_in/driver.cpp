@@ -73,6 +73,12 @@ void stand_in_counts(unsigned long long* made) { Lock hold(mutex); memcpy(made, 
 int stand_in_count_number() { return COUNTS; }
 void stand_in_memory(size_t bytes) { Lock hold(mutex); total = bytes; }
 void stand_in_layout_times(double first, double last) { Lock hold(mutex); layout_ms[0] = first; layout_ms[1] = last; }
+void stand_in_cudnn(int math, int refused, int status) {
+  Lock hold(mutex);
+  said_math = math;
+  refused_algorithm = refused;
+  refused_status = status;
+}
 void stand_in_null_launches(int on) { Lock hold(mutex); null_launches = on; }
 
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {

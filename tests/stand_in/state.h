@@ -65,6 +65,9 @@ inline bool null_launches = false;  // kernels and libraries are checked and cou
 // What events tell is made up, so that what is chosen by it is the same in every run: all work so far, a kernel or product 5 us, a
 // copy or fill 1 us, a convolution by cuDNN what the tests say, with channels first and last.
 inline double spent = 0, kernel_ms = 0.005, copy_ms = 0.001, layout_ms[2] = {0.010, 0.020};
+// What a test makes cuDNN do that its manual allows: the math that all algorithms are said to be of, if any; one that is listed and
+// yet refuses, and with which status.
+inline int said_math = -1, refused_algorithm = -1, refused_status = 3000;
 inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
 inline thread_local std::vector<CUcontext> current;
