@@ -14,6 +14,7 @@ from boxpresso import Net
 from boxpresso.device import blas, cublas, cuda, cudnn, open_device
 from boxpresso.device.cublas import Matrices
 from boxpresso.device.libraries import find
+from boxpresso.device.prototypes import CUBLAS
 from boxpresso.layers.dense import columns
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -308,6 +309,6 @@ def test_device_query_names_what_is_found_and_what_is_missing(monkeypatch, capsy
 
 def test_libraries_can_be_left_out(monkeypatch):
     monkeypatch.setenv("BOXPRESSO_LIBRARIES", "0")
-    assert find("cublas", (13,)) is None
+    assert find("cublas", (13,), CUBLAS) is None
     monkeypatch.delenv("BOXPRESSO_LIBRARIES")
-    assert find("cublas", (13,)) is not None
+    assert find("cublas", (13,), CUBLAS) is not None

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..proto.errors import DeviceError
+from .prototypes import DRIVER, declare
 
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
 
@@ -65,12 +66,9 @@ def interface() -> ctypes.CDLL:
     """The driver's own library, for what PyCUDA has no name for."""
     driver()
     try:
-        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        return declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
     except OSError as error:
-        raise DeviceError(f"the NVIDIA driver's library cannot be loaded: {error}") from error
-    for name in ("cuCtxSetCurrent", "cuCtxPushCurrent_v2", "cuCtxGetCurrent", "cuCtxPopCurrent_v2"):
-        getattr(library, name).argtypes = [ctypes.c_void_p]
-    return library
+        raise DeviceError(f"the NVIDIA driver's library cannot be used: {error}") from error
 
 
 def call(name: str, *args: Any) -> None:

@@ -20,6 +20,7 @@ from . import context
 from .array import Array, recording
 from .cuda import Cuda, Memory
 from .libraries import find
+from .prototypes import CUDNN
 
 Pointer = ctypes.c_void_p
 TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
@@ -46,7 +47,7 @@ class Perf(ctypes.Structure):
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    return find("cudnn", (9, 8))
+    return find("cudnn", (9, 8), CUDNN)
 
 
 def version() -> str:
@@ -54,7 +55,6 @@ def version() -> str:
     known = library()
     if known is None:
         return "unknown version"
-    known.cudnnGetVersion.restype = ctypes.c_size_t
     number = int(known.cudnnGetVersion())
     major, rest = divmod(number, 10000 if number >= 90000 else 1000)
     return f"{major}.{rest // 100}.{rest % 100}"
@@ -77,7 +77,6 @@ def failure(name: str, status: int) -> DeviceError:
     """What a function that failed says."""
     known = library()
     assert known is not None
-    known.cudnnGetErrorString.restype = ctypes.c_char_p
     said = [known.cudnnGetErrorString(status).decode()]
     if hasattr(known, "cudnnGetLastErrorString"):  # from version 9 on
         text = ctypes.create_string_buffer(512)
