@@ -36,7 +36,7 @@ template <class R, class... A> void tell(const char* name, R (*)(A...)) {
 int main() {
 """
 LETTERS = {
-    prototypes.P: "p", prototypes.I: "i", prototypes.U: "u", prototypes.D: "d", prototypes.L: "l", prototypes.X: "x",
+    prototypes.P: "p", prototypes.C: "i", prototypes.U: "u", prototypes.D: "d", prototypes.L: "l", prototypes.X: "x",
     prototypes.S: "s", type(None): "v",
 }  # fmt: skip
 
@@ -91,4 +91,4 @@ def test_the_libraries_have_all_that_is_called(kind):
 
 def test_a_library_that_lacks_a_function_is_not_used():
     with pytest.raises(OSError, match="no function cuOfTomorrow"):
-        prototypes.declare(ctypes.CDLL(None), {"cuOfTomorrow": (prototypes.I,)})
+        prototypes.declare(ctypes.CDLL(None), {"cuOfTomorrow": (prototypes.C,)})
