@@ -288,3 +288,23 @@ def test_processes_that_want_the_same_kernel_compile_it_once(tmp_path):
     running = [subprocess.Popen(command, env=environment) for _ in range(3)]
     assert [process.wait() for process in running] == [0, 0, 0]
     assert log.read_text().split() == ["once"]
+
+
+# Memory
+
+
+def test_a_wide_load_from_an_address_that_it_cannot_take_is_found(monkeypatch, tmp_path):
+    """A GPU stops there with "misaligned address", which ends the context; a CPU does not mind."""
+    monkeypatch.setenv("BOXPRESSO_DEBUG", "1")
+    (tmp_path / "wide.cu").write_text(
+        '#include "kernel.h"\nstruct alignas(16) Four { float of[4]; };\n'
+        "KERNEL sums(int n, const float* x, Real* y) {\n"
+        "  GRID_LOOP(i, n) { const Four f = *(const Four*)(x + 4 * i); y[i] = f.of[0] + f.of[1] + f.of[2] + f.of[3]; }\n}\n"
+    )
+    device, kernels = cuda.Cuda(0), Kernels(tmp_path / "wide.cu")
+    x, y = device.table(np.arange(24), np.float32), device.empty((5,), np.float32)
+    for start in (0, 4):
+        kernels.on(device).sums(5, device.part(x, start, (20,)), y)
+        np.testing.assert_array_equal(y, (np.arange(20).reshape(5, 4) + start).sum(1))
+    with pytest.raises(DeviceError, match=r"misaligned address .sums: .*wide\.cu:4: a load or store at"):
+        kernels.on(device).sums(5, device.part(x, 1, (20,)), y)

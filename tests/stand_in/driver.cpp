@@ -79,6 +79,9 @@ void stand_in_cudnn(int math, int refused, int status) {
   refused_algorithm = refused;
   refused_status = status;
 }
+void stand_in_misaligned(const char* file, unsigned line, const void* at) {
+  if (misaligned.empty()) misaligned = text("%s:%u: a load or store at %p, which is not aligned to its size", file, line, at);
+}
 void stand_in_null_launches(int on) { Lock hold(mutex); null_launches = on; }
 
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
@@ -86,7 +89,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
       {0, "no error"}, {1, "invalid argument"}, {2, "out of memory"}, {3, "initialization error"}, {100, "no device"},
       {101, "invalid device ordinal"}, {200, "device kernel image is invalid"}, {201, "invalid device context"},
       {209, "no kernel image is available for this device"}, {400, "invalid resource handle"}, {500, "named symbol not found"},
-      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {701, "too many resources requested for launch"},
+      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {716, "misaligned address"}, {701, "too many resources requested for launch"},
       {801, "operation not supported"},
       {900, "operation not permitted when stream is capturing"}, {901, "operation failed due to a previous error during capture"},
       {906, "operation would make the legacy stream depend on a capturing blocking stream"}};

@@ -120,7 +120,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
     for (auto [at, size] : used)  // a graph may outlive what it was captured with
       if (auto found = live.find(at); found == live.end() || found->second.size != size)
         return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory at %#llx is freed by now", f->name.c_str(), at));
+    misaligned.clear();
     f->run(arguments.data(), blocks);
+    if (!misaligned.empty()) return fault(CUDA_ERROR_MISALIGNED_ADDRESS, text("%s: %s", f->name.c_str(), misaligned.c_str()));
     spent += kernel_ms;
     CUresult first = CUDA_SUCCESS;
     for (auto [at, size] : used)

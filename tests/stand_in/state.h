@@ -72,6 +72,7 @@ inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
 inline thread_local std::vector<CUcontext> current;
 inline thread_local std::string complaint;
+inline thread_local std::string misaligned;  // where the kernel that runs has used an address that its loads do not take
 inline thread_local CUstream capturing = nullptr;  // the stream whose work this thread captures
 inline thread_local bool relaxed = false;               // in the mode that lets it allocate meanwhile
 
