@@ -6,8 +6,8 @@ Sections, in this order: ceilings (what a copy and matrix products reach here), 
 and backward, beside torchvision's), nets (SSD300, MobileNet-SSD, Faster R-CNN, beside torch in float32, TF32 and channels
 last), steps (forward and backward of a trunk), training (the shapes example), accuracy (each operator against float64).
 
-Each section runs in a process of its own, which starts again behind a case that fails, or takes half the section's time, so that
-none takes another along. The table is written anew after each row: what was measured stays, whenever this is ended.
+Each section runs in a process of its own, which starts again behind a case that fails, or takes half the section's time, so
+that none takes another along. The table is written anew after each row: what was measured stays, whenever this is ended.
 Times of operators are medians by events with cold caches; those of nets by the clock, outputs on the host. `least` is the time
 that the ceilings allow for the bytes that must be moved (each array once) or the operations of the plain formula, whichever is
 longer. `bar` is what is asked of us: half the time of torchvision, the time of torch in the same precision for nets, else
@@ -46,6 +46,7 @@ Row = dict[str, Any]
 SHARES = {"ceilings": 25, "operators": 160, "nets": 125, "steps": 50, "training": 50, "accuracy": 55}  # of 465 seconds
 # GB/s and GFLOP/s in float32 by the datasheet, where the ceilings could not be measured.
 DATASHEET = {"H200": (4800, 67000), "H100": (3350, 67000), "A100": (1555, 19500), "T4": (320, 8100)}
+PEERS = ("torch", "torchvision")  # what is measured beside us, where it is there
 MARK = "row "
 LEAST = 15.0  # seconds that a case, or the end of a process, may take at least
 PROGRAM = Path(__file__).resolve()  # what a child process runs
@@ -185,9 +186,10 @@ def child(section: str, names: list[str], device: str, seconds: float, tiny: boo
         try:
             for row in ROWS[section](name, opened, seconds, tiny):
                 print(f"{MARK}{json.dumps(row)}", flush=True)
-        except ImportError as error:  # of what is measured beside us
-            print(f"{MARK}{json.dumps({'name': name, 'missing': str(error)})}", flush=True)
         except Exception as error:
+            if isinstance(error, ImportError) and error.name in PEERS:
+                print(f"{MARK}{json.dumps({'name': name, 'missing': str(error)})}", flush=True)
+                continue
             last = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
             print(f"{MARK}{json.dumps({'name': name, 'failed': said[:300]})}", flush=True)
