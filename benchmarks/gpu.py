@@ -48,6 +48,7 @@ SHARES = {"ceilings": 25, "operators": 160, "nets": 125, "steps": 50, "training"
 DATASHEET = {"H200": (4800, 67000), "H100": (3350, 67000), "A100": (1555, 19500), "T4": (320, 8100)}
 PEERS = ("torch", "torchvision")  # what is measured beside us, where it is there
 MARK = "row "
+PART = 0.5  # of its section's time, that a case may take
 LEAST = 15.0  # seconds that a case, or the end of a process, may take at least
 PROGRAM = Path(__file__).resolve()  # what a child process runs
 
@@ -209,7 +210,7 @@ def measured(section: str, asked: argparse.Namespace, limit: float) -> Iterator[
         reader = threading.Thread(target=read, args=(process, lines), daemon=True)
         reader.start()
         current, late, hangs, ended = "", False, False, False
-        begun, patience = time.monotonic(), max(limit / 2, LEAST)
+        begun, patience = time.monotonic(), max(PART * limit, LEAST)
         try:
             while True:
                 last = min(deadline, begun + patience)
