@@ -22,6 +22,7 @@ import stand_in
 
 from boxpresso import Net
 from boxpresso.device import Kernels, cuda
+from boxpresso.device.events import median_ms
 from boxpresso.device.graph import Graph
 from boxpresso.ops.arrays import from_interface
 from boxpresso.proto import parse_net
@@ -141,6 +142,36 @@ def test_what_waits_for_the_whole_gpu_waits_for_captures(gpu, begins, tmp_path):
     assert len(kept) == int(begins)
     graph.launch()
     np.testing.assert_array_equal(y, np.arange(5))
+
+
+def test_a_net_that_uses_anothers_weights_waits_for_its_capture(gpu, tmp_path):
+    """What is given to the stream of those weights from another thread would go into the graph."""
+    (tmp_path / "fresh.cu").write_text(TEXT)
+    kernels, other = Kernels(tmp_path / "fresh.cu"), cuda.Cuda(0)
+    x, y = gpu.table(np.arange(5), np.float32), gpu.empty((5,), np.float32)
+    z, late = other.empty((5,), np.float32), gpu.table(np.arange(5), np.float32)
+    x.address(False), y.address(True)
+    kernels.on(other).twice(5, x, z)
+    Graph(gpu, lambda: gpu.copy(x.address(False), y.address(True), x.nbytes))  # this thread is one that captures
+
+    def use() -> None:
+        kernels.on(other).twice(5, x, z)
+        kernels.on(other).twice(5, late, z)  # and is uploaded
+        seen.append(np.array(x))
+
+    threads, seen, faults = [], [], stand_in.counts()["faults"]
+
+    def work() -> None:
+        threads.append(in_thread(use))
+        threads[0].join(0.3)
+        gpu.copy(x.address(False), y.address(True), x.nbytes)
+
+    graph = Graph(gpu, work)
+    threads[0].join()
+    assert stand_in.counts()["faults"] == faults
+    assert graph.nodes == 1
+    np.testing.assert_array_equal(seen, [np.arange(5)])
+    np.testing.assert_array_equal(z, 2 * np.arange(5))
 
 
 @pytest.mark.usefixtures("libraries")
@@ -308,3 +339,23 @@ def test_a_wide_load_from_an_address_that_it_cannot_take_is_found(monkeypatch, t
         np.testing.assert_array_equal(y, (np.arange(20).reshape(5, 4) + start).sum(1))
     with pytest.raises(DeviceError, match=r"misaligned address .sums: .*wide\.cu:4: a load or store at"):
         kernels.on(device).sums(5, device.part(x, 1, (20,)), y)
+
+
+def test_events_of_a_thread_end_there(gpu, recwarn):
+    """PyCUDA cannot end them in a thread that is not the one that made the context, unless that is current: it warns, and keeps
+    them for ever."""
+
+    def work() -> None:
+        large = gpu.table(np.arange(3 * 2**20), np.float32)
+        large.address(False)
+        seen.append(np.array(large)[-1])
+        large.address(True)
+        seen.append(np.array(large)[-1])
+        small_ = gpu.table(np.arange(5), np.float32)
+        median_ms(gpu, lambda: gpu.copy(small_.address(False), large.address(True), small_.nbytes))
+
+    seen = []
+    in_thread(work).join()
+    gc.collect()
+    assert seen == [3 * 2**20 - 1] * 2
+    assert not [str(w.message) for w in recwarn.list]

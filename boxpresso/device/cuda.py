@@ -13,9 +13,10 @@ import functools
 import os
 import shutil
 import struct
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
@@ -164,6 +165,7 @@ class Cuda(Entered):
             False  # whether memory has run out once: from then on Buffers give back what they do not use
         )
         self.host_work = 0
+        self.captured_by = 0  # the thread that has captured this stream
         Cuda.instances.add(self)
 
     @property
@@ -201,11 +203,8 @@ class Cuda(Entered):
 
     def after(self, other: Cuda) -> None:
         """What is launched here from now on runs after what the other stream was given so far."""
-        cuda = driver()
-        with self:
-            event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
-            event.record(other.stream)
-            self.stream.wait_for_event(event)
+        with self.quiet(), other.quiet():
+            self.order(other.stream.handle, self.stream.handle)
 
     def before(self, stream: int) -> None:
         """What another library gives that stream of its own from now on runs after what was launched here so far."""
@@ -225,6 +224,10 @@ class Cuda(Entered):
     def behind(self, stream: int) -> None:
         """What is launched here from now on runs after what another library gave that stream of its own so far."""
         self.order(stream, self.stream.handle)
+
+    def quiet(self) -> AbstractContextManager[object]:
+        """Inside no other thread captures this stream: what is given to the stream of another Net would go into its graph."""
+        return nullcontext() if self.captured_by in (0, threading.get_ident()) else context.exclusive
 
     def needs_host(self, what: str) -> None:
         """Notes a copy, a wait, or a look at an array from the host. Raises DeviceError in a capture, which cannot hold one."""
@@ -368,7 +371,7 @@ class Cuda(Entered):
     def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
         """Copies to the GPU; the host's array may be written to again at once."""
         self.needs_host("a copy to the GPU")
-        with self:
+        with self, self.quiet():
             if host.nbytes <= SMALL:  # the driver has copied it for itself when it returns
                 driver().memcpy_htod_async(int(memory), host, self.stream)
                 return
@@ -377,11 +380,12 @@ class Cuda(Entered):
                 part[...] = bytes_[start : start + part.size]
                 driver().memcpy_htod_async(int(memory) + start, part, self.stream)
                 event.record(self.stream)
+            del event  # PyCUDA ends events where the context is current, in other threads too
 
     def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
         """Copies from the GPU, after all that was launched before."""
         self.needs_host("a copy from the GPU")
-        with self:
+        with self, self.quiet():
             if host.nbytes <= SMALL:
                 driver().memcpy_dtoh_async(host, int(memory), self.stream)
                 self.stream.synchronize()
@@ -394,8 +398,9 @@ class Cuda(Entered):
                 pending.append((part, start, event))
                 if len(pending) == 2:
                     self.unstage(bytes_, *pending.pop(0))
-            for one in pending:
-                self.unstage(bytes_, *one)
+            while pending:
+                self.unstage(bytes_, *pending.pop(0))
+            del event
 
     @staticmethod
     def unstage(target: np.ndarray[Any, Any], part: Any, start: int, event: Any) -> None:
@@ -432,7 +437,7 @@ class Cuda(Entered):
     def clear(self, memory: Any, size: int) -> None:
         """Sets bytes to zero."""
         if size:
-            with self:
+            with self, self.quiet():
                 driver().memset_d8_async(int(memory), 0, size, self.stream)
 
     def fill(self, array: Array, value: float) -> None:
@@ -475,7 +480,7 @@ class Cuda(Entered):
         """Waits until all that was launched has run; an error of a kernel is raised here."""
         self.needs_host("a wait")
         try:
-            with self:
+            with self, self.quiet():
                 self.stream.synchronize()
         except driver().Error as error:
             raise DeviceError(f"{self.name}: a kernel failed: {error}") from error

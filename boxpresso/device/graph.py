@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -33,6 +34,7 @@ def captured(device: Cuda, work: Callable[[], None], uses: list[tuple[Buffer | N
             context.call("cuStreamBeginCapture_v2", stream, RELAXED)
             try:
                 recording.uses = uses
+                device.captured_by = threading.get_ident()
                 work()
             except BaseException:
                 recording.uses = None

@@ -92,7 +92,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
       {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {716, "misaligned address"}, {701, "too many resources requested for launch"},
       {801, "operation not supported"},
       {900, "operation not permitted when stream is capturing"}, {901, "operation failed due to a previous error during capture"},
-      {906, "operation would make the legacy stream depend on a capturing blocking stream"}};
+      {905, "dependency created on uncaptured work in another stream"}, {906, "operation would make the legacy stream depend on a capturing blocking stream"}};
   static thread_local std::string whole_text;
   auto found = names.find(error);
   whole_text = found == names.end() ? "error " + std::to_string(error) : found->second;

@@ -102,6 +102,10 @@ CUresult need_stream(const char* who, CUstream given) {
     return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: the stream is destroyed, or was never made", who));
   if (given->device != device())
     return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: a stream of device %d, context of device %d", who, given->device, device()));
+  if (given->graph && given != capturing) {  // CUDA would take it into the capture, or with an event the other stream
+    given->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return fault(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, text("%s in a stream that another thread captures", who));
+  }
   if (given->graph && given->broken) return fault(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, text("%s: the capture is broken", who));
   return CUDA_SUCCESS;
 }
