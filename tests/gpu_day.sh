@@ -107,7 +107,7 @@ hung=$("$PYTHON" -c 'import pytest_timeout' >/dev/null 2>&1 && echo "--timeout=1
 for what in $steps; do
   case $what in
     suite) step suite suite.log "$(seconds "${MINUTES_SUITE:-8}")" "$PYTHON" -m pytest -m cuda -n "${WORKERS:-8}" -W default \
-      --maxfail=40 -q -rfE --tb=short -p no:cacheprovider $hung ;;
+      --maxfail=40 -q -rfEs --tb=short -p no:cacheprovider $hung ;;
     memcheck) sanitize memcheck --leak-check no ;;
     racecheck) sanitize racecheck ;;
     initcheck) sanitize initcheck ;;
