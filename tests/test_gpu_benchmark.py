@@ -19,6 +19,7 @@ from benchmarks import compile_all, counts, gpu, gpu_operators  # noqa: E402
 
 DEVICE = "cuda" if stand_in.active() else "cpu"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+once = pytest.mark.skipif(stand_in.active(), reason="needs no GPU: the tests of the CPU run it")
 # A child that dies at one case, one that raises at another.
 DYING = """
 import os, sys, time
@@ -88,6 +89,7 @@ def test_a_case_that_dies_takes_no_other_along(tmp_path):
     assert "3 FAILED:" in (tmp_path / "gpu.txt").read_text()
 
 
+@once
 def test_a_case_that_hangs_takes_no_other_along(tmp_path):
     """It has a part of the section's time, and its first row stays."""
     program = tmp_path / "hanging.py"
@@ -100,6 +102,7 @@ def test_a_case_that_hangs_takes_no_other_along(tmp_path):
     assert by_name["torch GEMM bf16"]["ms"] == 1.0
 
 
+@once
 def test_what_was_measured_stays_when_it_is_ended(tmp_path):
     """As by `timeout`: the table has the rows until then, and the process that measures ends with it."""
     program, out = tmp_path / "hanging.py", tmp_path / "gpu.txt"
@@ -183,6 +186,7 @@ def test_the_script_of_the_day(tmp_path):
         assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"
 
 
+@once
 @pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
 def test_the_script_of_the_day_keeps_to_its_minutes(tmp_path):
     """A step that hangs is interrupted, so that what it has found is told; what no time is left for is left out; a log that
@@ -195,12 +199,14 @@ esac
 """
     (tmp_path / "python").write_text(text)
     (tmp_path / "python").chmod(0o755)
-    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"), "MINUTES": "0.1",
-                   "MINUTES_SUITE": "0.03", "SANITIZER": "sleep"}  # fmt: skip
-    start, script = time.monotonic(), [str(ROOT / "tests/gpu_day.sh"), "suite", "measure", "suite", "memcheck"]
-    done = subprocess.run(["bash", *script], capture_output=True, text=True, env=environment)
+    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"), "MINUTES": "0.15",
+                   "MINUTES_SUITE": "0.06", "SANITIZER": "sleep"}  # fmt: skip
+    start, script = time.monotonic(), ["bash", str(ROOT / "tests/gpu_day.sh")]
+    done = subprocess.run([*script, "suite", "suite", "memcheck"], capture_output=True, text=True, env=environment)
     assert time.monotonic() - start < 20
     assert done.returncode == 3, done.stdout
+    environment["MINUTES"] = "1"
+    assert subprocess.run([*script, "measure"], capture_output=True, env=environment).returncode == 0
     logs = {path.stem: path.read_bytes() for path in (tmp_path / "out").glob("*.log")}
     assert logs["suite"].split() == [b"begun", b"told", b"begun", b"told"]
     assert logs["measure"].startswith(b"first")
