@@ -279,6 +279,41 @@ def test_a_fork_says_that_it_cannot_use_the_gpu(tmp_path):
     assert (shape, status) == ("(2, 4)", "0")
 
 
+def test_a_training_that_is_told_to_end_saves_from_a_fork_what_is_on_the_gpu(tmp_path):
+    """Rank 0 of a job saves in a fork, which mpirun does not know. The weights are brought to the host before."""
+    code = """
+        import sys, numpy as np
+        from boxpresso import Net, Solver
+        from boxpresso.proto import SolverParameter
+        from boxpresso.train.ranks import Ranks
+        from google.protobuf import text_format
+        param = text_format.Parse(open(sys.argv[1]).read(), SolverParameter())
+        param.snapshot_prefix = sys.argv[2]
+        solver = Solver(param, device="cuda", log=lambda line: None)
+        solver.step(3)
+        Ranks._abort = lambda self, text, status: print(text, flush=True)
+        solver.ranks._terminate(15, None)
+        saved = Net(param.net_param, sys.argv[2] + "_iter_3.caffemodel", device="cpu")
+        print(np.abs(saved.params["f"][0].data - np.array(solver.net.params["f"][0].data)).max(), flush=True)
+    """
+    (tmp_path / "solver.prototxt").write_text("""
+        base_lr: 0.1 lr_policy: "fixed" momentum: 0.9
+        net_param {
+          layer { name: "x" type: "DummyData" top: "x" top: "t" dummy_data_param {
+            shape { dim: 4 dim: 6 } shape { dim: 4 dim: 3 } data_filler { type: "gaussian" } data_filler { type: "constant" } } }
+          layer { name: "f" type: "InnerProduct" bottom: "x" top: "f" inner_product_param {
+            num_output: 3 weight_filler { type: "xavier" } } }
+          layer { name: "loss" type: "EuclideanLoss" bottom: "f" bottom: "t" top: "loss" }
+        }
+    """)
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "solver.prototxt"), str(tmp_path / "saved")]
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "BOXPRESSO_DEBUG": "0"})
+    assert result.returncode == 0, result.stderr
+    said, apart = result.stdout.splitlines()
+    assert said == "ended by SIGTERM; what was learned is saved"
+    assert float(apart) == 0
+
+
 # Compiling
 
 
