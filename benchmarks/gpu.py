@@ -6,7 +6,8 @@ Sections, in this order: ceilings (what a copy and matrix products reach here), 
 and backward, beside torchvision's), nets (SSD300, MobileNet-SSD, Faster R-CNN, beside torch in float32, TF32 and channels
 last), steps (forward and backward of a trunk), training (the shapes example), accuracy (each operator against float64).
 
-Each section runs in a process of its own, which starts again behind a case that fails, so that none takes another along.
+Each section runs in a process of its own, which starts again behind a case that fails, or takes half the section's time, so
+that none takes another along. The table is written anew after each row: what was measured stays, whenever this is ended.
 Times of operators are medians by events with cold caches; those of nets by the clock, outputs on the host. `least` is the time
 that the ceilings allow for the bytes that must be moved (each array once) or the operations of the plain formula, whichever is
 longer. `bar` is what is asked of us: half the time of torchvision, the time of torch in the same precision for nets, else
@@ -20,6 +21,7 @@ import argparse
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -44,7 +46,10 @@ Row = dict[str, Any]
 SHARES = {"ceilings": 25, "operators": 160, "nets": 125, "steps": 50, "training": 50, "accuracy": 55}  # of 465 seconds
 # GB/s and GFLOP/s in float32 by the datasheet, where the ceilings could not be measured.
 DATASHEET = {"H200": (4800, 67000), "H100": (3350, 67000), "A100": (1555, 19500), "T4": (320, 8100)}
+PEERS = ("torch", "torchvision")  # what is measured beside us, where it is there
 MARK = "row "
+PART = 0.5  # of its section's time, that a case may take
+LEAST = 15.0  # seconds that a case, or the end of a process, may take at least
 PROGRAM = Path(__file__).resolve()  # what a child process runs
 
 
@@ -182,9 +187,10 @@ def child(section: str, names: list[str], device: str, seconds: float, tiny: boo
         try:
             for row in ROWS[section](name, opened, seconds, tiny):
                 print(f"{MARK}{json.dumps(row)}", flush=True)
-        except ImportError as error:  # of what is measured beside us
-            print(f"{MARK}{json.dumps({'name': name, 'missing': str(error)})}", flush=True)
         except Exception as error:
+            if isinstance(error, ImportError) and error.name in PEERS:
+                print(f"{MARK}{json.dumps({'name': name, 'missing': str(error)})}", flush=True)
+                continue
             last = traceback.extract_tb(error.__traceback__)[-1]
             said = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
             print(f"{MARK}{json.dumps({'name': name, 'failed': said[:300]})}", flush=True)
@@ -203,32 +209,43 @@ def measured(section: str, asked: argparse.Namespace, limit: float) -> Iterator[
         lines: queue.Queue[str | None] = queue.Queue()
         reader = threading.Thread(target=read, args=(process, lines), daemon=True)
         reader.start()
-        current, late = "", False
-        while True:
-            try:
-                line = lines.get(timeout=max(deadline - time.monotonic(), 0.01))
-            except queue.Empty:
-                late = True
+        current, late, hangs, ended = "", False, False, False
+        begun, patience = time.monotonic(), max(PART * limit, LEAST)
+        try:
+            while True:
+                last = min(deadline, begun + patience)
+                try:
+                    line = lines.get(timeout=max(last - time.monotonic(), 0.01))
+                except queue.Empty:
+                    late, hangs = last == deadline, last < deadline
+                    break
+                ended = line is None
+                if line is None:
+                    break
+                if not line.startswith(MARK):
+                    print(line, end="", file=sys.stderr)
+                    continue
+                row = json.loads(line[len(MARK) :])
+                if "starts" in row:
+                    current, begun = row["starts"], time.monotonic()
+                    continue
+                yield {"section": section, **row}
+        finally:  # also where this process is told to end
+            if not ended:
                 process.kill()
-                break
-            if line is None:
-                break
-            if not line.startswith(MARK):
-                print(line, end="", file=sys.stderr)
-                continue
-            row = json.loads(line[len(MARK) :])
-            if "starts" in row:
-                current = row["starts"]
-                continue
-            yield {"section": section, **row}
-        status = process.wait()
+            try:
+                status = process.wait(LEAST)
+            except subprocess.TimeoutExpired:  # it does not get rid of its GPU
+                process.kill()
+                status = process.wait()
         names = names[names.index(current) + 1 :] if current else ([] if status else names)
         if late:
             names = [current, *names] if current else items(section, asked.quick, asked.tiny)
             break
         if not status:
             return
-        yield {"section": section, "name": current or section, "failed": f"its process ended with status {status}"}
+        why = f"no end after {patience:.0f} s" if hangs else f"its process ended with status {status}"
+        yield {"section": section, "name": current or section, "failed": why}
     for name in names:
         yield {"section": section, "name": name, "failed": f"not measured: out of the {limit:.0f} s of its section"}
 
@@ -340,6 +357,7 @@ def main() -> int:
         f"{time.strftime('%Y-%m-%d %H:%M')}, python benchmarks/gpu.py {' '.join(sys.argv[1:])}\n{machine(asked.device)}"
     )
     print(about, flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the process that measures ends too
     rows, spare = [], 0.0
     for section in chosen:
         limit, start = SHARES[section] * scale + spare, time.monotonic()
@@ -351,21 +369,24 @@ def main() -> int:
                 or (f"{row['ms']:.4f} ms" if "ms" in row else f"error {row.get('error', 0):.2g}")
             )
             print(f"  {section}: {row['name']}: {shown}", flush=True)
+            report(about, rows, asked.out)
         spare = max(limit - (time.monotonic() - start), 0.0)
+    print("\n" + report(about, rows, asked.out))
+    return int(any("failed" in row for row in rows))
+
+
+def report(about: str, rows: list[Row], out: Path | None) -> str:
+    """The table of the rows so far, which is written to `out`, and the rows beside it."""
     bandwidth, computed, source = ceilings_of(rows, about)
     head = f"ceilings ({source}): {bandwidth:.0f} GB/s read and written, {computed / 1000:.1f} TFLOP/s float32"
     text = "\n".join([about, head, "", *table(rows, bandwidth, computed)]) + "\n"
-    print("\n" + text)
-    if asked.out:
-        asked.out.parent.mkdir(parents=True, exist_ok=True)
-        for path, content in (
-            (asked.out, text),
-            (asked.out.with_name(f"{asked.out.name}.json"), json.dumps(rows, indent=1)),
-        ):
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for path, content in ((out, text), (out.with_name(f"{out.name}.json"), json.dumps(rows, indent=1))):
             part = path.with_name(f"{path.name}.tmp")
             part.write_text(content, encoding="utf-8")
             os.replace(part, path)
-    return int(any("failed" in row for row in rows))
+    return text
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def cuda_torch() -> Any:
     """torch, where it is installed and sees a GPU; ImportError says what is missing."""
     torch: Any = import_module("torch")
     if not torch.cuda.is_available():
-        raise ImportError("torch sees no GPU")
+        raise ImportError("torch sees no GPU", name="torch")
     return torch
 
 

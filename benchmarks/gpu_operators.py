@@ -205,7 +205,7 @@ def peer(case: Case, rig: Rig) -> Callable[[], Any] | None:
     torch: Any = import_module("torch")
     import_module("torchvision")
     if not torch.cuda.is_available():
-        raise ImportError("torch has no GPU here")
+        raise ImportError("torch has no GPU here", name="torch")
     x, rois = (torch.from_numpy(np.array(blob.data)).cuda() for blob in rig.bottom[:2])
     given = torch.from_numpy(np.array(rig.top[0].diff)).cuda()
     own, shape = torch.ops.torchvision, case.shape

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
-from boxpresso.device.cuda import FLAGS, HEADERS
+from boxpresso.device.cubin import FLAGS, HEADERS
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
 

@@ -11,9 +11,10 @@ import stand_in
 from harness import Rig
 
 from boxpresso import Net
-from boxpresso.device import blas, cublas, cuda, cudnn
+from boxpresso.device import blas, cublas, cuda, cudnn, open_device
 from boxpresso.device.cublas import Matrices
 from boxpresso.device.libraries import find
+from boxpresso.device.prototypes import CUBLAS
 from boxpresso.layers.dense import columns
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -206,11 +207,76 @@ def test_a_shorter_workspace_than_an_algorithm_needs_is_refused(monkeypatch):
     made = rig("plain", "cuda")
     made.forward()
     by = made.layer.convolution.by
-    algorithm, size = by.chosen["Forward"]
+    algorithm, size, math = by.others["Forward"][0]
     assert size > 0
-    monkeypatch.setitem(by.chosen, "Forward", (algorithm, size - 1))
+    monkeypatch.setitem(by.others, "Forward", [(algorithm, size - 1, math)])
     with pytest.raises(DeviceError, match=r"cuDNN failed with status 2006.*a workspace of .* bytes, algorithm 1 needs"):
         made.layer.forward(made.bottom, made.top)
+
+
+@pytest.fixture
+def odd_cudnn():
+    """Sets what cuDNN does, for one test, whose convolutions are its own."""
+    open_device("cuda").memo.pop("convolutions", None)
+    yield stand_in.cudnn
+    stand_in.cudnn()
+    open_device("cuda").memo.pop("convolutions", None)
+    open_device("cuda").fast_math = False
+
+
+@pytest.mark.parametrize("math", [0, 1, 2])
+@pytest.mark.parametrize("fast", [False, True])
+def test_an_algorithm_counts_whatever_math_cudnn_says_that_it_is_of(odd_cudnn, math, fast):
+    """The manual does not say what a heuristic says of a descriptor of FMA. The descriptor decides what is computed: it is
+    exact where that is wanted, with the workspace that the algorithm then needs."""
+    odd_cudnn(math=math)
+    open_device("cuda").fast_math = fast
+    made = rig("plain", "cuda")
+    before = stand_in.counts()
+    ours = results(made)
+    assert stand_in.since(before)["library_calls"] == 3
+    for actual, wanted in zip(ours, results(rig("plain", "cpu")), strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=0, atol=(2e-3 if fast else 2e-5) * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("status", [3000, 3010, 9])  # of cuDNN 9, of 8
+@pytest.mark.parametrize("fast", [False, True])
+def test_an_algorithm_that_is_refused_when_it_runs_gives_way_to_the_next(odd_cudnn, status, fast):
+    """A heuristic promises nothing. Where no algorithm is left, columns and products do it."""
+    open_device("cuda").fast_math = fast
+    made = rig("plain", "cuda")
+    wanted = results(rig("plain", "cpu"))
+    for refused in (cudnn.PRECOMPUTED, 0, 2, cudnn.PRECOMPUTED, 2, cudnn.PRECOMPUTED):
+        odd_cudnn(refused=refused, status=status)
+        before = stand_in.counts()
+        for actual, w in zip(results(made), wanted, strict=True):
+            np.testing.assert_allclose(actual, w, rtol=0, atol=(2e-3 if fast else 2e-5) * np.abs(w).max())
+        left = {kind: {one[0] for one in found} for kind, found in made.layer.convolution.by.others.items()}
+        if refused == 0:
+            assert left["Forward"] == ({1, 2} if fast else {2})
+            assert stand_in.since(before)["library_calls"] == 3
+    assert not any(left.values())
+    assert stand_in.since(before)["library_calls"] > 0  # cuBLAS's
+
+
+def test_tf32_is_asked_for_with_aligned_arrays_alone(odd_cudnn):
+    """Tensor cores read 128 bits: cuDNN may refuse arrays at other addresses. The next array may be aligned again."""
+    open_device("cuda").fast_math = True
+    made = rig("plain", "cuda")
+    device, by = made.device, made.layer.convolution.by
+    shape = made.bottom[0].shape
+    whole = device.table(RNG.standard_normal(int(np.prod(shape)) + 4), np.float32)
+    for start in (0, 1, 0, 4):
+        made.bottom[0].data[...] = np.asarray(device.part(whole, start, shape))
+        (wanted,) = made.forward()
+        image = device.part(whole, start, shape)
+        rest = columns.convolved(
+            by, image, made.layer.blobs[0].data, made.top[0].data, columns.Finish(made.layer.blobs[1].data)
+        )
+        columns.finish(device, made.top[0].data, rest, 5, 42)
+        assert by.math == (cudnn.FMA_MATH if start == 1 else cudnn.DEFAULT_MATH)
+        assert by.chosen["Forward"][0] == cudnn.PRECOMPUTED
+        np.testing.assert_allclose(np.array(made.top[0].data), wanted, rtol=0, atol=2e-3 * np.abs(wanted).max())
 
 
 def test_without_an_algorithm_the_columns_do_it(monkeypatch):
@@ -243,6 +309,6 @@ def test_device_query_names_what_is_found_and_what_is_missing(monkeypatch, capsy
 
 def test_libraries_can_be_left_out(monkeypatch):
     monkeypatch.setenv("BOXPRESSO_LIBRARIES", "0")
-    assert find("cublas", (13,)) is None
+    assert find("cublas", (13,), CUBLAS) is None
     monkeypatch.delenv("BOXPRESSO_LIBRARIES")
-    assert find("cublas", (13,)) is not None
+    assert find("cublas", (13,), CUBLAS) is not None

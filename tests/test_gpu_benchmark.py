@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +15,27 @@ import stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks import counts, gpu, gpu_operators  # noqa: E402
+from benchmarks import compile_all, counts, gpu, gpu_operators  # noqa: E402
 
 DEVICE = "cuda" if stand_in.active() else "cpu"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+once = pytest.mark.skipif(stand_in.active(), reason="needs no GPU: the tests of the CPU run it")
 # A child that dies at one case, one that raises at another.
 DYING = """
-import os, sys
+import os, sys, time
+HANGS = {hangs!r}
 sys.path.insert(0, {root!r})
 from pathlib import Path
 from benchmarks import gpu
-gpu.PROGRAM = Path(__file__).resolve()
+gpu.PROGRAM, gpu.LEAST, gpu.PART = Path(__file__).resolve(), 1.0, 0.2
 def rows(name, device, seconds, tiny):
     if name == "copy":
         os._exit(7)
+    if name == HANGS:
+        yield {{"name": name, "ms": 1.0, "rate": 1.0, "unit": "GB/s"}}
+        time.sleep(100)
+    if name == "torch GEMM float32":
+        import pycuda_has_lost_a_part
     if "float32" in name:
         raise ValueError("on purpose")
     yield {{"name": name, "ms": 1.0, "rate": 1.0, "unit": "GB/s"}}
@@ -67,15 +75,49 @@ def test_accuracy_runs(tmp_path):
 
 def test_a_case_that_dies_takes_no_other_along(tmp_path):
     program = tmp_path / "dying.py"
-    program.write_text(DYING.format(root=str(ROOT)))
+    program.write_text(DYING.format(root=str(ROOT), hangs=""))
     done, rows = run(program, "ceilings", out=tmp_path / "gpu.txt")
     assert done.returncode == 1
     by_name = {row["name"]: row for row in rows}
     assert list(by_name) == gpu.items("ceilings", False, True)
     assert by_name["copy"]["failed"] == "its process ended with status 7"
     assert "ValueError: on purpose (dying.py:" in by_name["GEMM float32"]["failed"]
+    assert (
+        "No module named 'pycuda_has_lost_a_part'" in by_name["torch GEMM float32"]["failed"]
+    )  # not a peer that is not here
     assert [row["name"] for row in rows if "failed" not in row] == ["torch GEMM TF32", "torch GEMM bf16"]
     assert "3 FAILED:" in (tmp_path / "gpu.txt").read_text()
+
+
+@once
+def test_a_case_that_hangs_takes_no_other_along(tmp_path):
+    """It has a part of the section's time, and its first row stays."""
+    program = tmp_path / "hanging.py"
+    program.write_text(DYING.format(root=str(ROOT), hangs="torch GEMM TF32"))
+    done, rows = run(program, "ceilings", "--minutes", "0.6", out=tmp_path / "gpu.txt")
+    assert done.returncode == 1
+    by_name = {row["name"]: row for row in rows}
+    assert [row["name"] for row in rows].count("torch GEMM TF32") == 2
+    assert "no end after" in by_name["torch GEMM TF32"]["failed"]
+    assert by_name["torch GEMM bf16"]["ms"] == 1.0
+
+
+@once
+def test_what_was_measured_stays_when_it_is_ended(tmp_path):
+    """As by `timeout`: the table has the rows until then, and the process that measures ends with it."""
+    program, out = tmp_path / "hanging.py", tmp_path / "gpu.txt"
+    program.write_text(DYING.format(root=str(ROOT), hangs="torch GEMM TF32"))
+    command = [sys.executable, str(program), "--tiny", "--device", DEVICE, "--out", str(out), "ceilings"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, env=ENVIRONMENT, cwd=ROOT, text=True)
+    assert any("torch GEMM TF32: 1.0000 ms" in line for line in running.stdout)
+    time.sleep(0.2)
+    running.terminate()
+    assert running.wait(20) == 143
+    rows = json.loads((tmp_path / "gpu.txt.json").read_text())
+    assert rows[-1]["name"] == "torch GEMM TF32"
+    assert "torch GEMM TF32" in out.read_text()
+    running.stdout.read()  # ends, so that nobody holds it any more
+    running.stdout.close()
 
 
 def test_a_section_out_of_time_says_so(tmp_path):
@@ -130,7 +172,9 @@ def test_the_script_of_the_day(tmp_path):
     assert done.returncode == 2, done.stdout + done.stderr  # the suite and racecheck
     logs = {path.stem: path.read_text() for path in (tmp_path / "out").glob("*.log")}
     assert set(logs) == {"suite", "memcheck", "racecheck", "initcheck", "measure"}
+    assert "python benchmarks/compile_all.py" in (tmp_path / "out/versions.txt").read_text()
     assert "-m pytest -m cuda" in logs["suite"]
+    assert "--timeout=120" in logs["suite"]
     assert "sanitizer --tool memcheck" in logs["memcheck"]
     assert "tests/test_gpu_tiles.py" in logs["racecheck"]
     assert f"--out {tmp_path}/out/gpu.txt --quick" in logs["measure"]
@@ -140,6 +184,47 @@ def test_the_script_of_the_day(tmp_path):
     assert unknown.returncode == 64
     for word in logs["racecheck"].split():
         assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"
+
+
+@once
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
+def test_the_script_of_the_day_keeps_to_its_minutes(tmp_path):
+    """A step that hangs is interrupted, so that what it has found is told; what no time is left for is left out; a log that
+    is too long keeps its ends."""
+    text = """#!/usr/bin/env bash
+case "$*" in
+*"-m pytest"*) trap 'echo told; exit 1' INT; echo begun; while :; do sleep 0.1; done ;;
+*gpu.py*) echo first; head -c 20000000 /dev/zero; echo last ;;
+esac
+"""
+    (tmp_path / "python").write_text(text)
+    (tmp_path / "python").chmod(0o755)
+    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"), "MINUTES": "0.15",
+                   "MINUTES_SUITE": "0.06", "SANITIZER": "sleep"}  # fmt: skip
+    start, script = time.monotonic(), ["bash", str(ROOT / "tests/gpu_day.sh")]
+    done = subprocess.run([*script, "suite", "suite", "memcheck"], capture_output=True, text=True, env=environment)
+    assert time.monotonic() - start < 20
+    assert done.returncode == 3, done.stdout
+    environment["MINUTES"] = "1"
+    assert subprocess.run([*script, "measure"], capture_output=True, env=environment).returncode == 0
+    logs = {path.stem: path.read_bytes() for path in (tmp_path / "out").glob("*.log")}
+    assert logs["suite"].split() == [b"begun", b"told", b"begun", b"told"]
+    assert logs["measure"].startswith(b"first")
+    assert logs["measure"].endswith(b"last\n")
+    assert 8 << 20 < len(logs["measure"]) < 9 << 20
+    assert logs["memcheck"] == b"== memcheck: left out, no time is left\n"
+
+
+def test_all_kernels_are_found_to_be_compiled():
+    """In float and double each, and in 16 bits those whose arrays are stored so."""
+    jobs = compile_all.wanted(list(compile_all.NAMED))
+    files = set((ROOT / "boxpresso").rglob("*.cu"))
+    for name in ("float", "double"):
+        assert {file.path for file, dtype in jobs if dtype == compile_all.NAMED[name]} == files
+    halves = {file.path.stem for file, dtype in jobs if dtype == compile_all.NAMED["half"]}
+    assert "cast" in halves
+    assert "relu" not in halves
+    assert halves == {file.path.stem for file, dtype in jobs if dtype == compile_all.NAMED["bfloat16"]}
 
 
 def test_choices_are_counted_without_a_gpu():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol, Union, cast
 
@@ -28,10 +28,13 @@ READERS = {
 class Recording(threading.local):
     """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
 
-    A library's workspace has no buffer. None: nothing is captured.
+    A library's workspace has no buffer. None: nothing is captured. `after` is to be called once the capture has ended.
     """
 
     uses: list[tuple[Buffer | None, Any, bool]] | None = None
+
+    def __init__(self) -> None:
+        self.after: list[Callable[[], None]] = []
 
 
 recording = Recording()

@@ -20,8 +20,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..proto.errors import DeviceError
+from .prototypes import DRIVER, declare
 
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
+
+# Held by who captures a stream's work, and by who makes or destroys a library's handle or loads a module: that waits for
+# the whole GPU, which CUDA refuses while any of its streams captures, in whichever thread, and the capture breaks.
+exclusive = threading.RLock()
+forking: list[Callable[[], None]] = []  # called in a fork of a process that has started the driver
+forked = False  # whether this process is one
 
 
 @functools.cache
@@ -41,7 +48,17 @@ def driver() -> Any:
         cuda.init()
     except cuda.Error as error:
         raise DeviceError(f"the NVIDIA driver does not start: {error}; does `nvidia-smi` show a GPU?") from error
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=end_in_fork)
     return cuda
+
+
+def end_in_fork() -> None:
+    """In a fork nothing of CUDA can be used, nor freed."""
+    global forked
+    forked = True
+    for end in forking:
+        end()
 
 
 @functools.cache
@@ -49,12 +66,9 @@ def interface() -> ctypes.CDLL:
     """The driver's own library, for what PyCUDA has no name for."""
     driver()
     try:
-        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        return declare(ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1"), DRIVER)
     except OSError as error:
-        raise DeviceError(f"the NVIDIA driver's library cannot be loaded: {error}") from error
-    for name in ("cuCtxSetCurrent", "cuCtxPushCurrent_v2", "cuCtxGetCurrent", "cuCtxPopCurrent_v2"):
-        getattr(library, name).argtypes = [ctypes.c_void_p]
-    return library
+        raise DeviceError(f"the NVIDIA driver's library cannot be used: {error}") from error
 
 
 def call(name: str, *args: Any) -> None:
@@ -106,6 +120,8 @@ def context_handle(index: int) -> int:
 
 def close(context: Any) -> None:
     """Gives a context back at the end of the process."""
+    if forked:
+        return
     context.push()
     for end in closing:
         end(context)
@@ -125,7 +141,12 @@ thread = Thread()
 
 
 def current() -> int:
-    """The thread's context, 0 for none."""
+    """The thread's context, 0 for none. Raises DeviceError in a fork."""
+    if forked:
+        raise DeviceError(
+            "a fork of a process that has used the GPU cannot use it: start workers before the GPU is used, or with "
+            "multiprocessing's method 'spawn'"
+        )
     interface().cuCtxGetCurrent(thread.at)
     return thread.seen.value or 0
 

@@ -10,18 +10,22 @@ from typing import Any
 import numpy as np
 
 from ..proto.errors import DeviceError
+from . import context
 from .array import Array
 from .cuda import Cuda, Memory
 from .libraries import find
+from .prototypes import CUBLAS
 
 TF32 = 3  # CUBLAS_TF32_TENSOR_OP_MATH
-WORKSPACE = {9: 2**25}  # bytes by the first number of the compute capability, as NVIDIA's manual has them; others 4 MiB
+# Bytes by the first number of the compute capability, as NVIDIA's manual has them; others 4 MiB.
+WORKSPACE = {9: 2**25, 10: 2**25, 12: 12 * 2**20}
+MOST = 2**31 - 1  # rows, columns, terms, products, and elements from a row to the next
 
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    return find("cublas", (13, 12, 11))
+    return find("cublas", (13, 12, 11), CUBLAS)
 
 
 def call(name: str, *args: Any) -> None:
@@ -29,8 +33,6 @@ def call(name: str, *args: Any) -> None:
     status = getattr(library(), name)(*args)
     if status:
         said = getattr(library(), "cublasGetStatusString", None)
-        if said is not None:
-            said.restype = ctypes.c_char_p
         reason = f": {said(status).decode()}" if said else " (see cublasStatus_t in NVIDIA's manual)"
         raise DeviceError(f"{name} of cuBLAS failed with status {status}{reason}")
 
@@ -42,7 +44,7 @@ def handle(device: Cuda) -> ctypes.c_void_p:
         loaded = library()
         assert loaded is not None
         known = ctypes.c_void_p()
-        with device:
+        with device, context.exclusive:
             call("cublasCreate_v2", ctypes.byref(known))
             device.ends.append(functools.partial(loaded.cublasDestroy_v2, known))
             call("cublasSetStream_v2", known, ctypes.c_void_p(device.stream.handle))
@@ -80,6 +82,10 @@ def gemm(
     left, right, out = (ctypes.c_void_p(array.address(array is c)) for array in (a, b, c))
     one, other = ctypes.byref(real(alpha)), ctypes.byref(real(beta))
     pitches = max(1, lb.pitch), max(1, la.pitch), max(1, lc.pitch)
+    if max(m, n, k, count, *pitches) > MOST:
+        raise DeviceError(
+            f"{device.name}: a product of {m} x {k} and {k} x {n}, {count} times, is more than cuBLAS takes"
+        )
     head = handle(device), int(trans_b), int(trans_a), n, m, k, one
     with device, device.among((a, b, c)):
         if count == 1:

@@ -16,23 +16,24 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from ..proto.errors import DeviceError, KernelError
-from . import cache, context
+from . import cache, context, cubin
 from .array import Array, Buffer, recording
 from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .packed import Packed
-from .signature import HEADERS, REALS, UNFUSED, DType, Kernel, KernelFile, StructValue, defines
+from .signature import REALS, DType, Kernel, KernelFile, StructValue
 
 __all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
 
-FLAGS = ("-std=c++17", "-O3", "--expt-relaxed-constexpr", "--extended-lambda", "-w", "-Wno-deprecated-gpu-targets")
 THREADS = 256  # in a block
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of others in the null stream breaks no capture of ours
+LEGACY = 1  # CU_STREAM_LEGACY, the null stream by another name
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
 SMALL = 2**16  # bytes up to which the driver's own staging is used for a copy
 PLAIN = (int, float)  # what nearly all numbers are
@@ -49,9 +50,9 @@ def pinned_pool(index: int) -> Any:
 
 
 @functools.cache
-def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any], threading.Lock]:
-    """The loaded modules and functions of a GPU, which its streams share, and the lock that is held while one is loaded."""
-    return {}, {}, threading.Lock()
+def code_of(index: int) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """The loaded modules and functions of a GPU, which its streams share."""
+    return {}, {}
 
 
 def close(gone: Any) -> None:
@@ -70,12 +71,27 @@ def close(gone: Any) -> None:
 context.closing.append(close)
 
 
+def keep_in_fork() -> None:
+    """What a fork has inherited is never freed there: PyCUDA would complain of each, or abort."""
+    Memory.closed = True
+    for device in list(Cuda.instances):
+        for kept in (device.held, device.modules, device.pinned, device.context):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+        device.ends.clear()
+
+
+context.forking.append(keep_in_fork)
+
+
 def end_stream(held: dict[str, Any], within: Any) -> None:
     """Drops a stream, its pool and the libraries' handles where the context is current, in whichever thread the Cuda was
     collected: PyCUDA cannot free them elsewhere. `held` has the only references to them."""
     if Memory.closed:
         return
-    with pushed(within):
+    if recording.uses is not None:  # this thread captures: to destroy a handle waits for the whole GPU
+        recording.after.append(functools.partial(end_stream, held, within))
+        return
+    with context.exclusive, pushed(within):
         for end in reversed(held["ends"]):
             end()
         held["pool"].stop_holding()
@@ -97,9 +113,13 @@ class Memory:
         return self.address
 
     def __del__(self) -> None:
-        if hasattr(self, "block") and not Memory.closed:
-            with pushed(self.context):
-                self.block.free()
+        if not hasattr(self, "block"):
+            return
+        if Memory.closed:  # PyCUDA would abort the process where it frees without a context
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.block))
+            return
+        with pushed(self.context):
+            self.block.free()
 
 
 class Cuda(Entered):
@@ -134,17 +154,18 @@ class Cuda(Entered):
         self.context, self.handle = primary_context(index), context_handle(index)
         self.ends: list[Callable[[], None]] = []  # what ends before the stream does
         with self:
-            self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(), "ends": self.ends}
+            self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(NON_BLOCKING), "ends": self.ends}
         self.pinned = pinned_pool(index)
         ending = weakref.finalize(self, end_stream, self.held, self.context)
         ending.atexit = False  # at the end of the process `close` sees to it
-        self.modules, self.functions, self.lock = code_of(index)
+        self.modules, self.functions = code_of(index)
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short_of_memory = (
             False  # whether memory has run out once: from then on Buffers give back what they do not use
         )
         self.host_work = 0
+        self.captured_by = 0  # the thread that has captured this stream
         Cuda.instances.add(self)
 
     @property
@@ -182,22 +203,31 @@ class Cuda(Entered):
 
     def after(self, other: Cuda) -> None:
         """What is launched here from now on runs after what the other stream was given so far."""
-        cuda = driver()
-        with self:
-            event = cuda.Event(cuda.event_flags.DISABLE_TIMING)
-            event.record(other.stream)
-            self.stream.wait_for_event(event)
+        with self.quiet(), other.quiet():
+            self.order(other.stream.handle, self.stream.handle)
 
     def before(self, stream: int) -> None:
         """What another library gives that stream of its own from now on runs after what was launched here so far."""
+        self.order(self.stream.handle, stream)
+
+    def order(self, first: int, then: int) -> None:
+        """What a stream is given from now on runs after what another was given so far."""
         event = ctypes.c_void_p()
         with self:
             context.call("cuEventCreate", ctypes.byref(event), 2)  # CU_EVENT_DISABLE_TIMING
             try:
-                context.call("cuEventRecord", event, ctypes.c_void_p(self.stream.handle))
-                context.call("cuStreamWaitEvent", ctypes.c_void_p(stream), event, 0)
+                context.call("cuEventRecord", event, ctypes.c_void_p(first))
+                context.call("cuStreamWaitEvent", ctypes.c_void_p(then), event, 0)
             finally:
                 context.call("cuEventDestroy_v2", event)
+
+    def behind(self, stream: int) -> None:
+        """What is launched here from now on runs after what another library gave that stream of its own so far."""
+        self.order(stream, self.stream.handle)
+
+    def quiet(self) -> AbstractContextManager[object]:
+        """Inside no other thread captures this stream: what is given to the stream of another Net would go into its graph."""
+        return nullcontext() if self.captured_by in (0, threading.get_ident()) else context.exclusive
 
     def needs_host(self, what: str) -> None:
         """Notes a copy, a wait, or a look at an array from the host. Raises DeviceError in a capture, which cannot hold one."""
@@ -207,38 +237,9 @@ class Cuda(Entered):
 
     # KernelFile
 
-    def compile(self, kernels: KernelFile, real: str) -> bytes:
-        """The cubin of a file of kernels for `real` on this GPU, from the cache where it is there."""
-        from pycuda.compiler import compile as compile_cubin
-        from pycuda.driver import CompileError
-
-        path = self.cubin_path(kernels, real)
-        if (cached := cache.fetch(path)) is not None:
-            return cached
-        source = (
-            f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
-        )
-        unfused = ("-fmad=false",) if UNFUSED in kernels.options else ()
-        options = [*FLAGS, *unfused, *kernels.options, *defines(real)]
-        includes = [str(HEADERS), str(kernels.path.parent)]
-        try:
-            cubin = compile_cubin(source, nvcc(), options, False, True, self.arch, None, False, includes)
-        except CompileError as error:
-            said = (error.stderr or error.stdout or str(error)).strip()
-            raise KernelError(f"{kernels.path} does not compile for {self.arch} with {nvcc()}:\n{said}") from error
-        part = cache.temporary(path)
-        try:
-            part.write_bytes(cubin)
-            cache.store(path, part)
-        except OSError as error:
-            raise DeviceError(f"the kernel cache {path.parent} cannot be written: {error.strerror or error}") from error
-        return bytes(cubin)
-
     def cubin_path(self, kernels: KernelFile, real: str) -> Path:
-        stat = Path(nvcc()).resolve().stat()
-        version = f"{nvcc()} {stat.st_size} {stat.st_mtime_ns}"
-        name = cache.key(cache.sources(kernels.path, HEADERS), *FLAGS, *kernels.options, real, self.arch, version)
-        return cache.folder() / f"{kernels.path.stem}-{real}-{name}.cubin"
+        """Where the compiled form of a file of kernels for this GPU is kept."""
+        return cubin.path_of(kernels, real, self.arch)
 
     def build(self, kernels: KernelFile, real: DType) -> None:
         """Compiles a file of kernels for `real`, or takes it from the cache."""
@@ -247,11 +248,11 @@ class Cuda(Entered):
             return
         if kernels.host_only:
             raise KernelError(f"{kernels.path.name} is for the CPU alone and cannot run on {self.name}")
-        cubin = self.compile(*key)
-        with self, self.lock:
+        image = cubin.compiled(*key, self.arch)
+        with self, context.exclusive:
             if key not in self.modules:
                 try:
-                    self.modules[key] = driver().module_from_buffer(cubin)
+                    self.modules[key] = driver().module_from_buffer(image)
                 except driver().Error as error:
                     file = self.cubin_path(*key)
                     raise DeviceError(
@@ -332,7 +333,7 @@ class Cuda(Entered):
     def function(self, kernel: Kernel, real: DType) -> tuple[Any, Packed, tuple[int, int]]:
         """A kernel's function, how it takes its arguments, and the threads of its blocks, else and if deterministic."""
         self.build(kernel.file, real)
-        with self:
+        with self, context.exclusive:  # the driver loads a kernel when it is first asked for
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
         known = function, Packed(kernel, real), (THREADS, 1 if kernel.file.adds else THREADS)
         self.functions[kernel, real] = known
@@ -370,7 +371,7 @@ class Cuda(Entered):
     def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
         """Copies to the GPU; the host's array may be written to again at once."""
         self.needs_host("a copy to the GPU")
-        with self:
+        with self, self.quiet():
             if host.nbytes <= SMALL:  # the driver has copied it for itself when it returns
                 driver().memcpy_htod_async(int(memory), host, self.stream)
                 return
@@ -379,11 +380,12 @@ class Cuda(Entered):
                 part[...] = bytes_[start : start + part.size]
                 driver().memcpy_htod_async(int(memory) + start, part, self.stream)
                 event.record(self.stream)
+            del event  # PyCUDA ends events where the context is current, in other threads too
 
     def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
         """Copies from the GPU, after all that was launched before."""
         self.needs_host("a copy from the GPU")
-        with self:
+        with self, self.quiet():
             if host.nbytes <= SMALL:
                 driver().memcpy_dtoh_async(host, int(memory), self.stream)
                 self.stream.synchronize()
@@ -396,8 +398,9 @@ class Cuda(Entered):
                 pending.append((part, start, event))
                 if len(pending) == 2:
                     self.unstage(bytes_, *pending.pop(0))
-            for one in pending:
-                self.unstage(bytes_, *one)
+            while pending:
+                self.unstage(bytes_, *pending.pop(0))
+            del event
 
     @staticmethod
     def unstage(target: np.ndarray[Any, Any], part: Any, start: int, event: Any) -> None:
@@ -434,7 +437,7 @@ class Cuda(Entered):
     def clear(self, memory: Any, size: int) -> None:
         """Sets bytes to zero."""
         if size:
-            with self:
+            with self, self.quiet():
                 driver().memset_d8_async(int(memory), 0, size, self.stream)
 
     def fill(self, array: Array, value: float) -> None:
@@ -477,7 +480,7 @@ class Cuda(Entered):
         """Waits until all that was launched has run; an error of a kernel is raised here."""
         self.needs_host("a wait")
         try:
-            with self:
+            with self, self.quiet():
                 self.stream.synchronize()
         except driver().Error as error:
             raise DeviceError(f"{self.name}: a kernel failed: {error}") from error

@@ -10,14 +10,17 @@ import functools
 import os
 import weakref
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ..proto.errors import DeviceError
+from . import context
 from .array import Array, recording
 from .cuda import Cuda, Memory
 from .libraries import find
+from .prototypes import CUDNN
 
 Pointer = ctypes.c_void_p
 TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
@@ -26,7 +29,8 @@ CROSS_CORRELATION, NCHW, NHWC, DETERMINISTIC = 1, 0, 1, 1
 DEFAULT_MATH, FMA_MATH = 0, 3  # the first lets float32 be rounded to TF32
 RELU, IDENTITY, DROP_NAN = 1, 5, 0
 PRECOMPUTED = 1  # CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, the only one that the fused call has without ReLU
-NOT_SUPPORTED = range(3000, 4000)  # statuses
+NOT_SUPPORTED = {9, *range(3000, 4000)}  # statuses: of version 8, and of 9
+MISALIGNED, ALIGNED = 2003, 16  # a status; bytes that tensor cores want an address to be a multiple of
 MOST = 2**30  # bytes of workspace at most
 KINDS = ("Forward", "BackwardData", "BackwardFilter")
 
@@ -43,7 +47,7 @@ class Perf(ctypes.Structure):
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    return find("cudnn", (9, 8))
+    return find("cudnn", (9, 8), CUDNN)
 
 
 def version() -> str:
@@ -51,7 +55,6 @@ def version() -> str:
     known = library()
     if known is None:
         return "unknown version"
-    known.cudnnGetVersion.restype = ctypes.c_size_t
     number = int(known.cudnnGetVersion())
     major, rest = divmod(number, 10000 if number >= 90000 else 1000)
     return f"{major}.{rest // 100}.{rest % 100}"
@@ -62,20 +65,24 @@ def call(name: str, *args: Any, may_refuse: bool = False) -> bool:
 
     may_refuse: where cuDNN does not have what is asked for, the result is False instead.
     """
-    known = library()
-    status = getattr(known, name)(*args)
+    status = getattr(library(), name)(*args)
     if status == 0:
         return True
     if may_refuse and status in NOT_SUPPORTED:
         return False
+    raise failure(name, status)
+
+
+def failure(name: str, status: int) -> DeviceError:
+    """What a function that failed says."""
+    known = library()
     assert known is not None
-    known.cudnnGetErrorString.restype = ctypes.c_char_p
     said = [known.cudnnGetErrorString(status).decode()]
     if hasattr(known, "cudnnGetLastErrorString"):  # from version 9 on
         text = ctypes.create_string_buffer(512)
         known.cudnnGetLastErrorString(text, ctypes.c_size_t(len(text)))
         said.append(text.value.decode(errors="replace"))
-    raise DeviceError(f"{name} of cuDNN failed with status {status}: {' '.join(filter(None, said))}")
+    return DeviceError(f"{name} of cuDNN failed with status {status}: {' '.join(filter(None, said))}")
 
 
 def handle(device: Cuda) -> Pointer:
@@ -85,7 +92,7 @@ def handle(device: Cuda) -> Pointer:
         loaded = library()
         assert loaded is not None
         known = Pointer()
-        with device:
+        with device, context.exclusive:
             call("cudnnCreate", ctypes.byref(known))
             device.ends.append(functools.partial(loaded.cudnnDestroy, known))
             call("cudnnSetStream", known, Pointer(device.stream.handle))
@@ -160,6 +167,8 @@ class Convolution:
     ----------
     chosen
         {"Forward", "BackwardData" or "BackwardFilter": (algorithm, bytes of workspace), None where cuDNN has none}.
+    others
+        The same keys: all algorithms that are left, (algorithm, bytes, math), the chosen one first.
     """
 
     def __init__(
@@ -177,13 +186,15 @@ class Convolution:
         window = len(pad), ints(pad), ints(stride), ints(dilation), CROSS_CORRELATION, kind
         self.by = make.make("Convolution", "cudnnSetConvolutionNdDescriptor", *window)
         call("cudnnSetConvolutionGroupCount", self.by, group)
-        call("cudnnSetConvolutionMathType", self.by, DEFAULT_MATH if device.fast_math else FMA_MATH)
+        self.math = -1  # what the descriptor says
+        self.set_math(DEFAULT_MATH if device.fast_math else FMA_MATH)
         nothing = ctypes.c_double(0)
         self.relu, self.identity = (
             make.make("Activation", "cudnnSetActivationDescriptor", mode, DROP_NAN, nothing)
             for mode in (RELU, IDENTITY)
         )
         self.chosen: dict[str, tuple[int, int] | None] = {}
+        self.others: dict[str, list[tuple[int, int, int]]] = {}  # algorithm, bytes, math: the chosen one first
         self.fused = {
             True: True,
             False: True,
@@ -193,38 +204,85 @@ class Convolution:
         """The best algorithm that fits what is wanted, and the bytes of its workspace: by cuDNN's heuristic, or with
         BOXPRESSO_GPU_FIND=1 as cuDNN measures them, but for deterministic=True: what is measured may differ from run to run."""
         if kind not in self.chosen:
-            given = {
-                "Forward": (self.x, self.w, self.by, self.y), "BackwardData": (self.w, self.y, self.by, self.x),
-                "BackwardFilter": (self.x, self.y, self.by, self.w),
-            }[kind]  # fmt: skip
-            found, count = (Perf * 16)(), ctypes.c_int()
-            finds = os.environ.get("BOXPRESSO_GPU_FIND") == "1" and not self.device.deterministic
-            name = f"cudnn{'Find' if finds else 'Get'}Convolution{kind}Algorithm{'' if finds else '_v7'}"
             with self.device:
-                known = call(name, handle(self.device), *given, len(found), ctypes.byref(count), found, may_refuse=True)
-            self.chosen[kind] = next(
-                ((p.algorithm, p.memory) for p in found[: count.value if known else 0] if self.fits(p)), None
-            )
+                self.others[kind] = self.candidates(kind)
+            self.choose(kind)
         return self.chosen[kind]
 
+    def choose(self, kind: str) -> None:
+        """Takes the first of the algorithms that are left."""
+        first = self.others[kind][:1]
+        self.chosen[kind] = first[0][:2] if first else None
+
+    def candidates(self, kind: str) -> list[tuple[int, int, int]]:
+        """The algorithms that fit, the fastest first: (algorithm, bytes, math).
+
+        cuDNN lists algorithms in more than one math, whatever the descriptor says, and it is for the caller to set the math of
+        the one that is taken. Where float32 is to be exact the descriptor stays at FMA, whatever is said of an algorithm, and
+        the bytes that it then needs are asked for.
+        """
+        given = {
+            "Forward": (self.x, self.w, self.by, self.y), "BackwardData": (self.w, self.y, self.by, self.x),
+            "BackwardFilter": (self.x, self.y, self.by, self.w),
+        }[kind]  # fmt: skip
+        found, count = (Perf * 16)(), ctypes.c_int()
+        finds = os.environ.get("BOXPRESSO_GPU_FIND") == "1" and not self.device.deterministic
+        name = f"cudnn{'Find' if finds else 'Get'}Convolution{kind}Algorithm{'' if finds else '_v7'}"
+        self.set_math(DEFAULT_MATH if self.device.fast_math else FMA_MATH)
+        with context.exclusive if finds else nullcontext():  # to measure waits for the GPU
+            if not call(name, handle(self.device), *given, len(found), ctypes.byref(count), found, may_refuse=True):
+                return []
+        known = [perf for perf in found[: count.value] if self.fits(perf)]
+        if self.device.fast_math:
+            return [(perf.algorithm, perf.memory, perf.math) for perf in known]
+        made = [(perf.algorithm, perf.memory, FMA_MATH) for perf in known if perf.math == FMA_MATH]
+        for perf in known:
+            size = ctypes.c_size_t()
+            if perf.algorithm in (one[0] for one in made):
+                continue
+            name, asked = f"cudnnGetConvolution{kind}WorkspaceSize", (perf.algorithm, ctypes.byref(size))
+            if call(name, handle(self.device), *given, *asked, may_refuse=True) and size.value <= MOST:
+                made.append((perf.algorithm, size.value, FMA_MATH))
+        return made
+
     def fits(self, perf: Perf) -> bool:
-        """Whether an algorithm exists, needs a workspace that can be had, and computes as exactly as is wanted."""
-        exact = self.device.fast_math or self.dtype != np.float32 or perf.math == FMA_MATH
+        """Whether an algorithm exists, needs a workspace that can be had, and adds in one order where that is wanted."""
         ordered = not self.device.deterministic or perf.determinism == DETERMINISTIC
-        return perf.status == 0 and perf.memory <= MOST and exact and ordered
+        return perf.status == 0 and perf.memory <= MOST and ordered
+
+    def set_math(self, math: int) -> None:
+        """What the descriptor lets cuDNN do with the factors of a product."""
+        if math != self.math:
+            call("cudnnSetConvolutionMathType", self.by, math)
+            self.math = math
 
     def run(
-        self, kind: str, name: str, args: Sequence[Any], arrays: Sequence[Array | None], may_refuse: bool = False
+        self, kind: str, name: str, args: Sequence[Any], arrays: Sequence[Array | None], optional: bool = False
     ) -> bool:
-        """Calls a function with the handle before and the workspace in place of "workspace" among its arguments."""
-        chosen = self.algorithm(kind)
-        if chosen is None:
+        """Calls a function with the handle before and the workspace in place of "workspace" among its arguments.
+
+        An algorithm that cuDNN refuses after all is left out from then on, but for arrays whose addresses it cannot take, and
+        the next is tried; False where there is none. optional: that the function is refused says nothing of the algorithm.
+        """
+        at = args.index("workspace")
+        if self.algorithm(kind) is None:
             return False
-        algorithm, size = chosen
-        with self.device, self.device.among(a for a in arrays if a is not None):
-            space = algorithm, Pointer(workspace(self.device, size)), ctypes.c_size_t(size)
-            at = args.index("workspace")
-            return call(name, handle(self.device), *args[:at], *space, *args[at + 1 :], may_refuse=may_refuse)
+        for one in list(self.others[kind]):
+            algorithm, size, math = one
+            self.set_math(math)
+            with self.device, self.device.among(a for a in arrays if a is not None):
+                space = algorithm, Pointer(workspace(self.device, size)), ctypes.c_size_t(size)
+                status = getattr(library(), name)(handle(self.device), *args[:at], *space, *args[at + 1 :])
+            if status == 0:
+                return True
+            if status != MISALIGNED and status not in NOT_SUPPORTED:
+                raise failure(name, status)
+            if optional:
+                return False
+            if status != MISALIGNED:
+                self.others[kind].remove(one)
+                self.choose(kind)
+        return False
 
     def number(self, value: float) -> Any:
         """A pointer to a number of the dtype that is computed in."""
@@ -234,7 +292,7 @@ class Convolution:
         """y = w * x; False where cuDNN has no algorithm."""
         read = self.x, Pointer(x.address(False)), self.w, Pointer(w.address(False)), self.by
         args = [self.number(1), *read, "workspace", self.number(0), self.y, Pointer(y.address(True))]
-        return self.run("Forward", "cudnnConvolutionForward", args, (x, w, y), may_refuse=self.last)
+        return self.run("Forward", "cudnnConvolutionForward", args, (x, w, y))
 
     def forward_after(self, x: Array, w: Array, bias: Array, other: Array | None, y: Array, relu: bool) -> bool:
         """y = w * x + bias + other, and its ReLU where asked, in one call; False where cuDNN has no such call for it.
@@ -252,8 +310,9 @@ class Convolution:
             Pointer(bias.address(False)), self.relu if relu else self.identity, self.y, target,
         ]  # fmt: skip
         name = "cudnnConvolutionBiasActivationForward"
-        self.fused[relu] = self.run("Forward", name, args, (x, w, bias, other, y), may_refuse=True)
-        return self.fused[relu]
+        done = self.run("Forward", name, args, (x, w, bias, other, y), optional=True)
+        self.fused[relu] = done or any(a.address(False) % ALIGNED for a in (x, w, y))
+        return done
 
     def backward_data(self, y: Array, w: Array, x: Array) -> bool:
         """x = the adjoint of w in y; False where cuDNN has no algorithm."""

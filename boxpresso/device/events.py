@@ -42,4 +42,6 @@ def median_ms(device: Cuda, work: Callable[[], None], turns: int = 5) -> float:
             end.record(device.stream)
             pairs.append((start, end))
         device.synchronize()
-        return float(statistics.median(start.time_till(end) for start, end in pairs))
+        median = float(statistics.median(start.time_till(end) for start, end in pairs))
+        del start, end, pairs  # PyCUDA ends events where the context is current
+        return median

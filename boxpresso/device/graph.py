@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 from ..proto.errors import DeviceError
@@ -12,6 +15,40 @@ from .array import Buffer, recording
 from .cuda import Cuda, Memory
 
 RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be taken meanwhile
+
+
+def destroy(device: Cuda, executable: ctypes.c_void_p) -> None:
+    """Destroys a graph. One that is running ends first, as the driver's manual says."""
+    if Memory.closed:
+        return
+    with suppress(DeviceError), device:  # where the context is lost, so is the graph
+        context.call("cuGraphExecDestroy", executable)
+
+
+def captured(device: Cuda, work: Callable[[], None], uses: list[tuple[Buffer | None, Any, bool]]) -> ctypes.c_void_p:
+    """What a function launches, as the driver's graph; `uses` gets the memory of it. Whatever happens, the stream captures no
+    more when this returns, and what was to end meanwhile has ended."""
+    graph, stream = ctypes.c_void_p(), ctypes.c_void_p(device.stream.handle)
+    try:
+        with context.exclusive:
+            context.call("cuStreamBeginCapture_v2", stream, RELAXED)
+            try:
+                recording.uses = uses
+                device.captured_by = threading.get_ident()
+                work()
+            except BaseException:
+                recording.uses = None
+                context.interface().cuStreamEndCapture(stream, ctypes.byref(graph))
+                if graph.value:
+                    context.call("cuGraphDestroy", graph)
+                raise
+            recording.uses = None
+            context.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    finally:
+        waiting, recording.after = recording.after, []
+        for end in waiting:
+            end()
+    return graph
 
 
 class Graph:
@@ -41,25 +78,13 @@ class Graph:
     def __init__(self, device: Cuda, work: Callable[[], None]) -> None:
         self.device = device
         uses: list[tuple[Buffer | None, Any, bool]] = []
-        graph, self.executable = ctypes.c_void_p(), ctypes.c_void_p()
-        stream = ctypes.c_void_p(device.stream.handle)
+        self.executable = ctypes.c_void_p()
         with device:
-            context.call("cuStreamBeginCapture_v2", stream, RELAXED)
-            recording.uses = uses
-            try:
-                work()
-            except BaseException:
-                recording.uses = None
-                context.interface().cuStreamEndCapture(stream, ctypes.byref(graph))
-                if graph.value:
-                    context.call("cuGraphDestroy", graph)
-                raise
-            recording.uses = None
-            context.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+            graph = captured(device, work, uses)
             count = ctypes.c_size_t()
-            context.call("cuGraphGetNodes", graph, None, ctypes.byref(count))
-            self.nodes = count.value
             try:
+                context.call("cuGraphGetNodes", graph, None, ctypes.byref(count))
+                self.nodes = count.value
                 if self.nodes:
                     context.call(
                         "cuGraphInstantiateWithFlags", ctypes.byref(self.executable), graph, ctypes.c_ulonglong(0)
@@ -102,9 +127,8 @@ class Graph:
             buffer.changes += 1
 
     def __del__(self) -> None:
-        if getattr(self, "executable", None) and not Memory.closed:
-            try:
-                with self.device:
-                    context.call("cuGraphExecDestroy", self.executable)
-            except DeviceError:  # the context is lost: so is the graph
-                pass
+        if getattr(self, "executable", None):
+            if recording.uses is not None:  # this thread captures another
+                recording.after.append(partial(destroy, self.device, self.executable))
+            else:
+                destroy(self.device, self.executable)

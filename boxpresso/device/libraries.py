@@ -8,6 +8,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from .prototypes import Prototypes, declare
+
 WHEELS = {"cublas": ("nvidia.cu13", "nvidia.cublas"), "cudnn": ("nvidia.cudnn",)}  # the packages that hold their files
 PARTS = {
     "cublas": ("cublasLt",),
@@ -31,10 +33,10 @@ def folders(name: str) -> list[Path]:
     return places
 
 
-def find(name: str, versions: Sequence[int]) -> ctypes.CDLL | None:
+def find(name: str, versions: Sequence[int], prototypes: Prototypes) -> ctypes.CDLL | None:
     """A library of NVIDIA's, the newest of the versions: the system's, as of a CUDA toolkit, else a pip wheel's.
 
-    None where there is none, or with BOXPRESSO_LIBRARIES=0.
+    None where there is none, or with BOXPRESSO_LIBRARIES=0. One that lacks a function of `prototypes` is passed over.
     """
     if not wanted():
         return None
@@ -49,10 +51,10 @@ def find(name: str, versions: Sequence[int]) -> ctypes.CDLL | None:
     for file_name in files:
         try:
             library = ctypes.CDLL(file_name)
+            if f"lib{name}.so" in file_name:
+                return declare(library, prototypes)
         except OSError:
             continue
-        if f"lib{name}.so" in file_name:
-            return library
     return None
 
 

@@ -28,6 +28,7 @@ from .gpu_layout import Chain, Turn, chain_steps, lay_out
 from .gpu_memory import Arena, Join, Shared
 from .plan import Plan, Source, Step, Value
 
+TRIES = 3  # forwards in which the driver may refuse a capture
 OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
 
 
@@ -87,6 +88,7 @@ class Segment:
         self.steps, self.live = list(steps), live
         self.rest = False
         self.graph: Graph | None = None
+        self.tries = 0
         self.bound: list[tuple[Blob, Buffer]] = []
 
     def valid(self) -> bool:
@@ -419,7 +421,8 @@ class GpuProgram:
         return None
 
     def capture(self, segment: Segment) -> None:
-        """Captures a segment; where the driver does not take it, the segment says why and runs launch by launch."""
+        """Captures a segment; where the driver does not take it, it runs launch by launch. That is tried again in later
+        forwards, for another thread may have broken the capture; in the end the segment says why."""
 
         def work() -> None:
             for step in segment.steps:
@@ -431,7 +434,9 @@ class GpuProgram:
         try:
             segment.graph = Graph(self.device, work)
         except (BoxpressoError, driver().Error) as error:
-            segment.live = f"was not captured: {error}"
+            segment.tries += 1
+            if segment.tries == TRIES:
+                segment.live = f"was not captured: {error}"
             return
         layers = [i for step in segment.steps for i in step.layers]
         blobs: dict[int, Blob] = {}

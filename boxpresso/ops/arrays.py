@@ -11,8 +11,7 @@ import numpy as np
 
 from ..device import AnyArray, Array, Buffer, Device, open_device
 from ..device.cast import cast_to, convert
-from ..device.context import driver
-from ..device.cuda import Cuda
+from ..device.cuda import LEGACY, Cuda
 from ..device.signature import BFLOAT16
 from ..proto.errors import BoxpressoError
 from . import memory
@@ -182,13 +181,12 @@ class Borrowed:
 
 
 def from_interface(x: Any, device: Cuda) -> Array:
-    """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names."""
+    """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names: one that names
+    none, as PyCUDA's, is taken to be written in the null stream."""
     said = x.__cuda_array_interface__
     dtype = np.dtype(said["typestr"])
     steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
-    if said.get("stream") is not None:
-        with device:
-            driver().Context.synchronize()
+    device.behind(said.get("stream") or LEGACY)
     return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
 
 

@@ -104,6 +104,8 @@ class Ranks:
         Its number among those on the same machine.
     rescue
         Saves what was learned when the job ends early, and returns a sentence about it; the Solver sets it.
+    fetch
+        Brings what `rescue` saves from a GPU to the host, before a fork, which cannot reach the GPU; the Solver sets it.
     updating
         Whether an update of the weights is in progress, during which no snapshot may be written.
     """
@@ -111,6 +113,7 @@ class Ranks:
     def __init__(self, world: Any = None) -> None:
         self.rank, self.size, self.local = 0, 1, 0
         self.rescue: Callable[[], str] = lambda: "nothing had been learned"
+        self.fetch: Callable[[], None] = lambda: None
         self.updating = self.terminated = False  # the second: SIGTERM came during an update
         if world is None or world.size == 1:
             return
@@ -298,6 +301,8 @@ class Ranks:
         if self.rank:
             self.end(error)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with suppress(Exception):  # the child then says that nothing is saved
+            self.fetch()
         child = os.fork()
         if child == 0:
             status = 1

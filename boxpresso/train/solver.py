@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -153,7 +154,7 @@ class Solver:
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
         self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
-        self.started, self.ranks.rescue = 0, self._rescue
+        self.started, self.ranks.rescue, self.ranks.fetch = 0, self._rescue, self._fetch
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
         self.ranks.settle(self.net)
         self.ranks.spread(self._weights())
@@ -470,6 +471,11 @@ class Solver:
         """What is bitwise identical on all ranks: learned parameters and their history. Statistics of BatchNorm differ."""
         rows = zip(self.net.learnable, self.history)
         return [array for (blob, lr_mult, _), arrays in rows if lr_mult for array in (blob.data, *arrays)]
+
+    def _fetch(self) -> None:
+        """Brings what a snapshot holds to the host, where it is newer on a GPU."""
+        for array in (*(blob.data for blobs in self.net.params.values() for blob in blobs), *chain(*self.history)):
+            np.asarray(array)
 
     def _rescue(self) -> str:
         """Saves the last complete iteration when the job ends early. Returns a line for the log: what to resume from."""

@@ -48,6 +48,12 @@ def null_launches(on: bool) -> None:
     library().stand_in_null_launches(int(on))
 
 
+def cudnn(math: int = -1, refused: int = -1, status: int = 3000) -> None:
+    """What cuDNN is to do that its manual allows: say that all its algorithms are of this cudnnMathType_t; refuse this
+    algorithm when it runs, though it is listed, with this status."""
+    library().stand_in_cudnn(math, refused, status)
+
+
 def layout_times(first: float = 0.010, last: float = 0.020) -> None:
     """How many milliseconds a call of cuDNN takes by events, on arrays whose channels are first, and last."""
     library().stand_in_layout_times(ctypes.c_double(first), ctypes.c_double(last))

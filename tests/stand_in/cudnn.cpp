@@ -107,13 +107,26 @@ std::vector<Perf> algorithms(Kind kind, Filter w, Convolution by, Tensor y) {
   for (int n : y->dims) size *= n;
   std::vector<Perf> list{{kind == FORWARD ? 6 : 5, SUCCESS, .1f, size_t(1) << 40, 1, by->math, {}}};
   if (kind != FORWARD) list.push_back({0, SUCCESS, .2f, 0, 0, by->math, {}});
-  list.push_back({PRECOMPUTED, SUCCESS, .3f, size + 64, 1, by->math, {}});
+  list.push_back({PRECOMPUTED, SUCCESS, .3f, by->math == FMA ? size + 64 : 2 * size + 64, 1, by->math, {}});
   if (kind == FORWARD) list.push_back({0, SUCCESS, .4f, 0, 1, by->math, {}});
   if (w->format == NHWC) {
     list[0].status = NOT_SUPPORTED;
     return list;
   }
   list.push_back({2, by->groups > 1 ? NOT_SUPPORTED : SUCCESS, by->groups > 1 ? -1.f : .5f, 0, 1, by->math, {}});
+  return list;
+}
+
+// As they are listed: the manual says that an algorithm is there in more than one math, and that the caller sets that of the one that
+// it takes in the descriptor. Of the others, the memory is another.
+std::vector<Perf> listed(Kind kind, Filter w, Convolution by, Tensor y) {
+  std::vector<Perf> list = algorithms(kind, w, by, y);
+  cudnnConvolutionStruct other = *by;
+  other.math = by->math == FMA ? 0 : FMA;
+  for (const Perf& one : algorithms(kind, w, &other, y))
+    if (one.algorithm == PRECOMPUTED) list.insert(by->math == FMA ? list.begin() : list.end(), one);
+  for (Perf& one : list)
+    if (said_math >= 0) one.math = said_math;
   return list;
 }
 
@@ -124,11 +137,11 @@ Status choose(const char* who, Kind kind, Handle handle, Tensor x, Filter w, Con
   if (measured && capturing) return refuse(FAILED, text("%s while a stream captures", who));
   if (given == nullptr || list == nullptr || asked < 1) return refuse(BAD_PARAM, text("%s: %d results asked for", who, asked));
   if (Status seen = fit(who, x, w, by, y)) return seen;
-  std::vector<Perf> all = algorithms(kind, w, by, y);
+  std::vector<Perf> all = listed(kind, w, by, y);
   if (measured) {
     ++counts[WAITS];
     drain_all();
-    all.erase(all.begin());  // there is no memory for the first
+    all.erase(std::find_if(all.begin(), all.end(), [](const Perf& one) { return one.memory == size_t(1) << 40; }));  // no memory for it
     std::stable_partition(all.begin(), all.end(), [](const Perf& one) { return one.status == SUCCESS; });
     std::reverse(all.begin(), std::find_if(all.begin(), all.end(), [](const Perf& one) { return one.status != SUCCESS; }));
   }
@@ -138,6 +151,7 @@ Status choose(const char* who, Kind kind, Handle handle, Tensor x, Filter w, Con
 }
 
 Status need_algorithm(const char* who, Kind kind, Filter w, Convolution by, Tensor y, int algorithm, CUdeviceptr workspace, size_t size) {
+  if (algorithm == refused_algorithm) return refuse(Status(refused_status), text("%s: algorithm %d is refused", who, algorithm));
   for (const Perf& one : algorithms(kind, w, by, y)) {
     if (one.algorithm != algorithm || one.status) continue;
     if (size < one.memory) return refuse(TOO_SMALL, text("%s: a workspace of %zu bytes, algorithm %d needs %zu", who, size, algorithm, one.memory));
@@ -347,13 +361,33 @@ Status cudnnFindConvolutionBackwardFilterAlgorithm(Handle handle, Tensor x, Tens
   return choose("cudnnFindConvolutionBackwardFilterAlgorithm", FILTER, handle, x, w, by, y, asked, given, list, true);
 }
 
+Status space(const char* who, Kind kind, Handle handle, Tensor x, Filter w, Convolution by, Tensor y, int algorithm, size_t* size) {
+  NEED_HANDLE(who);
+  if (Status seen = fit(who, x, w, by, y)) return seen;
+  for (const Perf& one : algorithms(kind, w, by, y))
+    if (one.algorithm == algorithm && !one.status) {
+      *size = one.memory;
+      return SUCCESS;
+    }
+  return refuse(NOT_SUPPORTED, text("%s: algorithm %d is not for this convolution", who, algorithm));
+}
+Status cudnnGetConvolutionForwardWorkspaceSize(Handle handle, Tensor x, Filter w, Convolution by, Tensor y, int algorithm, size_t* size) {
+  return space("cudnnGetConvolutionForwardWorkspaceSize", FORWARD, handle, x, w, by, y, algorithm, size);
+}
+Status cudnnGetConvolutionBackwardDataWorkspaceSize(Handle handle, Filter w, Tensor y, Convolution by, Tensor x, int algorithm, size_t* size) {
+  return space("cudnnGetConvolutionBackwardDataWorkspaceSize", DATA, handle, x, w, by, y, algorithm, size);
+}
+Status cudnnGetConvolutionBackwardFilterWorkspaceSize(Handle handle, Tensor x, Tensor y, Convolution by, Filter w, int algorithm, size_t* size) {
+  return space("cudnnGetConvolutionBackwardFilterWorkspaceSize", FILTER, handle, x, w, by, y, algorithm, size);
+}
+
 #define NEED_ALL(who, kind)                                                                       \
   NEED_HANDLE(who);                                                                               \
   if (Status seen = fit(who, xd, wd, by, yd)) return seen;                                        \
   if (Status seen = need_array(who, "x", x, xd->type, xd->dims, xd->steps)) return seen;          \
   if (Status seen = need_array(who, "w", w, wd->type, wd->dims, wd->steps)) return seen;   \
   if (Status seen = need_array(who, "y", y, yd->type, yd->dims, yd->steps)) return seen;          \
-  if (wd->format == NHWC && by->math != FMA)                                                       \
+  if (by->math != FMA && xd->type == FLOAT)                                                        \
     for (CUdeviceptr at : {x, w, y})                                                              \
       if (at % 16) return refuse(MISALIGNED, text("%s: TF32 of arrays that are not aligned to 16 bytes", who)); \
   if (Status seen = need_algorithm(who, kind, wd, by, yd, algorithm, workspace, size)) return seen

@@ -54,7 +54,7 @@ CUresult set(CUdeviceptr at, T value, size_t count, CUstream stream) {
 struct Report {
   ~Report() {
     const char* path = getenv("STAND_IN_REPORT");
-    FILE* file = path != nullptr && started ? fopen(path, "a") : nullptr;
+    FILE* file = path != nullptr && started && process == getpid() ? fopen(path, "a") : nullptr;
     if (file == nullptr) return;
     std::string line;
     for (unsigned long long count : counts) line += std::to_string(count) + " ";
@@ -73,6 +73,15 @@ void stand_in_counts(unsigned long long* made) { Lock hold(mutex); memcpy(made, 
 int stand_in_count_number() { return COUNTS; }
 void stand_in_memory(size_t bytes) { Lock hold(mutex); total = bytes; }
 void stand_in_layout_times(double first, double last) { Lock hold(mutex); layout_ms[0] = first; layout_ms[1] = last; }
+void stand_in_cudnn(int math, int refused, int status) {
+  Lock hold(mutex);
+  said_math = math;
+  refused_algorithm = refused;
+  refused_status = status;
+}
+void stand_in_misaligned(const char* file, unsigned line, const void* at) {
+  if (misaligned.empty()) misaligned = text("%s:%u: a load or store at %p, which is not aligned to its size", file, line, at);
+}
 void stand_in_null_launches(int on) { Lock hold(mutex); null_launches = on; }
 
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
@@ -80,10 +89,10 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
       {0, "no error"}, {1, "invalid argument"}, {2, "out of memory"}, {3, "initialization error"}, {100, "no device"},
       {101, "invalid device ordinal"}, {200, "device kernel image is invalid"}, {201, "invalid device context"},
       {209, "no kernel image is available for this device"}, {400, "invalid resource handle"}, {500, "named symbol not found"},
-      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {701, "too many resources requested for launch"},
+      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {716, "misaligned address"}, {701, "too many resources requested for launch"},
       {801, "operation not supported"},
       {900, "operation not permitted when stream is capturing"}, {901, "operation failed due to a previous error during capture"},
-      {906, "operation would make the legacy stream depend on a capturing blocking stream"}};
+      {905, "dependency created on uncaptured work in another stream"}, {906, "operation would make the legacy stream depend on a capturing blocking stream"}};
   static thread_local std::string whole_text;
   auto found = names.find(error);
   whole_text = found == names.end() ? "error " + std::to_string(error) : found->second;
@@ -94,7 +103,12 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
 }
 
 // Devices and contexts
-CUresult CUDAAPI cuInit(unsigned) { started = true; return CUDA_SUCCESS; }
+CUresult CUDAAPI cuInit(unsigned) {
+  if (started && process != getpid()) return fault(CUDA_ERROR_NOT_INITIALIZED, "the driver was started before this process was forked");
+  started = true;
+  process = getpid();
+  return CUDA_SUCCESS;
+}
 CUresult CUDAAPI cuDriverGetVersion(int* made) { *made = CUDA_VERSION; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuDeviceGetCount(int* made) { *made = 2; return started ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED; }
 CUresult CUDAAPI cuDeviceGet(CUdevice* made, int index) {
@@ -140,6 +154,7 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext* made, CUctxCreateParams*, unsigned, C
   return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext* made) {
+  if (started && process != getpid()) return CUDA_ERROR_NOT_INITIALIZED;
   *made = current.empty() ? nullptr : current.back();
   return CUDA_SUCCESS;
 }
@@ -160,7 +175,7 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice* made) { NEED_CONTEXT(); *made = device
 CUresult CUDAAPI cuCtxGetApiVersion(CUcontext, unsigned* made) { *made = CUDA_VERSION; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuCtxSynchronize() {
   NEED_CONTEXT();
-  NEED_NO_CAPTURE("cuCtxSynchronize");
+  NEED_NO_CAPTURES("cuCtxSynchronize");
   ++counts[WAITS];
   return drain_all();
 }

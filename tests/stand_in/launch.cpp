@@ -6,7 +6,7 @@ using namespace stand_in;
 namespace {
 
 CUresult load(CUmodule* made, const char* image) {
-  NEED_NO_CAPTURE("cuModuleLoad");
+  NEED_NO_CAPTURES("cuModuleLoad");
   const auto* head = (const Elf64_Ehdr*)image;
   if (memcmp(image, ELFMAG, SELFMAG)) return fault(CUDA_ERROR_INVALID_IMAGE, "not an ELF image");
   if (head->e_machine != EM_X86_64 && head->e_machine != EM_AARCH64)
@@ -69,6 +69,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* made, CUmodule module, const ch
   NEED_CONTEXT();
   auto& kept = module->functions[name];
   if (!kept) {
+    NEED_NO_CAPTURES("cuModuleGetFunction");  // it loads a kernel (CUDA's guide, lazy loading), and may wait for the device
     auto* run = (void (*)(const char*, int))dlsym(module->library, (std::string("stand_in_run_") + name).c_str());
     auto* kinds = (const char*)dlsym(module->library, (std::string("stand_in_kinds_") + name).c_str());
     auto* places = (const size_t*)dlsym(module->library, (std::string("stand_in_places_") + name).c_str());
@@ -119,7 +120,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
     for (auto [at, size] : used)  // a graph may outlive what it was captured with
       if (auto found = live.find(at); found == live.end() || found->second.size != size)
         return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory at %#llx is freed by now", f->name.c_str(), at));
+    misaligned.clear();
     f->run(arguments.data(), blocks);
+    if (!misaligned.empty()) return fault(CUDA_ERROR_MISALIGNED_ADDRESS, text("%s: %s", f->name.c_str(), misaligned.c_str()));
     spent += kernel_ms;
     CUresult first = CUDA_SUCCESS;
     for (auto [at, size] : used)
@@ -129,9 +132,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
 }
 
 // Streams and events
-CUresult CUDAAPI cuStreamCreate(CUstream* made, unsigned) {
+CUresult CUDAAPI cuStreamCreate(CUstream* made, unsigned flags) {
   NEED_CONTEXT();
-  streams.push_back(*made = new CUstream_st{device(), {}});
+  streams.push_back(*made = new CUstream_st{device(), {}, nullptr, CUDA_SUCCESS, !(flags & CU_STREAM_NON_BLOCKING)});
   ++counts[STREAMS];
   return CUDA_SUCCESS;
 }

@@ -53,6 +53,7 @@ HOST = (
     "fuzz",
     "gate",
     "golden_selection",
+    "gpu_arguments",
     "hostile_files",
     "hostile_names",
     "hostile_rooms",

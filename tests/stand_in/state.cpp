@@ -18,8 +18,10 @@ std::string text(const char* format, ...) {
   return made;
 }
 
-
 CUresult need_context() {
+  if (started && process != getpid()) return fault(CUDA_ERROR_NOT_INITIALIZED, "the driver was started before this process was forked");
+  if (!current.empty() && current.back() != nullptr && current.back()->retained == 0)
+    return fault(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context has ended");
   return current.empty() || current.back() == nullptr
              ? fault(CUDA_ERROR_INVALID_CONTEXT, "this thread has no current context") : CUDA_SUCCESS;
 }
@@ -28,6 +30,17 @@ CUresult need_no_capture(const char* who) {
   if (capturing == nullptr) return CUDA_SUCCESS;
   capturing->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, text("%s while a stream captures", who));
+}
+
+// A handle of the whole device stands for its capturing streams too (CUDA's guide, prohibited operations of stream capture).
+CUresult need_no_captures(const char* who) {
+  CUresult seen = need_no_capture(who);
+  for (CUstream stream : streams)
+    if (!seen && stream->graph && stream->device == device()) {
+      stream->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+      seen = fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, text("%s while a stream of the device captures in another thread", who));
+    }
+  return seen;
 }
 
 // The allocation that holds `bytes` bytes from `at` on, or live.end(). An empty range may lie at the end of one.
@@ -77,14 +90,23 @@ CUstream stream_of(CUstream given) {
 // Whether a stream can be given work: it lives, and the current context is that of its device.
 CUresult need_stream(const char* who, CUstream given) {
   if (given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD) {
-    if (capturing == nullptr) return CUDA_SUCCESS;
-    capturing->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    return fault(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, text("%s in the null stream while a stream captures", who));
+    for (CUstream stream : streams) {
+      // Of a stream that does not wait for the null stream this is legal, but in the thread that captures nobody means it.
+      if (!stream->graph || stream->device != device() || (!stream->blocking && stream != capturing)) continue;
+      stream->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+      return fault(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, text("%s in the null stream while a stream captures", who));
+    }
+    return CUDA_SUCCESS;
   }
   if (std::find(streams.begin(), streams.end(), given) == streams.end())
     return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: the stream is destroyed, or was never made", who));
   if (given->device != device())
     return fault(CUDA_ERROR_INVALID_HANDLE, text("%s: a stream of device %d, context of device %d", who, given->device, device()));
+  if (given->graph && given != capturing) {  // CUDA would take it into the capture, or with an event the other stream
+    given->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return fault(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, text("%s in a stream that another thread captures", who));
+  }
+  if (given->graph && given->broken) return fault(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, text("%s: the capture is broken", who));
   return CUDA_SUCCESS;
 }
 
@@ -110,11 +132,15 @@ CUresult drain_all() {
   return first;
 }
 
-// Queues work for a stream. The null stream waits for all others, as CUDA's does.
+// Queues work for a stream. The null stream waits for those that are made to block, as CUDA's does.
 CUresult later(CUstream stream, Job job) {
   if (stream == &plain[0] || stream == &plain[1]) {
-    const CUresult before = drain_all(), seen = job();
-    return before ? before : seen;
+    CUresult first = CUDA_SUCCESS;
+    for (CUstream other : std::vector<CUstream>(streams))
+      if (other->blocking && other->device == stream->device)
+        if (CUresult seen = drain(other); !first) first = seen;
+    const CUresult seen = job();
+    return first ? first : seen;
   }
   if (stream->graph) {
     stream->graph->work.push_back(std::move(job));

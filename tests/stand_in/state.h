@@ -26,7 +26,14 @@ struct CUctx_st { int device, retained; };
 struct CUgraph_st { std::vector<Job> work; };
 struct CUgraphExec_st { int device; std::vector<Job> work; };
 // graph: what the stream is given goes there while it captures; broken: why the capture cannot end well.
-struct CUstream_st { int device; std::deque<Job> work; std::shared_ptr<CUgraph_st> graph; CUresult broken = CUDA_SUCCESS; };
+// blocking: whether it and the null stream wait for each other.
+struct CUstream_st {
+  int device;
+  std::deque<Job> work;
+  std::shared_ptr<CUgraph_st> graph;
+  CUresult broken = CUDA_SUCCESS;
+  bool blocking = true;
+};
 struct Moment { CUstream stream = nullptr; double at = 0; bool recorded = false, done = false; };  // at: milliseconds
 struct CUevent_st { std::shared_ptr<Moment> moment; };
 struct CUmod_st { void* library; std::map<std::string, std::unique_ptr<CUfunc_st>> functions; };
@@ -53,14 +60,19 @@ inline std::vector<CUstream> streams;
 inline unsigned long long counts[COUNTS];
 inline size_t total = size_t(4) << 30;
 inline bool started = false;
+inline int process = 0;  // which has called cuInit: a fork of it cannot use the driver
 inline bool null_launches = false;  // kernels and libraries are checked and counted, and not run
 // What events tell is made up, so that what is chosen by it is the same in every run: all work so far, a kernel or product 5 us, a
 // copy or fill 1 us, a convolution by cuDNN what the tests say, with channels first and last.
 inline double spent = 0, kernel_ms = 0.005, copy_ms = 0.001, layout_ms[2] = {0.010, 0.020};
+// What a test makes cuDNN do that its manual allows: the math that all algorithms are said to be of, if any; one that is listed and
+// yet refuses, and with which status.
+inline int said_math = -1, refused_algorithm = -1, refused_status = 3000;
 inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
 inline thread_local std::vector<CUcontext> current;
 inline thread_local std::string complaint;
+inline thread_local std::string misaligned;  // where the kernel that runs has used an address that its loads do not take
 inline thread_local CUstream capturing = nullptr;  // the stream whose work this thread captures
 inline thread_local bool relaxed = false;               // in the mode that lets it allocate meanwhile
 
@@ -69,12 +81,17 @@ std::string text(const char* format, ...);
 inline int device() { return current.back()->device; }
 CUresult need_context();
 CUresult need_no_capture(const char* who);
+CUresult need_no_captures(const char* who);
 #define NEED_CONTEXT() \
   Lock hold(mutex);    \
   if (CUresult seen = need_context()) return seen
 // Of a call that CUDA refuses, with the whole capture, in a thread that captures.
 #define NEED_NO_CAPTURE(who) \
   if (CUresult seen = need_no_capture(who)) return seen
+
+// Of a call that waits for all streams of the device: CUDA refuses it while any of them captures, in whichever thread.
+#define NEED_NO_CAPTURES(who) \
+  if (CUresult seen = need_no_captures(who)) return seen
 
 std::map<CUdeviceptr, Memory>::iterator holder(CUdeviceptr at, size_t bytes);
 CUresult need_memory(const char* who, CUdeviceptr at, size_t bytes);

@@ -39,7 +39,7 @@ Status make_handle(const char* who, Context** made) {
   Lock hold(mutex);
   if (made == nullptr) return refuse(NULL_POINTER, text("%s: null", who));
   if (need_context()) return refuse(NOT_INITIALIZED, text("%s: no context is current", who));
-  if (capturing) return refuse(NOT_INITIALIZED, text("%s while a stream captures", who));
+  if (need_no_captures(who)) return refuse(NOT_INITIALIZED, complaint);  // it allocates, and fills in the null stream
   *made = new Context{};
   (*made)->device = device();
   handles.push_back(*made);
@@ -49,6 +49,7 @@ Status make_handle(const char* who, Context** made) {
 
 Status destroy_handle(const char* who, Handle handle) {
   NEED_HANDLE(who);
+  if (need_no_captures(who)) return refuse(FAILED, complaint);  // it waits for the device, as both manuals say
   drain_all();
   handles.erase(std::find(handles.begin(), handles.end(), handle));
   --counts[HANDLES];

@@ -49,7 +49,7 @@ class PartOfTop:
         pointer, by = cudnn.Pointer, self.by
         read = by.x, pointer(image.address(False)), by.w, pointer(weights.address(False)), by.by
         args = [by.number(1), *read, "workspace", by.number(0), by.y, pointer(y.address(True))]
-        if not by.run("Forward", "cudnnConvolutionForward", args, (image, weights, y), may_refuse=True):
+        if not by.run("Forward", "cudnnConvolutionForward", args, (image, weights, y)):
             return False
         for n in range(s.images):
             map: AnyArray = self.device.part(whole, at + n * self.step, (own,))

@@ -1,0 +1,89 @@
+"""What the functions of NVIDIA's libraries take, as their headers have it: ctypes would pass every number as 32 bits.
+
+tests/test_gpu_prototypes.py compares this with cuda.h, cublas_v2.h and cudnn.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+P, C, U = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint  # a pointer or handle, an int or enumeration, an unsigned
+Z, D, L, X = ctypes.c_size_t, ctypes.c_double, ctypes.c_longlong, ctypes.c_ulonglong
+S = ctypes.c_char_p
+
+Prototypes = Mapping[str, tuple[type, ...]]  # by name: the result, then the arguments
+
+DRIVER: Prototypes = {
+    "cuCtxSetCurrent": (C, P),
+    "cuCtxPushCurrent_v2": (C, P),
+    "cuCtxGetCurrent": (C, P),
+    "cuCtxPopCurrent_v2": (C, P),
+    "cuGetErrorString": (C, C, P),
+    "cuEventCreate": (C, P, U),
+    "cuEventRecord": (C, P, P),
+    "cuEventDestroy_v2": (C, P),
+    "cuStreamWaitEvent": (C, P, P, U),
+    "cuStreamBeginCapture_v2": (C, P, C),
+    "cuStreamEndCapture": (C, P, P),
+    "cuGraphGetNodes": (C, P, P, P),
+    "cuGraphInstantiateWithFlags": (C, P, P, X),
+    "cuGraphLaunch": (C, P, P),
+    "cuGraphDestroy": (C, P),
+    "cuGraphExecDestroy": (C, P),
+}
+
+GEMM = (C, P, C, C, C, C, C, P, P, C, P, C, P, P, C)
+BATCHED = (C, P, C, C, C, C, C, P, P, C, L, P, C, L, P, P, C, L, C)
+CUBLAS: Prototypes = {
+    "cublasCreate_v2": (C, P),
+    "cublasDestroy_v2": (C, P),
+    "cublasSetStream_v2": (C, P, P),
+    "cublasSetWorkspace_v2": (C, P, P, Z),
+    "cublasSetMathMode": (C, P, C),
+    "cublasGetProperty": (C, C, P),
+    "cublasGetStatusString": (S, C),
+    "cublasSgemm_v2": GEMM,
+    "cublasDgemm_v2": GEMM,
+    "cublasSgemmStridedBatched": BATCHED,
+    "cublasDgemmStridedBatched": BATCHED,
+}
+
+CHOICE = (C, P, P, P, P, P, C, P, P)
+SPACE = (C, P, P, P, P, P, C, P)
+CONVOLVE = (C, P, P, P, P, P, P, P, C, P, Z, P, P, P)
+KINDS = ("Forward", "BackwardData", "BackwardFilter")
+CUDNN: Prototypes = {
+    "cudnnGetVersion": (Z,),
+    "cudnnGetErrorString": (S, C),
+    "cudnnGetLastErrorString": (type(None), P, Z),
+    "cudnnCreate": (C, P),
+    "cudnnDestroy": (C, P),
+    "cudnnSetStream": (C, P, P),
+    **{f"cudnnCreate{kind}Descriptor": (C, P) for kind in ("Tensor", "Filter", "Convolution", "Activation")},
+    **{f"cudnnDestroy{kind}Descriptor": (C, P) for kind in ("Tensor", "Filter", "Convolution", "Activation")},
+    "cudnnSetTensorNdDescriptor": (C, P, C, C, P, P),
+    "cudnnSetFilterNdDescriptor": (C, P, C, C, C, P),
+    "cudnnSetConvolutionNdDescriptor": (C, P, C, P, P, P, C, C),
+    "cudnnSetConvolutionGroupCount": (C, P, C),
+    "cudnnSetConvolutionMathType": (C, P, C),
+    "cudnnSetActivationDescriptor": (C, P, C, C, D),
+    **{f"cudnnGetConvolution{kind}Algorithm_v7": CHOICE for kind in KINDS},
+    **{f"cudnnFindConvolution{kind}Algorithm": CHOICE for kind in KINDS},
+    **{f"cudnnGetConvolution{kind}WorkspaceSize": SPACE for kind in KINDS},
+    **{f"cudnnConvolution{kind}": CONVOLVE for kind in KINDS},
+    "cudnnConvolutionBiasActivationForward": (C, P, P, P, P, P, P, P, C, P, Z, P, P, P, P, P, P, P, P),
+}
+LATER = ("cublasGetStatusString", "cudnnGetLastErrorString")  # what older versions do not have
+
+
+def declare(library: ctypes.CDLL, prototypes: Prototypes) -> ctypes.CDLL:
+    """Tells ctypes what the functions of a library take. Raises OSError where one is missing."""
+    for name, (result, *arguments) in prototypes.items():
+        function = getattr(library, name, None)
+        if function is None:
+            if name in LATER:
+                continue
+            raise OSError(f"{library._name} has no function {name}: it is not a version that can be used")
+        function.restype, function.argtypes = (None if result is type(None) else result), arguments
+    return library
