@@ -27,6 +27,7 @@ from . import cache, context
 from .array import Array, Buffer, recording
 from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
 from .packed import Packed
+from .records import Checks
 from .signature import HEADERS, REALS, UNFUSED, DType, Kernel, KernelFile, StructValue, defines
 
 __all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
@@ -112,6 +113,8 @@ class Cuda(Entered):
     ----------
     fast_math
         Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
+    short_of_memory
+        Whether memory has run out once: from then on Buffers give back what they do not use.
     host_work
         Counts the copies, waits, and looks at arrays from the host so far, by which a program knows the layers that need it.
     """
@@ -141,10 +144,9 @@ class Cuda(Entered):
         self.modules, self.functions, self.lock = code_of(index)
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
-        self.short_of_memory = (
-            False  # whether memory has run out once: from then on Buffers give back what they do not use
-        )
+        self.short_of_memory = False
         self.host_work = 0
+        self.checks = Checks()
         Cuda.instances.add(self)
 
     @property
@@ -292,6 +294,7 @@ class Cuda(Entered):
                 self.let_wait(others)
             if self.debug:
                 self.stream.synchronize()
+                self.checks.raise_failed()
         except driver().Error as error:
             where = f"on {blocks} blocks of {threads} threads"
             raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
@@ -387,6 +390,7 @@ class Cuda(Entered):
             if host.nbytes <= SMALL:
                 driver().memcpy_dtoh_async(host, int(memory), self.stream)
                 self.stream.synchronize()
+                self.checks.raise_failed()
                 return
             bytes_ = host.reshape(-1).view(np.uint8)
             pending: list[tuple[Any, int, Any]] = []
@@ -398,6 +402,7 @@ class Cuda(Entered):
                     self.unstage(bytes_, *pending.pop(0))
             for one in pending:
                 self.unstage(bytes_, *one)
+        self.checks.raise_failed()
 
     @staticmethod
     def unstage(target: np.ndarray[Any, Any], part: Any, start: int, event: Any) -> None:
@@ -481,6 +486,7 @@ class Cuda(Entered):
                 self.stream.synchronize()
         except driver().Error as error:
             raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
+        self.checks.raise_failed()
 
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""

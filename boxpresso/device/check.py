@@ -1,0 +1,53 @@
+"""Checks that kernels make of their input. What they find wrong is known when the host next waits: nothing is copied.
+
+A kernel writes what it found into page-locked memory, which the host reads as its own. As long as nothing is wrong nobody
+writes there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from .array import Array, Buffer
+from .device import GpuDevice
+from .records import NUMBERS, Numbers, slots_of
+
+
+class Check:
+    """What a kernel that checks its input is handed, and who says what it found.
+
+    Parameters
+    ----------
+    device
+        The GPU, whose `checks` are asked whenever the host has waited for its stream.
+    fail
+        A method that raises the error. It is called with the numbers that the kernel has written behind the mark.
+
+    Attributes
+    ----------
+    record
+        For the kernel: 16 doubles. Where something is wrong and the first is not `mark` it writes what it found behind the
+        first, and then `mark` into the first.
+    mark
+        A whole number.
+    """
+
+    def __init__(self, device: GpuDevice, fail: Callable[[Numbers], None]) -> None:
+        self.fail = weakref.WeakMethod(fail)  # the method's object has this check
+        self.slot, self.mark = slots_of(device.index).take()
+        self.record = Array(Buffer.over(device, np.float64, NUMBERS, memory=self.slot), (NUMBERS,))
+        device.checks.add(self)
+
+    def raise_failed(self) -> None:
+        """Raises the error of what was found since the last time, if anything was. The stream is not at work."""
+        numbers = self.slot.numbers
+        if numbers[0] != self.mark:
+            return
+        found = numbers[1:].copy()
+        numbers[0] = 0
+        fail = self.fail()
+        if fail is not None:
+            fail(found)
