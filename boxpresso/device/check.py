@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -15,16 +16,20 @@ from .array import Array, Buffer
 from .device import GpuDevice
 from .records import NUMBERS, Numbers, slots_of
 
+Owner = TypeVar("Owner")
 
-class Check:
+
+class Check(Generic[Owner]):
     """What a kernel that checks its input is handed, and who says what it found.
 
     Parameters
     ----------
     device
         The GPU, whose `checks` are asked whenever the host has waited for its stream.
+    owner
+        The layer whose kernel it is. The check is its attribute, and is over when it is dropped.
     fail
-        A method that raises the error. It is called with the numbers that the kernel has written behind the mark.
+        Raises the error: a function of the owner, and of the numbers that the kernel has written behind the mark.
 
     Attributes
     ----------
@@ -35,8 +40,8 @@ class Check:
         A whole number.
     """
 
-    def __init__(self, device: GpuDevice, fail: Callable[[Numbers], None]) -> None:
-        self.fail = weakref.WeakMethod(fail)  # the method's object has this check
+    def __init__(self, device: GpuDevice, owner: Owner, fail: Callable[[Owner, Numbers], None]) -> None:
+        self.owner, self.fail = weakref.ref(owner), fail
         self.slot, self.mark = slots_of(device.index).take()
         self.record = Array(Buffer.over(device, np.float64, NUMBERS, memory=self.slot), (NUMBERS,))
         device.checks.add(self)
@@ -48,6 +53,6 @@ class Check:
             return
         found = numbers[1:].copy()
         numbers[0] = 0
-        fail = self.fail()
-        if fail is not None:
-            fail(found)
+        owner = self.owner()
+        if owner is not None:
+            self.fail(owner, found)

@@ -89,9 +89,8 @@ class MultiScaleROIAlign(
         self.rows = [Blob((0, 5), bottom[-1].dtype, self.device) for _ in self.scales]
         self.parts = [Blob((), self.dtype, self.device) for _ in self.scales]
         self.one_level = [self.level(i, bottom) for i in range(count)]
-        # A grid that adapts to the regions is looked at by the host, and so are numbers of 16 bits.
-        real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4
-        self.at_once = AT_ONCE[self.device.kind] and self.phase == "TEST" and p.sampling_ratio > 0 and real
+        real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4  # the host looks at numbers of 16 bits
+        self.at_once = AT_ONCE[self.device.kind] and real
         bounds = bounds_of(self.dtype, self.scales, *self.canonical) if self.at_once else ()
         self.least = self.device.table(bounds, self.dtype if self.at_once else np.float32)
 
@@ -135,16 +134,21 @@ class MultiScaleROIAlign(
             result.append(index)
         return result
 
+    def one_of_all(self, i: int, bottom: list[Blob]) -> list[Blob]:
+        """The bottoms of a level's layer that takes all regions: those of other levels lie in no image, and give nothing."""
+        rows = self.rows[0]  # of each level in turn
+        rows.reshape(self.regions, 5)
+        regions, levels = bottom[-1].data, len(self.scales)
+        KERNELS.on(self.device).level_regions(self.regions, regions, self.least, rows.data, i, levels)
+        self.one_level[i].reshape([bottom[i], rows], [self.parts[0]])
+        return [bottom[i], rows]
+
     def forward_at_once(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Each level pools all regions, and those of other levels, which give 0, are left out: the host sorts nothing."""
-        regions, count, levels = bottom[-1].data, self.regions, len(self.scales)
+        """Each level pools all regions, and the bins of those of other levels are left out: the host sorts nothing."""
+        regions, count, levels, bins = bottom[-1].data, self.regions, len(self.scales), self.parts[0]
         kernels, size = KERNELS.on(self.device), self.channels * self.pooled[0] * self.pooled[1]
-        rows, bins = self.rows[0], self.parts[0]  # of each level in turn
         for i, layer in enumerate(self.one_level):
-            rows.reshape(count, 5)
-            kernels.level_regions(count, regions, self.least, rows.data, i, levels)
-            layer.reshape([bottom[i], rows], [bins])
-            layer.forward([bottom[i], rows], [bins])
+            layer.forward(self.one_of_all(i, bottom), [bins])
             kernels.level_bins(count, regions, self.least, bins.data, top[0].data, i, levels, size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -158,6 +162,11 @@ class MultiScaleROIAlign(
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[-1], "there is no gradient for the regions; set propagate_down: false for them")
+        if self.at_once:
+            for i, layer in enumerate(self.one_level):
+                if propagate_down[i]:
+                    layer.backward(top, [True, False], self.one_of_all(i, bottom))
+            return
         for i, index in enumerate(self.by_level(bottom)):
             if propagate_down[i]:
                 diff: AnyArray = self.parts[i].diff

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Check, GpuDevice, Kernels
+from ...device import AnyArray, Kernels
 from ...device.records import Numbers
 from ...proto.limits import LIMITS
+from ..core.checked import checked_by
 from ..core.layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("region_check.cu"))
@@ -155,19 +156,18 @@ class CheckedRegions(Layer):
 
     def check_there(self, regions: AnyArray, samples: int, least: bool = False, most: int = 0) -> AnyArray:
         """The same on a GPU, behind the host's back. most: samples of a bin; 0: any."""
-        if self.kernel_check is None:
-            self.kernel_check = Check(cast(GpuDevice, self.device), self.raise_found)
+        check = checked_by(self, CheckedRegions.raise_found)
         (height, width), each, along = self.costs(samples)
         work = KERNELS.struct(
             "WorkGeometry", regions=self.regions, batch=self.batch, columns=len(self.columns),
             pooled_height=self.pooled[0], pooled_width=self.pooled[1], adaptive=int(self.ratio <= 0),
-            separable=int(self.separable), mark=self.kernel_check.mark, scale=float(self.scale), least=float(least),
+            separable=int(self.separable), mark=check.mark, scale=float(self.scale), least=float(least),
             height=float(height), width=float(width), channels=float(self.channels_read), each=float(each), along=float(along),
             along_pixel=0.0 if samples or not self.separable else float(AXIS_SAMPLE), samples=float(most),
             most=float(LIMITS.region_samples),
         )  # fmt: skip
         checked = self.scratch("checked", (self.regions, len(self.columns)), regions.dtype)
-        KERNELS.on(self.device).region_check(min(self.regions, 1), regions, checked, self.kernel_check.record, work)
+        KERNELS.on(self.device).region_check(min(self.regions, 1), regions, checked, check.record, work)
         return checked
 
     def raise_found(self, found: Numbers) -> None:
