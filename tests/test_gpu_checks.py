@@ -271,6 +271,7 @@ WHOLE = {
     "SoftmaxWithLoss": ('type: "SoftmaxWithLoss"', [SCORES, LABELS]),
     "SoftmaxWithLoss, ignored": ('type: "SoftmaxWithLoss" loss_param { ignore_label: 255 }', [SCORES, LABELS]),
     "SoftmaxWithLossOHEM": ('type: "SoftmaxWithLossOHEM"', [SCORES, LABELS]),
+    "SoftmaxWithLossOHEM, 3 tops": ('type: "SoftmaxWithLossOHEM"', [SCORES, LABELS]),
     "HingeLoss": ('type: "HingeLoss"', [SCORES, LABELS]),
     "MultinomialLogisticLoss": ('type: "MultinomialLogisticLoss"', [abs(SCORES), LABELS]),
     "InfogainLoss": ('type: "InfogainLoss"', [abs(SCORES), LABELS, np.eye(5).reshape(1, 1, 5, 5)]),
@@ -285,14 +286,15 @@ def test_wrong_numbers_are_refused_in_the_same_words(name, wrong, device):
     """The first is named, and the memory behind the channels is not read; the host waits only where a result is read."""
     text, bottoms = WHOLE[name]
     phase = "TEST" if name in ("Accuracy", "Embed") else "TRAIN"
-    rig = Rig(text, bottoms, device=device, phase=phase)
+    tops = 3 if "tops" in name else 1
+    rig = Rig(text, bottoms, device=device, phase=phase, tops=tops)
     good = rig.forward()[0]
     at = len(bottoms) > 1
     labels = np.array(LABELS, float)
     labels[2], labels[4] = wrong
     rig.set_bottom(int(at), labels)
     words = said(rig)
-    other = Rig(text, [*bottoms[:at], labels, *bottoms[at + 1 :]], phase=phase)
+    other = Rig(text, [*bottoms[:at], labels, *bottoms[at + 1 :]], phase=phase, tops=tops)
     assert words == said(other)
     assert f"{wrong[0]:g} at 2" in words
     if device != "cpu":

@@ -14,7 +14,7 @@ import numpy as np
 
 from .array import Array, Buffer
 from .device import GpuDevice
-from .records import NUMBERS, Numbers, slots_of
+from .records import NUMBERS, Numbers
 
 Owner = TypeVar("Owner")
 
@@ -42,7 +42,7 @@ class Check(Generic[Owner]):
 
     def __init__(self, device: GpuDevice, owner: Owner, fail: Callable[[Owner, Numbers], None]) -> None:
         self.owner, self.fail = weakref.ref(owner), fail
-        self.slot, self.mark = slots_of(device.index).take()
+        self.slot, self.mark = device.checks.take()
         self.record = Array(Buffer.over(device, np.float64, NUMBERS, memory=self.slot), (NUMBERS,))
         device.checks.add(self)
 

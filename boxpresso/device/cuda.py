@@ -146,7 +146,7 @@ class Cuda(Entered):
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
         self.short_of_memory = False
         self.host_work = 0
-        self.checks = Checks()
+        self.checks = Checks(index)
         Cuda.instances.add(self)
 
     @property

@@ -73,7 +73,15 @@ class Failing(Protocol):
 
 
 class Checks(weakref.WeakSet[Failing]):
-    """The checks that kernels of a stream make."""
+    """The checks that kernels of a stream make, on the GPU of that number."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+
+    def take(self) -> tuple[Slot, int]:
+        """See Slots."""
+        return slots_of(self.index).take()
 
     def raise_failed(self) -> None:
         """Raises what kernels have found wrong with their input. The stream has been waited for."""

@@ -100,7 +100,7 @@ class SoftmaxWithLossOHEM(
             1, self.each, label, top[0].data, self.result, outer * inner, channels, *self.ignored, self.divisor
         )
         if len(top) > 2:
-            top[2].data[...] = self.each.reshape(top[2].shape)
+            top[2].data[...] = self.device.part(self.each, 0, top[2].shape)
         check_labels(self, self.device.part(self.result, 1, (1,)), label, outer * inner, channels, self.ignored)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
