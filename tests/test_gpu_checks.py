@@ -237,6 +237,27 @@ def test_whoever_waits_next_is_told():
 
 @HERE
 @pytest.mark.cuda
+def test_of_several_layers_the_first_is_told():
+    """Two layers have the same hostile regions: one error, of the first, and none of the second in the next forward."""
+    second = LAYERS["RoIAlign, max"]
+    text = NET.format(text=LAYERS["RoIAlign"], columns=5).replace(
+        'bottom: "pool" top: "fc"', 'bottom: "both" top: "fc"'
+    )
+    both = 'layer { name: "both" type: "Eltwise" bottom: "pool" bottom: "other" top: "both" }'
+    parts = text.partition('layer { name: "fc"')
+    text = f'{parts[0]} layer {{ name: "other" {second} bottom: "c" bottom: "rois" top: "other" }} {both} {parts[1]}{parts[2]}'
+    net = Net(parse_net(text), device="cuda", seed=2)
+    feed = {"x": RNG.standard_normal((2, 4, 20, 24)), "rois": regions("RoIAlign")}
+    bad = {**feed, "rois": np.concatenate([ROWS, [[1, 0, 0, 1e7, 1e7]]])}
+    wanted = net.forward(**feed)["prob"]
+    for _ in range(4):
+        with pytest.raises(LayerError, match="layer 'pool': 1 regions"):
+            net.forward(**bad)
+        np.testing.assert_array_equal(net.forward(**feed)["prob"], wanted)
+
+
+@HERE
+@pytest.mark.cuda
 def test_the_limit_may_change_between_replays():
     net = net_of("RoIAlignRotated", "cuda")
     feed = {"x": RNG.standard_normal((2, 4, 20, 24)), "rois": regions("RoIAlignRotated")}

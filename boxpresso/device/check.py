@@ -46,13 +46,17 @@ class Check(Generic[Owner]):
         self.record = Array(Buffer.over(device, np.float64, NUMBERS, memory=self.slot), (NUMBERS,))
         device.checks.add(self)
 
-    def raise_failed(self) -> None:
-        """Raises the error of what was found since the last time, if anything was. The stream is not at work."""
+    def taken(self) -> Numbers | None:
+        """What was found since the last time, if anything was. The stream is not at work."""
         numbers = self.slot.numbers
         if numbers[0] != self.mark:
-            return
-        found = numbers[1:].copy()
+            return None
+        found: Numbers = numbers[1:].copy()
         numbers[0] = 0
+        return found
+
+    def tell(self, found: Numbers) -> None:
+        """Raises the error, if the owner is there."""
         owner = self.owner()
         if owner is not None:
             self.fail(owner, found)

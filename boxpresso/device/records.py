@@ -66,8 +66,13 @@ def slots_of(index: int) -> Slots:
 class Failing(Protocol):
     """One of those who read a record."""
 
-    def raise_failed(self) -> None:
-        """Raises the error of what was found since the last time, if anything was. The stream is not at work."""
+    mark: int
+
+    def taken(self) -> Numbers | None:
+        """What was found since the last time, if anything was. The stream is not at work."""
+
+    def tell(self, found: Numbers) -> None:
+        """Raises its error, if its owner is there."""
 
     def __hash__(self) -> int: ...
 
@@ -84,6 +89,10 @@ class Checks(weakref.WeakSet[Failing]):
         return slots_of(self.index).take()
 
     def raise_failed(self) -> None:
-        """Raises what kernels have found wrong with their input. The stream has been waited for."""
-        for check in tuple(self) if len(self) else ():
-            check.raise_failed()
+        """Raises what kernels have found wrong with their input, of several the oldest check's: what lies behind a layer that
+        was given wrong numbers is wrong too. The stream has been waited for."""
+        if not len(self):
+            return
+        failed = [(check.mark, check, found) for check in tuple(self) if (found := check.taken()) is not None]
+        for _, check, found in sorted(failed, key=lambda one: one[0]):
+            check.tell(found)

@@ -113,12 +113,13 @@ class MultiScaleROIAlign(
         top[0].reshape(self.regions, self.channels, *self.pooled)
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """As if each region were on the first level, with the lists of all of them: which is where depends on the data."""
+        """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On a GPU
+        each level has lists of all regions."""
         self.rows[0].reshape(self.regions, 5)
-        layer = self.one_level[0]
-        layer.reshape([bottom[0], self.rows[0]], [self.parts[0]])
-        parts = [self.rows[0], self.parts[0]]
-        told = layer.kept_bytes([bottom[0], self.rows[0]], [self.parts[0]], backward)
+        parts, told = [self.rows[0], self.parts[0]], 0
+        for i, layer in enumerate(self.one_level if self.at_once else self.one_level[:1]):
+            layer.reshape([bottom[i], self.rows[0]], [self.parts[0]])
+            told += layer.kept_bytes([bottom[i], self.rows[0]], [self.parts[0]], backward)
         return told + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
 
     def by_level(self, bottom: list[Blob]) -> list[np.ndarray]:
