@@ -113,8 +113,8 @@ class MultiScaleROIAlign(
         top[0].reshape(self.regions, self.channels, *self.pooled)
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On a GPU
-        each level has lists of all regions."""
+        """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On
+        a GPU each level has lists of all regions."""
         self.rows[0].reshape(self.regions, 5)
         parts, told = [self.rows[0], self.parts[0]], 0
         for i, layer in enumerate(self.one_level if self.at_once else self.one_level[:1]):
