@@ -380,6 +380,34 @@ def test_they_find_it():
     launch()
 
 
+@HERE
+@pytest.mark.cuda
+@pytest.mark.parametrize("size", [6, 300_000])
+def test_outputs_are_read_after_one_wait(size):
+    """Also of another shape, one that shares another's memory, one that the host has, and those that are asked for."""
+    text = f"""layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: {size} }} }} }}
+        layer {{ name: "a" type: "Power" bottom: "x" top: "a" power_param {{ scale: 2 }} }}
+        layer {{ name: "b" type: "Power" bottom: "x" top: "b" power_param {{ shift: 1 }} }}
+        layer {{ name: "c" type: "Power" bottom: "b" top: "c" power_param {{ power: 2 }} }}
+        layer {{ name: "d" type: "Reshape" bottom: "a" top: "d" reshape_param {{ shape {{ dim: -1 }} }} }}
+        layer {{ name: "e" type: "Power" bottom: "b" top: "e" power_param {{ scale: -1 }} }}"""
+    net, host = (Net(parse_net(text), device=where) for where in ("cuda", "cpu"))
+    for turn in range(6):
+        x = RNG.standard_normal((1 + turn // 5, size))
+        before = stand_in.counts()
+        found, wanted = net.forward(x=x, blobs=["x", "b"]), host.forward(x=x, blobs=["x", "b"])
+        grown = stand_in.since(before)
+        assert list(found) == ["c", "d", "e", "x", "b"]
+        for name, value in wanted.items():
+            np.testing.assert_array_equal(found[name], value)
+            np.testing.assert_array_equal(np.array(net.blobs[name].data), value)
+        if size == 6 and turn in (3, 4):
+            assert (grown["waits"], grown["to_host"], grown["to_device"]) == (1, 4, 1)
+    net.blobs["c"].data[...] = 7
+    assert (np.array(net.blobs["c"].data) == 7).all()
+    np.testing.assert_array_equal(net.forward(x=x)["c"], host.forward(x=x)["c"])
+
+
 # Training
 
 STEP = """layer { name: "data" type: "DummyData" top: "x" top: "rois" top: "label" top: "more" dummy_data_param {

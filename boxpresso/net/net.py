@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import Blob, build_all, open_device
+from ..device.fetch import fetch
 from ..device.totals import totals
 from ..layers.core import Layer, layer_class
 from ..layers.core.python import import_own_types
@@ -290,8 +291,10 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            names = self._pass(more, start, end, inputs)
-            return {name: np.array(self._blob(name).data) for name in [*names, *more]}
+            names = [*self._pass(more, start, end, inputs), *more]
+            if self.device.kind != "cpu":
+                fetch(self.device, [self._blob(name).data for name in names])
+            return {name: np.array(self._blob(name).data) for name in names}
 
     def _pass(
         self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]
