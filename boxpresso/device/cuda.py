@@ -116,7 +116,7 @@ class Cuda(Entered):
     short_of_memory
         Whether memory has run out once: from then on Buffers give back what they do not use.
     host_work
-        Counts the copies, waits, and looks at arrays from the host so far, by which a program knows the layers that need it.
+        Counts copies, waits, and looks at arrays from the host, by which a program knows the layers that need it.
     """
 
     kind = "cuda"
@@ -144,9 +144,7 @@ class Cuda(Entered):
         self.modules, self.functions, self.lock = code_of(index)
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
-        self.short_of_memory = False
-        self.host_work = 0
-        self.checks = Checks(index)
+        self.short_of_memory, self.host_work, self.checks = False, 0, Checks(index)
         Cuda.instances.add(self)
 
     @property
