@@ -319,16 +319,16 @@ def test_operands_that_are_needed_elsewhere_are_copied():
 
 
 def test_what_a_layer_reads_on_the_host_is_not_baked_into_a_graph():
-    """Embed looks its numbers up on the host, where they are already: nothing is copied, and yet they are not the graph's."""
-    embed = 'embed_param { input_dim: 9 num_output: 4 bias_term: false weight_filler { type: "gaussian" } }'
+    """BatchReindex looks at its numbers on the host, where they are already: nothing is copied, and yet they are not the graph's."""
     fc = 'inner_product_param { num_output: 3 weight_filler { type: "gaussian" } }'
     ids = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 5 } } }'
+    rows = 'layer { name: "d" type: "Input" top: "d" input_param { shape { dim: 9 dim: 4 } } }'
     planned, layers = nets(
-        "\n".join([ids, layer("Embed", "e", "x", more=embed), layer("InnerProduct", "f", "e", more=fc)])
+        "\n".join([ids, rows, layer("BatchReindex", "e", "d", "x"), layer("InnerProduct", "f", "e", more=fc)])
     )
     for _ in range(6):
-        x = RNG.integers(0, 9, 5)
-        same(planned.forward(x=x), layers.forward(x=x))
+        x, d = RNG.integers(0, 9, 5), RNG.standard_normal((9, 4))
+        same(planned.forward(x=x, d=d), layers.forward(x=x, d=d))
     (program,) = planned._runner.describe()
     assert program.describe()["by themselves"] == {"e": "needs the host"}
 

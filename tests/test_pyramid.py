@@ -72,9 +72,11 @@ def test_as_the_levels_one_by_one(dtype):
     assert not result[-4:-1].any()
 
 
+@pytest.mark.parametrize(("phase", "ratio"), [("TEST", 2), ("TRAIN", 0)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_all_levels_at_once(dtype, device, monkeypatch):
+def test_all_levels_at_once(dtype, phase, ratio, device, monkeypatch):
     """As on a GPU, where no host sorts the regions: bitwise the same, and the gradients after it."""
+    text = TEXT.replace("sampling_ratio: 2", f"sampling_ratio: {ratio}")
     rng = np.random.default_rng(7)
     maps, rows = pyramid(rng), regions(rng).astype(dtype)
     area = bounds_of(np.dtype(dtype), SCALES, 20, 3)
@@ -85,7 +87,7 @@ def test_all_levels_at_once(dtype, device, monkeypatch):
     results = []
     for at_once, where in ((False, "cpu"), (True, device)):
         monkeypatch.setitem(levels.AT_ONCE, open_device(where).kind, at_once)
-        rig = Rig(TEXT, [*maps, np.concatenate([rows, edges])], dtype=dtype, device=where)
+        rig = Rig(text, [*maps, np.concatenate([rows, edges])], dtype=dtype, device=where, phase=phase)
         assert rig.layer.at_once == at_once
         tops = rig.forward()
         results.append([*tops, *rig.backward([np.ones(tops[0].shape)], [True] * 4 + [False])])

@@ -306,6 +306,13 @@ def lie_channels_last() -> None:
     launch()
 
 
+def check_input() -> None:
+    """What looks for regions and labels that are refused, on a GPU."""
+    from test_gpu_checks import launch
+
+    launch()
+
+
 def launch_all() -> None:
     """Every case, and what no layer launches."""
     made = list(CASES)
@@ -325,6 +332,7 @@ def launch_all() -> None:
     paste_masks()
     change_types()
     lie_channels_last()
+    check_input()
 
 
 def run(text: str, bottoms: list, down: list | None = None, options: dict | None = None) -> None:

@@ -5,12 +5,13 @@ Nothing here knows of layers. Read kernel.h first, the words that a kernel is wr
 
 from .array import AnyArray, Array, Buffer, strides
 from .blob import Blob
+from .check import Check
 from .device import Device, GpuDevice
 from .kernel import Kernels
 from .open import build_all, devices, open_device
 from .signature import UNFUSED
 
 __all__ = [
-    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Device", "GpuDevice", "Kernels", "build_all", "devices", "open_device",
-    "strides",
+    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Check", "Device", "GpuDevice", "Kernels", "build_all", "devices",
+    "open_device", "strides",
 ]  # fmt: skip

@@ -25,8 +25,10 @@ import numpy as np
 from ..proto.errors import DeviceError, KernelError
 from . import cache, context, cubin
 from .array import Array, Buffer, recording
-from .context import Entered, context_handle, cuda_devices, driver, nvcc, primary_context, pushed
+from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
+from .copies import Copies
 from .packed import Packed
+from .records import Checks
 from .signature import REALS, DType, Kernel, KernelFile, StructValue
 
 __all__ = ["Cuda", "Memory", "cuda_devices", "driver", "nvcc"]
@@ -35,9 +37,7 @@ THREADS = 256  # in a block
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: work of others in the null stream breaks no capture of ours
 LEGACY = 1  # CU_STREAM_LEGACY, the null stream by another name
 WAVES = 4  # blocks launched at most, in units of what the GPU can hold at a time
-SMALL = 2**16  # bytes up to which the driver's own staging is used for a copy
 PLAIN = (int, float)  # what nearly all numbers are
-CHUNK = 2**22  # bytes of page-locked memory that a part of a larger copy goes through
 
 
 @functools.cache
@@ -122,7 +122,7 @@ class Memory:
             self.block.free()
 
 
-class Cuda(Entered):
+class Cuda(Copies):
     """One GPU with a stream, and a pool of memory for what runs on it. `with device:` makes its context the thread's.
 
     With BOXPRESSO_DEBUG=1 every launch is waited for, so that an error names its kernel, and memory is not pooled, so
@@ -132,8 +132,10 @@ class Cuda(Entered):
     ----------
     fast_math
         Whether cuBLAS and cuDNN may round the factors of a float32 product to TF32.
+    short_of_memory
+        Whether memory has run out once: from then on Buffers give back what they do not use.
     host_work
-        Counts the copies, waits, and looks at arrays from the host so far, by which a program knows the layers that need it.
+        Counts copies, waits, and looks at arrays from the host, by which a program knows the layers that need it.
     """
 
     kind = "cuda"
@@ -161,10 +163,7 @@ class Cuda(Entered):
         self.modules, self.functions = code_of(index)
         self.memo: dict[Any, Any] = {}
         self.debug = os.environ.get("BOXPRESSO_DEBUG") == "1"
-        self.short_of_memory = (
-            False  # whether memory has run out once: from then on Buffers give back what they do not use
-        )
-        self.host_work = 0
+        self.short_of_memory, self.host_work, self.checks = False, 0, Checks(index)
         self.captured_by = 0  # the thread that has captured this stream
         Cuda.instances.add(self)
 
@@ -293,6 +292,7 @@ class Cuda(Entered):
                 self.let_wait(others)
             if self.debug:
                 self.stream.synchronize()
+                self.checks.raise_failed()
         except driver().Error as error:
             where = f"on {blocks} blocks of {threads} threads"
             raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
@@ -368,66 +368,6 @@ class Cuda(Entered):
             self.pool.free_held()
             self.pinned.free_held()
 
-    def to_device(self, host: np.ndarray[Any, Any], memory: Any) -> None:
-        """Copies to the GPU; the host's array may be written to again at once."""
-        self.needs_host("a copy to the GPU")
-        with self, self.quiet():
-            if host.nbytes <= SMALL:  # the driver has copied it for itself when it returns
-                driver().memcpy_htod_async(int(memory), host, self.stream)
-                return
-            bytes_ = host.reshape(-1).view(np.uint8)
-            for part, start, event in self.staged(bytes_.size):
-                part[...] = bytes_[start : start + part.size]
-                driver().memcpy_htod_async(int(memory) + start, part, self.stream)
-                event.record(self.stream)
-            del event  # PyCUDA ends events where the context is current, in other threads too
-
-    def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
-        """Copies from the GPU, after all that was launched before."""
-        self.needs_host("a copy from the GPU")
-        with self, self.quiet():
-            if host.nbytes <= SMALL:
-                driver().memcpy_dtoh_async(host, int(memory), self.stream)
-                self.stream.synchronize()
-                return
-            bytes_ = host.reshape(-1).view(np.uint8)
-            pending: list[tuple[Any, int, Any]] = []
-            for part, start, event in self.staged(bytes_.size):
-                driver().memcpy_dtoh_async(part, int(memory) + start, self.stream)
-                event.record(self.stream)
-                pending.append((part, start, event))
-                if len(pending) == 2:
-                    self.unstage(bytes_, *pending.pop(0))
-            while pending:
-                self.unstage(bytes_, *pending.pop(0))
-            del event
-
-    @staticmethod
-    def unstage(target: np.ndarray[Any, Any], part: Any, start: int, event: Any) -> None:
-        """Takes a part that has been copied to the host out of page-locked memory."""
-        event.synchronize()
-        target[start : start + part.size] = part
-
-    def staged(self, size: int) -> Iterator[tuple[Any, int, Any]]:
-        """Page-locked memory for each part of a copy in turn: (the memory, the part's first byte, an event to record behind its
-        copy). There are two of them: while one is copied, the caller works on the other. In the end all are waited for."""
-        cuda = driver()
-        try:
-            memory = [self.pinned.allocate((min(size, CHUNK),), np.uint8) for _ in range(1 if size <= CHUNK else 2)]
-        except cuda.MemoryError as error:
-            raise DeviceError(
-                f"{self.name}: the host has no {CHUNK / 2**20:.0f} MiB of page-locked memory left"
-            ) from error
-        events = [cuda.Event(cuda.event_flags.DISABLE_TIMING) for _ in memory]
-        try:
-            for i, start in enumerate(range(0, size, CHUNK)):
-                event = events[i % len(events)]
-                if i >= len(events):
-                    event.synchronize()
-                yield memory[i % len(memory)][: min(CHUNK, size - start)], start, event
-        finally:
-            self.stream.synchronize()
-
     def copy(self, source: int, target: int, size: int) -> None:
         """Device to device."""
         if size:
@@ -484,6 +424,7 @@ class Cuda(Entered):
                 self.stream.synchronize()
         except driver().Error as error:
             raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
+        self.checks.raise_failed()
 
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""

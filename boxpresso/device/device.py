@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .records import Checks
 from .signature import Kernel, KernelFile
 
 
@@ -84,6 +85,10 @@ class GpuDevice(Device, Protocol):
     @property
     def short_of_memory(self) -> bool:
         """Whether memory has run out once: from then on Buffers give back what they do not use."""
+
+    @property
+    def checks(self) -> Checks:
+        """What kernels check of their input: whoever has waited for the stream asks them."""
 
     def needs_host(self, what: str) -> None:
         """Notes that the host takes part in what is done. Raises DeviceError while a graph is captured."""

@@ -21,6 +21,7 @@ from ..layers.dense.channels_last import OnLast
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError, DeviceError
+from ..proto.limits import LIMITS
 from .connect import named
 from .gpu_chains import Chains
 from .gpu_joins import Operand, Spread, Uses, spread
@@ -89,10 +90,13 @@ class Segment:
         self.rest = False
         self.graph: Graph | None = None
         self.tries = 0
+        self.limit = 0  # that its kernels have for what regions may cost
         self.bound: list[tuple[Blob, Buffer]] = []
 
     def valid(self) -> bool:
-        """Whether the graph can be replayed: everything lies where it lay."""
+        """Whether the graph can be replayed: everything lies where it lay, and nobody has changed the limit."""
+        if self.limit != LIMITS.region_samples:
+            return False
         bound = all(blob._data is buffer for blob, buffer in self.bound)
         return self.graph is not None and bound and self.graph.valid()
 
@@ -428,7 +432,7 @@ class GpuProgram:
             for step in segment.steps:
                 self.launch(step)
 
-        segment.graph = None
+        segment.graph, segment.limit = None, LIMITS.region_samples
         for step in segment.steps:
             self.upload(step)
         try:

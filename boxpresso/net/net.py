@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import Blob, build_all, open_device
+from ..device.fetch import fetch
+from ..device.totals import totals
 from ..layers.core import Layer, layer_class
 from ..layers.core.python import import_own_types
 from ..proto import LayerParameter, NetParameter, read_net
@@ -289,19 +291,32 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
-            runner = self._runner if start is None and end is None and not self.debug_info else None
-            if runner is None:
-                self._materialise(first > 0 or last + 1 < len(self.layers))
-            with runner.quietly() if runner and inputs else QUIET:
-                set_inputs(self.blobs, self.inputs, inputs)
-            if runner is None or not runner.run(more):
-                self._materialise(False)
-                self._count_run(None)
-                for i in range(first, last + 1):
-                    self.forward_layer(i)
-            names = list(self.outputs) if end is None else self.names[last][1]
-            return {name: np.array(self._blob(name).data) for name in [*names, *more]}
+            names = [*self._pass(more, start, end, inputs), *more]
+            if self.device.kind != "cpu":
+                fetch(self.device, [self._blob(name).data for name in names])
+            return {name: np.array(self._blob(name).data) for name in names}
+
+    def _pass(
+        self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]
+    ) -> list[str]:
+        """Runs the net forward, and waits for nothing that it has not to; the names of what `forward` returns beside `more`."""
+        first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
+        runner = self._runner if start is None and end is None and not self.debug_info else None
+        if runner is None:
+            self._materialise(first > 0 or last + 1 < len(self.layers))
+        with runner.quietly() if runner and inputs else QUIET:
+            set_inputs(self.blobs, self.inputs, inputs)
+        if runner is None or not runner.run(more):
+            self._materialise(False)
+            self._count_run(None)
+            for i in range(first, last + 1):
+                self.forward_layer(i)
+        return list(self.outputs) if end is None else self.names[last][1]
+
+    def run_layers(self) -> None:
+        """Runs all layers forward, one after another, and returns nothing: a GPU may be at work on them then."""
+        with self._alone():
+            self._pass((), None, self.layer_names[-1], {})
 
     def _materialise(self, needed: bool = True) -> None:
         """Gives every blob its data of the last forward, which a plan may have left out, unless all are to be computed anew."""
@@ -397,9 +412,11 @@ class Net(Parameters, Batched, Counted):
 
     def loss(self) -> float:
         """The sum of the losses of the last forward pass, each times its weight."""
+        weighted = [[(w, t.data) for w, t in zip(*pair) if w] for pair in zip(self.loss_weights, self.tops)]
+        sums = iter(totals(self.device, [values for layer in weighted for _, values in layer]))
         total = 0.0
-        for weights, tops in zip(self.loss_weights, self.tops):
-            total += sum(w * float(np.sum(np.asarray(t.data), dtype=np.float64)) for w, t in zip(weights, tops) if w)
+        for layer in weighted:
+            total += sum(weight * next(sums) for weight, _ in layer)
         return total
 
     def reshape(self) -> None:

@@ -325,7 +325,7 @@ class Call:
             self.run(keep)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
-        self.results.finish()
+        self.finish()
         return self.outwards(result)
 
     def outwards(self, result: Any) -> Any:
@@ -400,8 +400,14 @@ class Call:
         for blob, ours, turn in after:
             if blob.count:
                 self.hand_over(blob.diff, ours, turn)
-        self.results.finish()
+        self.finish()
         return gradients
+
+    def finish(self) -> None:
+        """Hands the results over, and raises what kernels have found wrong with the inputs: the caller's library would not."""
+        if self.layer.kernel_check is not None:
+            self.device.synchronize()
+        self.results.finish()
 
 
 def forget() -> None:

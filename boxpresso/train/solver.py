@@ -319,7 +319,10 @@ class Solver:
     def _forward(self, net: Net) -> None:
         if self.feed:
             self.feed(net)
-        net.forward(end=net.layer_names[-1])
+        if getattr(net.forward, "__func__", None) is Net.forward:
+            net.run_layers()
+        else:  # one of the caller's own
+            net.forward(end=net.layer_names[-1])
 
     def _passes(self) -> tuple[float, tuple[bool, bool] | None]:
         """Runs iter_size forward and backward passes.
@@ -329,10 +332,13 @@ class Solver:
         p, loss = self.param, 0.0
         for turn in range(p.iter_size):
             self._forward(self.net)
-            loss += self.net.loss()
-            if self.reduction and turn == p.iter_size - 1:
-                self.reduction.begin(loss, self.stopping, self.snapshot_wanted)
+            reduction = self.reduction if turn == p.iter_size - 1 else None
+            if reduction:
+                loss += self.net.loss()
+                reduction.begin(loss, self.stopping, self.snapshot_wanted)
             self.net.backward()
+            if not reduction:  # a GPU has its work by now, and is waited for once
+                loss += self.net.loss()
         if self.reduction is None:
             return loss / p.iter_size, None
         loss, *agreed = self.reduction.finish()

@@ -13,10 +13,7 @@ using namespace stand_in;
 
 namespace {
 
-bool is_pinned(const void* at, size_t bytes) {
-  auto found = pinned.upper_bound(CUdeviceptr(at));
-  return found != pinned.begin() && (--found, CUdeviceptr(at) + bytes <= found->first + found->second);
-}
+bool is_pinned(const void* at, size_t bytes) { return inside(pinned, CUdeviceptr(at), bytes); }
 
 CUresult copy(const char* who, CUdeviceptr to, CUdeviceptr from, size_t bytes, bool to_device, bool from_device, CUstream stream,
               bool wait) {
@@ -222,7 +219,7 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, size_t* size, CUdevicep
   *size = holder(at, 0)->second.size;
   return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned) {
+CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned flags) {
   NEED_CONTEXT();
   if (!relaxed) NEED_NO_CAPTURE("cuMemHostAlloc");
   if (bytes == 0) return fault(CUDA_ERROR_INVALID_VALUE, "cuMemHostAlloc of 0 bytes");
@@ -230,6 +227,7 @@ CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned) {
   if (*made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   memset(*made, FRESH, bytes);
   pinned[CUdeviceptr(*made)] = bytes;
+  if (flags & CU_MEMHOSTALLOC_DEVICEMAP) mapped[CUdeviceptr(*made)] = bytes;
   counts[PINNED] += bytes;
   return CUDA_SUCCESS;
 }
@@ -241,8 +239,16 @@ CUresult CUDAAPI cuMemFreeHost(void* at) {
   const CUresult seen = drain_all();
   counts[PINNED] -= found->second;
   pinned.erase(found);
+  mapped.erase(CUdeviceptr(at));
   free(at);
   return seen;
+}
+CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr* made, void* at, unsigned flags) {
+  NEED_CONTEXT();
+  if (flags != 0 || !inside(mapped, CUdeviceptr(at), 0))
+    return fault(CUDA_ERROR_INVALID_VALUE, text("cuMemHostGetDevicePointer: %p is not memory that was allocated mapped, flags %u", at, flags));
+  *made = CUdeviceptr(at);  // as with unified addresses
+  return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuMemHostGetFlags(unsigned* made, void*) { *made = 0; return CUDA_SUCCESS; }
 
@@ -298,7 +304,7 @@ REFUSE(cuCtxSetLimit) REFUSE(cuCtxSetSharedMemConfig) REFUSE(cuDeviceCanAccessPe
 REFUSE(cuFuncSetSharedSize) REFUSE(cuIpcCloseMemHandle) REFUSE(cuIpcGetEventHandle) REFUSE(cuIpcGetMemHandle)
 REFUSE(cuIpcOpenEventHandle) REFUSE(cuIpcOpenMemHandle_v2) REFUSE(cuLaunch) REFUSE(cuLaunchGrid) REFUSE(cuLaunchGridAsync)
 REFUSE(cuLinkAddData_v2) REFUSE(cuLinkAddFile_v2) REFUSE(cuLinkComplete) REFUSE(cuLinkCreate_v2) REFUSE(cuLinkDestroy)
-REFUSE(cuMemAllocManaged) REFUSE(cuMemAllocPitch_v2) REFUSE(cuMemHostGetDevicePointer_v2) REFUSE(cuMemHostRegister_v2)
+REFUSE(cuMemAllocManaged) REFUSE(cuMemAllocPitch_v2) REFUSE(cuMemHostRegister_v2)
 REFUSE(cuMemHostUnregister) REFUSE(cuMemcpy2DAsync_v2) REFUSE(cuMemcpy2DUnaligned_v2) REFUSE(cuMemcpy2D_v2)
 REFUSE(cuMemcpy3DAsync_v2) REFUSE(cuMemcpy3DPeer) REFUSE(cuMemcpy3DPeerAsync) REFUSE(cuMemcpy3D_v2) REFUSE(cuMemcpyAtoA_v2)
 REFUSE(cuMemcpyAtoD_v2) REFUSE(cuMemcpyAtoH_v2) REFUSE(cuMemcpyDtoA_v2) REFUSE(cuMemcpyHtoA_v2) REFUSE(cuMemcpyPeer)

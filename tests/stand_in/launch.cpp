@@ -102,13 +102,18 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
   std::vector<size_t> places;
   if (CUresult seen = gather(*f, parameters, extra, arguments, places)) return seen;
   std::vector<std::pair<CUdeviceptr, size_t>> used;
+  std::vector<CUdeviceptr> of_host;
   for (size_t i = 0; i < places.size(); ++i) {
     if (!pointer(f->kinds[i])) continue;
     CUdeviceptr at;
     memcpy(&at, &arguments[places[i]], sizeof at);
     if (at == 0) continue;
-    if (CUresult seen = need_memory(text("%s, argument %zu", name, i).c_str(), at, 0)) return seen;
     if (at % (f->kinds[i] == 'q' ? 8 : 4)) return fault(CUDA_ERROR_INVALID_VALUE, text("%s, argument %zu: misaligned", name, i));
+    if (inside(mapped, at, 0)) {
+      of_host.push_back(at);
+      continue;
+    }
+    if (CUresult seen = need_memory(text("%s, argument %zu", name, i).c_str(), at, 0)) return seen;
     used.push_back({holder(at, 0)->first, holder(at, 0)->second.size});
   }
   ++counts[LAUNCHES];
@@ -116,7 +121,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
   ++launched[f->name];
   const int blocks = gx * gy * gz < 3 ? gx * gy * gz : 3;
   if (null_launches && capturing == nullptr) return CUDA_SUCCESS;
-  return later(stream_of(stream), [f, arguments, used, blocks] {
+  return later(stream_of(stream), [f, arguments, used, of_host, blocks] {
+    for (CUdeviceptr at : of_host)
+      if (!inside(mapped, at, 0)) return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: the host's memory at %#llx is freed by now", f->name.c_str(), at));
     for (auto [at, size] : used)  // a graph may outlive what it was captured with
       if (auto found = live.find(at); found == live.end() || found->second.size != size)
         return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory at %#llx is freed by now", f->name.c_str(), at));

@@ -51,6 +51,11 @@ std::map<CUdeviceptr, Memory>::iterator holder(CUdeviceptr at, size_t bytes) {
   return at + bytes <= found->first + found->second.size ? found : live.end();
 }
 
+bool inside(const std::map<CUdeviceptr, size_t>& areas, CUdeviceptr at, size_t bytes) {
+  auto found = areas.upper_bound(at);
+  return found != areas.begin() && (--found, at + bytes <= found->first + found->second);
+}
+
 CUresult need_memory(const char* who, CUdeviceptr at, size_t bytes) {
   auto found = holder(at, bytes);
   if (found == live.end())

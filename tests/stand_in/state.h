@@ -55,6 +55,7 @@ inline std::recursive_mutex mutex;
 using Lock = std::lock_guard<std::recursive_mutex>;
 inline std::map<CUdeviceptr, Memory> live;
 inline std::map<CUdeviceptr, size_t> pinned;
+inline std::map<CUdeviceptr, size_t> mapped;  // those of them that kernels may use
 inline std::map<std::string, long> launched;
 inline std::vector<CUstream> streams;
 inline unsigned long long counts[COUNTS];
@@ -95,6 +96,7 @@ CUresult need_no_captures(const char* who);
 
 std::map<CUdeviceptr, Memory>::iterator holder(CUdeviceptr at, size_t bytes);
 CUresult need_memory(const char* who, CUdeviceptr at, size_t bytes);
+bool inside(const std::map<CUdeviceptr, size_t>& areas, CUdeviceptr at, size_t bytes);
 CUresult need_host(const char* who, const void* at, size_t bytes);
 CUresult whole(CUdeviceptr at, size_t size, const std::string& who);
 CUstream stream_of(CUstream given);

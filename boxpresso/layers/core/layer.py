@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, Union, cast
 
 import numpy as np
 
-from ...device import Array, Blob, Device, Kernels
+from ...device import Array, Blob, Check, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
@@ -107,6 +107,7 @@ class Layer:
     loss: ClassVar[bool]
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
+    kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: ClassVar[bool] = False  # whether a forward gives its tops other shapes than reshape did
     pass_number = 0  # how many forwards there were, of a layer that draws in each

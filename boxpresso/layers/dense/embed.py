@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
+from ...device.records import Numbers
 from ..core import Layer
+from ..core.checked import checked_by
 
 
 class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
@@ -62,14 +64,23 @@ class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
         top[0].reshape(*bottom[0].shape, self.width)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        numbers = np.asarray(bottom[0].data).ravel()
-        wrong = ~((numbers > -1) & (numbers < self.rows))
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            last = self.rows - 1
-            self.need(False, f"the bottom holds {numbers[at]:g} at {at}; input_dim {self.rows} has 0 to {last}")
+        numbers, count = bottom[0].data, bottom[0].count
+        if self.device.kind != "cpu":
+            check = checked_by(self, Embed.refuse)
+            self.kernels.tell_number(min(count, 1), numbers, check.record, count, self.rows, check.mark)
+        else:
+            given = np.asarray(numbers).ravel()
+            wrong = ~((given > -1) & (given < self.rows))
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                self.refuse(np.array([at, given[at]], np.float64))
         bias = self.blobs[1].data if len(self.blobs) > 1 else None
-        self.kernels.look_up(len(numbers), bottom[0].data, self.blobs[0].data, bias, top[0].data, self.width)
+        self.kernels.look_up(count, numbers, self.blobs[0].data, bias, top[0].data, self.rows, self.width)
+
+    def refuse(self, found: Numbers) -> None:
+        """Raises LayerError for a number without a row: its place and its value."""
+        rows, at, number = self.rows, int(found[0]), float(found[1])
+        self.need(False, f"the bottom holds {number:g} at {at}; input_dim {rows} has 0 to {rows - 1}")
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[0], "whole numbers have no gradient; set propagate_down: false for the bottom")
@@ -77,7 +88,9 @@ class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
         if not count:
             return
         if self.param_propagate_down[0]:
-            self.kernels.weight_diff(blocks, bottom[0].data, top[0].diff, self.blobs[0].diff, count, self.width)
+            self.kernels.weight_diff(
+                blocks, bottom[0].data, top[0].diff, self.blobs[0].diff, count, self.rows, self.width
+            )
         if len(self.blobs) > 1 and self.param_propagate_down[1]:
             self.kernels.bias_diff(self.width, top[0].diff, self.blobs[1].diff, count)
 

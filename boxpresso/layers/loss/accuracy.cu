@@ -1,4 +1,5 @@
 // accuracy.cu: whether each label is among the best scores, and the shares of those that are.
+#include "first.h"
 #include "sum.h"
 
 constexpr int IGNORED = -1, NO_CHANNEL = -2;  // in place of 0 and 1
@@ -43,5 +44,15 @@ KERNEL share_of_class(int n, const int* right, const Real* label, Real* top, int
     const double hits = block_sum(part, positions, [=](int i) { return right[i] == 1 && int(label[i]) == c; });
     const double count = block_sum(part, positions, [=](int i) { return right[i] >= 0 && int(label[i]) == c; });
     THREAD_LOOP(t, 1) top[c] = count > 0 ? Real(hits / count) : Real(0);
+  }
+}
+
+// Where `wrong` labels are not a channel, the first of them is told; see first.h. n: 1.
+KERNEL tell_label_of_rank(int n, const Real* wrong, const int* right, const Real* label, double* record, int positions,
+                          int channels, int mark) {
+  BLOCK_LOOP(b, n) {
+    SHARED int first[1];
+    tell_first(first, record, mark, wrong[b] > 0 ? positions : 0, channels, [=](int i) { return right[i] == NO_CHANNEL; },
+               [=](int i) { return label[i]; });
   }
 }

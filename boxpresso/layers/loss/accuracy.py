@@ -8,7 +8,8 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
-from .normalized_sum import refuse_label
+from ..core.checked import checked_by
+from .normalized_sum import refuse_found, refuse_label
 
 
 class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
@@ -89,7 +90,12 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
             self.param.accuracy_param.top_k, self.ignored_table, len(self.ignored),
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
-        if np.asarray(self.result)[0]:
+        if self.device.kind != "cpu":
+            check = checked_by(self, refuse_found)
+            kernels.tell_label_of_rank(
+                1, self.result, self.right, label, check.record, self.positions, self.channels, check.mark
+            )
+        elif np.asarray(self.result)[0]:
             wrong = np.asarray(self.right)[: self.positions] == kernels.constants["NO_CHANNEL"]
             labels = np.where(wrong, np.asarray(label).ravel(), 0)
             refuse_label(self, labels, self.channels)

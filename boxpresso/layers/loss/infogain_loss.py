@@ -133,7 +133,7 @@ class InfogainLoss(
             *self.ignored,
         )  # fmt: skip
         self.sum.join(top[0].data, self.divisor)
-        self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
+        self.sum.check_labels(label, channels, self.ignored)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "labels and H have no gradient; set propagate_down: false for them")

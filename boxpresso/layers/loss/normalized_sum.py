@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ...device.records import Numbers
+from ..core.checked import checked_by
 from ..core.layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("loss.cu"))
@@ -35,14 +37,46 @@ def refuse_label(layer: Layer, label: AnyArray, channels: int, ignored: int | No
     if ignored is not None:
         wrong &= ~(np.trunc(labels) == ignored)
     at = int(np.argmax(wrong))
-    layer.need(False, f"label {labels[at]:g} at {at} is none of the {channels} channels, 0 to {channels - 1}")
+    refuse_found(layer, np.array([at, labels[at], channels], np.float64))
+
+
+def refuse_found(layer: Layer, found: Numbers) -> None:
+    """The same, for one that a kernel has found: its place, its value, and the number of channels."""
+    at, label, channels = int(found[0]), float(found[1]), int(found[2])
+    layer.need(False, f"label {label:g} at {at} is none of the {channels} channels, 0 to {channels - 1}")
+
+
+def check_labels(
+    layer: Layer, wrong: AnyArray, label: AnyArray, items: int, channels: int, ignored: tuple[int, int] = (0, 0)
+) -> None:
+    """Refuses labels that are none of the channels. On a GPU the host is told when it next waits.
+
+    Parameters
+    ----------
+    layer
+        Whose loss it is.
+    wrong
+        (1,), how many of them are.
+    label, items
+        The labels, and how many there are.
+    channels
+        How many channels.
+    ignored
+        Whether there is a label that is ignored, and which.
+    """
+    if layer.device.kind == "cpu":
+        if np.asarray(wrong)[0]:
+            refuse_label(layer, label, channels, ignored[1] if ignored[0] else None)
+        return
+    check = checked_by(layer, refuse_found)
+    KERNELS.on(layer.device).tell_label(1, wrong, label, check.record, items, channels, *ignored, check.mark)
 
 
 class Sum:
     """The sum of the losses of `items` items: a kernel fills `partial` with piece_of_loss, `join` adds up."""
 
     def __init__(self, layer: Layer, items: int) -> None:
-        self.layer, self.kernels = layer, KERNELS.on(layer.device)
+        self.layer, self.kernels, self.items = layer, KERNELS.on(layer.device), items
         self.blocks = -(-items // self.kernels.constants["PIECE"])
         self.partial = layer.device.empty((3 * max(1, self.blocks),), np.float64)
         self.result = layer.device.empty((2,), layer.dtype)  # after join: the divisor, and how many labels are wrong
@@ -51,7 +85,7 @@ class Sum:
         """top = the sum / divisor; a divisor of 0 stands for the number of items that count, 1 at least."""
         self.kernels.join(1, self.partial, top, self.result, self.blocks, divisor)
 
-    def check_labels(self, label: AnyArray, channels: int, ignored: int | None = None) -> None:
-        """Raises LayerError naming the first label that is none of the channels, if join has found one."""
-        if np.asarray(self.result)[1]:
-            refuse_label(self.layer, label, channels, ignored)
+    def check_labels(self, label: AnyArray, channels: int, ignored: tuple[int, int] = (0, 0)) -> None:
+        """Refuses labels that are none of the channels, if join has found any."""
+        wrong = self.layer.device.part(self.result, 1, (1,))
+        check_labels(self.layer, wrong, label, self.items, channels, ignored)

@@ -109,7 +109,7 @@ class SoftmaxWithLoss(
             *self.weight(bottom),
         )  # fmt: skip
         self.sum.join(top[0].data, self.divisor)
-        self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
+        self.sum.check_labels(label, channels, self.ignored)
         if len(top) > 2:
             top[2].data[...] = self.losses(bottom).reshape(top[2].shape)
 

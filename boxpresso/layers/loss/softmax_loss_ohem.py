@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
 from ...device import Blob, Kernels
 from ..core import Layer, softmax
 from ..core.normalizer import divisor, normalization
-from .normalized_sum import refuse_label
+from .normalized_sum import KERNELS, check_labels
 
 
 class SoftmaxWithLossOHEM(
@@ -65,7 +63,7 @@ class SoftmaxWithLossOHEM(
     """
 
     kernels = Kernels("softmax_loss_ohem.cu")
-    softmax_kernels = softmax.kernels
+    softmax_kernels, sum_kernels = softmax.kernels, KERNELS
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.loss_param
@@ -102,9 +100,8 @@ class SoftmaxWithLossOHEM(
             1, self.each, label, top[0].data, self.result, outer * inner, channels, *self.ignored, self.divisor
         )
         if len(top) > 2:
-            top[2].data[...] = self.each.reshape(top[2].shape)
-        if np.asarray(self.result)[1]:
-            refuse_label(self, label, channels, self.ignored[1] if self.ignored[0] else None)
+            top[2].data[...] = self.device.part(self.each, 0, top[2].shape)
+        check_labels(self, self.device.part(self.result, 1, (1,)), label, outer * inner, channels, self.ignored)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[1], "labels have no gradient; set propagate_down: false for bottom 1")

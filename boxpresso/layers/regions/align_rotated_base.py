@@ -61,7 +61,7 @@ class AlignRotated(RegionLayer):
 
     def pool(self, features: AnyArray, rows: AnyArray, pooled: AnyArray, orientations: int = 0) -> None:
         """pooled (K, C, pooled_h, pooled_w): the averages of each bin, or the mixtures of so many orientations of them."""
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         if self.batch == 0:
             pooled.fill(0)
             return
@@ -75,7 +75,7 @@ class AlignRotated(RegionLayer):
 
     def to_features(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The features' gradient."""
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         if self.tiled:
             boxes = self.scratch("boxes", (self.regions, 5), np.int32)
             self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, self.geometry)
@@ -91,7 +91,7 @@ class AlignRotated(RegionLayer):
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The regions' gradient, angle included."""
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         if self.batch == 0:
             diff.fill(0)
             return

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer
+from .region_base import RegionLayer, first_numbers
 
 MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 
@@ -89,8 +89,8 @@ class DeformPoolingLayer(RegionLayer):
         self.kernels.deform_roi_turn_back(count * -(-area // self.tile), last, maps, self.channels, area)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.check_grids(bottom[1].data, False)
-        _, regions, offset, mask = self.four(bottom, "data")
+        regions = self.check_grids(bottom[1].data, False)
+        _, _, offset, mask = self.four(bottom, "data")
         if self.packed:
             slabs = self.packed_room()
             self.pack_slabs(bottom[0].data, slabs)
@@ -113,7 +113,8 @@ class DeformPoolingLayer(RegionLayer):
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
-        _, regions, offset, mask = self.four(bottom, "data")
+        regions = self.checked_before(bottom[1].data, False)
+        _, _, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
         if not self.tiled and self.by_slabs:
             self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
@@ -144,7 +145,7 @@ class DeformPoolingLayer(RegionLayer):
         """The gradient of the features, in tiles."""
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
         self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, self.gamma, self.geometry)
-        tiles, lists = self.tiles(boxes, self.device.table(np.arange(self.regions)))
+        tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
         self.in_tiles.deform_roi_backward_tiles(
             tiles * self.channel_slabs, top_diff, lists, regions, offset, mask, diff, self.gamma, self.geometry
         )

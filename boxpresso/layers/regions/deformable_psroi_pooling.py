@@ -123,10 +123,10 @@ class DeformablePSROIPooling(
         )  # fmt: skip
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.check_work(bottom[1].data)
+        regions = self.check_work(bottom[1].data)
         blocks, together = self.parts(self.bins_of_channel)
         self.kernels.deformable_psroi_pooling_forward(
-            blocks, bottom[0].data, bottom[1].data, bottom[2].data if self.moved else None, top[0].data,
+            blocks, bottom[0].data, regions, bottom[2].data if self.moved else None, top[0].data,
             top[1].data if len(top) > 1 else None, together, self.geometry,
         )  # fmt: skip
 
@@ -138,8 +138,9 @@ class DeformablePSROIPooling(
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
         planes, move = self.batch * self.channels, bottom[2].data if self.moved else None
+        regions = self.check_work(bottom[1].data)
         if propagate_down[0] and self.tiled:
-            boxes, regions = self.scratch("boxes", (self.regions, 5), np.int32), bottom[1].data
+            boxes = self.scratch("boxes", (self.regions, 5), np.int32)
             self.kernels.deformable_psroi_pooling_boxes(2 * self.regions, regions, move, boxes, self.geometry)
             tiles, lists = self.tiles(boxes, self.by_place(regions))
             self.kernels.deformable_psroi_pooling_backward_tiles(
@@ -148,17 +149,15 @@ class DeformablePSROIPooling(
         elif propagate_down[0]:
             diff = bottom[0].diff
             self.kernels.deformable_psroi_pooling_backward(
-                planes, top[0].diff, bottom[1].data, move, self.sums_of(diff), diff, self.geometry
+                planes, top[0].diff, regions, move, self.sums_of(diff), diff, self.geometry
             )
         if len(bottom) > 2 and propagate_down[2] and self.moved:
             slopes = self.scratch("slopes", (*top[0].shape, 2))
             blocks, together = self.parts(self.bins_of_channel)
             self.kernels.deformable_psroi_pooling_slopes(
-                blocks, top[0].diff, bottom[0].data, bottom[1].data, move, slopes, together, self.geometry
+                blocks, top[0].diff, bottom[0].data, regions, move, slopes, together, self.geometry
             )
-            self.kernels.deformable_psroi_pooling_trans(
-                bottom[2].count, slopes, bottom[1].data, bottom[2].diff, self.geometry
-            )
+            self.kernels.deformable_psroi_pooling_trans(bottom[2].count, slopes, regions, bottom[2].diff, self.geometry)
         elif len(bottom) > 2 and propagate_down[2]:
             bottom[2].diff.fill(0)
 

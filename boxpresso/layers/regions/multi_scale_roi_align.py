@@ -89,9 +89,8 @@ class MultiScaleROIAlign(
         self.rows = [Blob((0, 5), bottom[-1].dtype, self.device) for _ in self.scales]
         self.parts = [Blob((), self.dtype, self.device) for _ in self.scales]
         self.one_level = [self.level(i, bottom) for i in range(count)]
-        # A grid that adapts to the regions is looked at by the host, and so are numbers of 16 bits.
-        real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4
-        self.at_once = AT_ONCE[self.device.kind] and self.phase == "TEST" and p.sampling_ratio > 0 and real
+        real = self.dtype == bottom[-1].dtype and self.dtype.itemsize >= 4  # the host looks at numbers of 16 bits
+        self.at_once = AT_ONCE[self.device.kind] and real
         bounds = bounds_of(self.dtype, self.scales, *self.canonical) if self.at_once else ()
         self.least = self.device.table(bounds, self.dtype if self.at_once else np.float32)
 
@@ -114,12 +113,13 @@ class MultiScaleROIAlign(
         top[0].reshape(self.regions, self.channels, *self.pooled)
 
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """As if each region were on the first level, with the lists of all of them: which is where depends on the data."""
+        """As if each region were on the first level, with the lists of all of them: which is where depends on the data. On
+        a GPU each level has lists of all regions."""
         self.rows[0].reshape(self.regions, 5)
-        layer = self.one_level[0]
-        layer.reshape([bottom[0], self.rows[0]], [self.parts[0]])
-        parts = [self.rows[0], self.parts[0]]
-        told = layer.kept_bytes([bottom[0], self.rows[0]], [self.parts[0]], backward)
+        parts, told = [self.rows[0], self.parts[0]], 0
+        for i, layer in enumerate(self.one_level if self.at_once else self.one_level[:1]):
+            layer.reshape([bottom[i], self.rows[0]], [self.parts[0]])
+            told += layer.kept_bytes([bottom[i], self.rows[0]], [self.parts[0]], backward)
         return told + (1 + backward) * sum(blob.count * blob.dtype.itemsize for blob in parts)
 
     def by_level(self, bottom: list[Blob]) -> list[np.ndarray]:
@@ -135,16 +135,21 @@ class MultiScaleROIAlign(
             result.append(index)
         return result
 
+    def one_of_all(self, i: int, bottom: list[Blob]) -> list[Blob]:
+        """The bottoms of a level's layer that takes all regions: those of other levels lie in no image, and give nothing."""
+        rows = self.rows[0]  # of each level in turn
+        rows.reshape(self.regions, 5)
+        regions, levels = bottom[-1].data, len(self.scales)
+        KERNELS.on(self.device).level_regions(self.regions, regions, self.least, rows.data, i, levels)
+        self.one_level[i].reshape([bottom[i], rows], [self.parts[0]])
+        return [bottom[i], rows]
+
     def forward_at_once(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Each level pools all regions, and those of other levels, which give 0, are left out: the host sorts nothing."""
-        regions, count, levels = bottom[-1].data, self.regions, len(self.scales)
+        """Each level pools all regions, and the bins of those of other levels are left out: the host sorts nothing."""
+        regions, count, levels, bins = bottom[-1].data, self.regions, len(self.scales), self.parts[0]
         kernels, size = KERNELS.on(self.device), self.channels * self.pooled[0] * self.pooled[1]
-        rows, bins = self.rows[0], self.parts[0]  # of each level in turn
         for i, layer in enumerate(self.one_level):
-            rows.reshape(count, 5)
-            kernels.level_regions(count, regions, self.least, rows.data, i, levels)
-            layer.reshape([bottom[i], rows], [bins])
-            layer.forward([bottom[i], rows], [bins])
+            layer.forward(self.one_of_all(i, bottom), [bins])
             kernels.level_bins(count, regions, self.least, bins.data, top[0].data, i, levels, size)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -158,6 +163,11 @@ class MultiScaleROIAlign(
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not propagate_down[-1], "there is no gradient for the regions; set propagate_down: false for them")
+        if self.at_once:
+            for i, layer in enumerate(self.one_level):
+                if propagate_down[i]:
+                    layer.backward(top, [True, False], self.one_of_all(i, bottom))
+            return
         for i, index in enumerate(self.by_level(bottom)):
             if propagate_down[i]:
                 diff: AnyArray = self.parts[i].diff

@@ -84,9 +84,8 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
 
     def cut(self, regions: AnyArray) -> None:
         """The bins of all regions, and the weights of their pixels."""
-        self.check_work(regions)
         self.kernels.prroi_pooling_weights(
-            self.regions, regions, self.image, self.bins, self.weights, self.below, self.geometry
+            self.regions, self.check_work(regions), self.image, self.bins, self.weights, self.below, self.geometry
         )
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -78,8 +78,7 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        self.check_grids(bottom[1].data, False)
-        rows = self.widened(bottom[1].data)
+        rows = self.widened(self.check_grids(bottom[1].data, False))
         self.kernels.psroi_align_weights(self.regions, rows, *self.lists, self.ratio, self.geometry)
         blocks, together = self.parts()
         self.kernels.psroi_align_forward(blocks, bottom[0].data, *self.lists, top[0].data, together, self.geometry)

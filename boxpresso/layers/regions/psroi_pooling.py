@@ -75,8 +75,7 @@ class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_
 
     def cut(self, bottom: list[Blob], less: int) -> None:
         """The bins of all regions, on the map without its last `less` rows and columns."""
-        rows = self.widened(bottom[1].data)
-        self.check_work(rows)
+        rows = self.check_work(self.widened(bottom[1].data))
         self.kernels.psroi_pooling_bins(
             self.regions, rows, self.image, self.bins, self.torchvision, less, self.geometry
         )

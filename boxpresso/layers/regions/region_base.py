@@ -1,4 +1,4 @@
-"""RegionLayer: what the region layers share: checks of parameters and regions, the type they compute in, scratch arrays."""
+"""RegionLayer: what the region layers share: checks of parameters, the type they compute in, scratch arrays, tiles."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Blob, Kernels
+from ...device import AnyArray, Blob, Device, Kernels
 from ...device.kernel import StructValue, real_of
-from ...proto.limits import LIMITS
-from ..core.layer import Layer
+from .region_check import CORNERS, CheckedRegions
 
 KERNELS = Kernels(Path(__file__).with_name("region_base.cu"))
 FEW = 16  # regions: not worth an order
@@ -21,21 +20,16 @@ BAND = 32  # rows of the map: regions with their centres there are neighbours
 # Whether gradients are made in tiles, each by a block of its own.
 TILED = {"cpu": False, "cuda": True}
 PACKED = {"cpu": False, "cuda": True}  # whether the slabs of all maps are made before any region is read from them
-AXIS_SAMPLE = 64  # samples that cost as much as the weight of one along an axis
-CORNERS = ("batch index", "x1", "y1", "x2", "y2")
 
 
-class RegionLayer(Layer):
+class RegionLayer(CheckedRegions):
     """A layer whose bottoms are features (B, C, H, W) and regions, a row of numbers each, in pixels of the image.
 
     `setup_bins` and `setup_ratio` check parameters, `read_shapes` the bottoms' shapes; `fields` are then what the kernels'
     structs have in common. Kernels compute in `real`: float32 where the blobs are of 16 bits.
     """
 
-    columns: tuple[str, ...] = CORNERS  # what a region's row holds
-    ratio = 0  # samples along each side of a bin; 0: as many as it has pixels
     told: dict[str, int] | None = None  # while `kept_bytes` asks: the bytes of each array, which is not made
-    separable = False  # whether samples of rows and of columns are weighed apart
 
     def setup_bins(self, pooled_height: int, pooled_width: int, scale: float) -> None:
         """Each region is cut into pooled_height x pooled_width bins; scale: pixels of the map in one of the image."""
@@ -53,7 +47,7 @@ class RegionLayer(Layer):
 
     def setup_ratio(self, ratio: int, name: str = "sampling_ratio") -> None:
         """Samples along each side of a bin; from 0 down the grid is adaptive: as many as the bin's size in pixels."""
-        self.ratio = ratio
+        self.ratio, self.adaptive = ratio, ratio <= 0
         most = KERNELS.constants["MOST_SAMPLES"]
         self.need(ratio < 0 or ratio**2 <= most, f"{name} {ratio} asks for more than 2^20 samples in a bin")
 
@@ -96,6 +90,8 @@ class RegionLayer(Layer):
         made, self.told = sum(array.nbytes for array in self.arrays.values()), {}
         try:
             self.take_scratch(bottom, backward)
+            if self.device.kind != "cpu" and self.may_check:
+                self.scratch("checked", (self.regions, len(self.columns)))
             told = self.told
         finally:
             self.told = None
@@ -107,89 +103,14 @@ class RegionLayer(Layer):
         k = self.regions
         return self.scratch("image", (k,), np.int32), self.scratch("bins", (k, 2 * sum(self.pooled) + 2), np.int32)
 
-    def check_grids(self, regions: AnyArray, least: bool) -> None:
-        """Raises for a region whose adaptive grid is absurd; one that contributes nothing is passed over.
-
-        regions: (K, 5) of corners or (K, 6) of centre, size and angle; least: whether sizes on the map are at least 1.
-        """
-        if self.ratio > 0:
-            self.check_work(regions, self.ratio)
-            return
-        rows = np.asarray(regions)
-        if 2 * np.abs(rows).max(initial=0) * self.scale < 1023 * min(self.pooled):
-            self.check_work(regions, 1024)
-            return
-        rows = rows.reshape(len(rows), len(self.columns)).astype(np.float64)
-        with np.errstate(all="ignore"):
-            valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < self.batch)
-            size = (rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]) * self.scale
-            size = np.maximum(size, 1 if least else 0)
-            samples = np.ceil(size / self.pooled[::-1]).prod(1)
-        bad = np.flatnonzero(valid & ~(samples <= KERNELS.constants["MOST_SAMPLES"]))
-        self.need(
-            not len(bad),
-            f"{len(bad)} regions ask for more than 2^20 samples a bin, such as {rows[bad[:1]]}; "
-            "set sampling_ratio, or look where the regions come from",
-        )
-        self.check_work(regions, None)
-
-    def check_work(self, regions: AnyArray, samples: int | None = 1) -> None:
-        """Raises where a call would read more than the limit region_samples allows, summed over regions, bins and channels.
-
-        What lies outside the map costs nothing. Where the samples of rows and of columns are weighed apart, a bin costs the
-        pixels that they touch, and each sample along an axis its weight.
-
-        Parameters
-        ----------
-        regions
-            Their rows.
-        samples
-            How many a bin has along an axis at most; None: as many as the rows tell.
-        """
-        most, pooled, fixed = LIMITS.region_samples, np.array(self.pooled), self.ratio > 0
-        around = np.array(self.size) + 2 + 2 * pooled  # samples on the map along each axis, one a pixel begun
-        bins, squared = math.prod(self.pooled), self.ratio**2
-        each = math.prod(around.tolist())
-        if fixed:
-            each = min(each, 4 * bins * squared) if self.separable else bins * squared
-        along = AXIS_SAMPLE * sum(self.pooled) * (samples or 0) if self.separable else 0
-        known = samples is not None or not self.separable
-        if known and self.regions * (self.channels_read * each + along) <= most:
-            return
-        rows = np.asarray(regions).reshape(len(regions), -1).astype(np.float64)
-        with np.errstate(all="ignore"):
-            valid = np.isfinite(rows).all(1) & (rows[:, 0] > -1) & (rows[:, 0] < self.batch)
-            rows = rows[valid]
-            size = rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]
-            size = size[:, ::-1] * self.scale
-            if not fixed:  # a negative size has a pixel at most
-                size = np.where((size <= 0).any(1, keepdims=True), 0, size)
-            size = np.abs(size) + 2 + 2 * pooled
-            inside = np.minimum(size, around).prod(1) if self.columns == CORNERS else np.minimum(size.prod(1), each)
-            work = np.full(len(rows), float(each)) if fixed else inside
-            if fixed and self.separable:
-                work = np.minimum(inside, each)
-            axes = np.full(len(rows), float(along)) if samples is not None else AXIS_SAMPLE * size.sum(1)
-            total = float((self.channels_read * work + (axes if self.separable else 0)).sum())
-        grid = f" of {self.ratio} x {self.ratio} samples" if fixed else ""
-        self.need(
-            total <= most,
-            f"{len(rows)} regions of {self.pooled[0]} x {self.pooled[1]} bins{grid} read {total:.3g} samples of a map of "
-            f"{self.channels} x {self.size[0]} x {self.size[1]}, {most:.3g} are allowed in a call: give fewer or smaller "
-            f"regions or a smaller sampling_ratio, or {LIMITS.advice('region_samples')}",
-        )
-
-    @property
-    def channels_read(self) -> int:
-        """Of how many channels each sample is."""
-        return self.channels
-
     def by_place(self, regions: AnyArray, bands: bool = True) -> AnyArray:
         """The numbers of the regions, neighbours on the map one after another, so that a core finds the pixels of one in its
         cache from the one before: by bands of rows, then along x, or along x alone. Few regions stay in their order, and on a
         GPU all: their coordinates are not on the host."""
+        if self.device.kind != "cpu":
+            return first_numbers(self.device, self.regions)
         order = np.arange(self.regions)
-        if self.device.kind == "cpu" and self.regions >= FEW:
+        if self.regions >= FEW:
             with np.errstate(all="ignore"):
                 rows = np.asarray(regions).reshape(self.regions, len(self.columns))
                 centre = ((rows[:, 1:3] + rows[:, 3:5]) / 2 if self.columns == CORNERS else rows[:, 1:3]) * self.scale
@@ -273,3 +194,12 @@ class RegionLayer(Layer):
 
     def allow_force_backward(self, index: int) -> bool:
         return index == 0
+
+
+def first_numbers(device: Device, count: int) -> AnyArray:
+    """0, 1, .. count - 1 on a GPU: the beginning of one table, which is copied there once for all sizes up to its own."""
+    table = device.memo.get("first numbers")
+    if table is None or len(table) < count:
+        table = device.memo["first numbers"] = device.table(np.arange(max(1024, 1 << (count - 1).bit_length())))
+    part: AnyArray = device.part(table, 0, (count,))
+    return part

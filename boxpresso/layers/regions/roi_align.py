@@ -219,7 +219,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, rows = bottom[0].data, self.widened(bottom[1].data)
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         if self.batch == 0:
             for blob in top:
                 blob.data.fill(0 if blob is top[0] else -1)
@@ -295,7 +295,8 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         rows = self.widened(bottom[1].data)
         if propagate_down[0]:
             if self.max and self.batch:
-                self.backward_max(top[0].diff, bottom[0].data, rows, bottom[0].diff)
+                checked = self.checked_before(rows, not self.aligned)
+                self.backward_max(top[0].diff, bottom[0].data, checked, bottom[0].diff)
             elif self.batch:
                 self.backward_features(top[0].diff, rows, bottom[0].diff)
         if propagate_down[1]:
@@ -304,7 +305,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             self.backward_regions(top[0].diff, bottom[0].data, rows, bottom[1].diff)
 
     def backward_features(self, top_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         self.make_lists(rows)
         by_pixel = self.turn_lists()
         if self.tiled:
@@ -332,7 +333,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         count, entries = -(-self.channels // self.kernels.constants["PART"]), (self.regions, sum(self.rooms))
         slopes = self.scratch("slope", entries), self.scratch("lever", entries)
         parts = self.scratch("parts", (count, self.regions, 4))
-        self.check_grids(rows, not self.aligned)
+        rows = self.check_grids(rows, not self.aligned)
         self.make_lists(rows, slopes)
         self.kernels.roi_align_moves(
             count * self.regions, features, top_diff, *self.lists, *slopes, parts, self.geometry

@@ -95,8 +95,7 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
 
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
-        rows = self.widened(bottom[1].data)
-        self.check_work(rows)
+        rows = self.check_work(self.widened(bottom[1].data))
         self.kernels.roi_pooling_bins(
             self.regions, rows, self.image, self.bins, self.pad_ratio, self.mmcv, self.geometry
         )
