@@ -27,9 +27,9 @@ class PlainProposal(Choosing):
     anchors: np.ndarray
     stride: float
     limits: Mapping[str, Any]  # of the choice, by the names of py-faster-rcnn
-    taken: (
-        AnyArray  # the numbers of the boxes that the last forward has chosen; those that kernels have chosen come first
-    )
+    every: np.ndarray  # the anchors at all places of maps of that `size`
+    size: tuple[int, int] | None = None
+    taken: AnyArray  # the boxes that the last forward has chosen; those that kernels have chosen come first
 
     def anchors_of(self, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:
         """The anchors of a place that the settings and the number of scores tell."""
@@ -81,7 +81,8 @@ class PlainProposal(Choosing):
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, info = np.asarray(bottom[0].data), np.asarray(bottom[2].data).reshape(-1)
         by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
-        boxes = Upright.clip(Upright.decode(*self.places(bottom)), info[0], info[1])
+        every, by = self.places(bottom)
+        boxes = Upright.clip(Upright.decode(every, by), info[0], info[1])
         self.taken = chosen(self.device, Upright, boxes, by_place, self.limits, info[2])
         self.shape(top, len(self.taken))
         parts = (np.column_stack([np.zeros(len(self.taken), self.dtype), boxes[self.taken]]), self.told_of(by_place))
@@ -91,8 +92,9 @@ class PlainProposal(Choosing):
     def places(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
         """The anchors at all places and their offsets, both (H * W * A, 4), by row, column and anchor."""
         height, width = bottom[0].shape[2:]
-        every = Upright.everywhere(self.anchors, height, width, self.stride)
-        return every, np.asarray(bottom[1].data)[0].transpose(1, 2, 0).reshape(-1, 4)
+        if self.size != (height, width):
+            self.every, self.size = Upright.everywhere(self.anchors, height, width, self.stride), (height, width)
+        return self.every, np.asarray(bottom[1].data)[0].transpose(1, 2, 0).reshape(-1, 4)
 
     def told_of(self, scores: np.ndarray) -> np.ndarray:
         """The second top: a number for each region that was chosen. scores: of all boxes."""
