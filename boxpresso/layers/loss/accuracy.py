@@ -82,16 +82,23 @@ class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(
             top[1].reshape(self.channels)
         self.right = self.device.empty((max(1, self.positions),), np.int32)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         label, kernels = bottom[1].data, self.kernels
         kernels.ranks(
             self.positions, bottom[0].data, label, self.right, self.channels, self.inner,
             self.param.accuracy_param.top_k, self.ignored_table, len(self.ignored),
         )  # fmt: skip
         kernels.share(1, self.right, top[0].data, self.result, self.positions)
-        if np.asarray(self.result)[0]:
-            wrong = np.asarray(self.right)[: self.positions] == kernels.constants["NO_CHANNEL"]
-            labels = np.where(wrong, np.asarray(label).ravel(), 0)
-            refuse_label(self, labels, self.channels)
         if len(top) > 1:
             kernels.share_of_class(self.channels, self.right, label, top[1].data, self.positions)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if np.asarray(self.result)[0]:
+            labels = np.asarray(bottom[1].data).ravel()
+            truth = np.where(np.abs(labels) < 2.0**31, np.trunc(labels), 0)  # as the kernel has it
+            refuse_label(self, np.where(np.isin(truth, self.ignored), 0, labels), self.channels)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.forward_launch(bottom, top)
+        self.forward_finish(bottom, top)

@@ -39,13 +39,17 @@ def refuse_label(layer: Layer, label: AnyArray, channels: int, ignored: int | No
 
 
 class Sum:
-    """The sum of the losses of `items` items: a kernel fills `partial` with piece_of_loss, `join` adds up."""
+    """The sum of the losses of `items` items: a kernel fills `partial` with piece_of_loss, `join` adds up.
 
-    def __init__(self, layer: Layer, items: int) -> None:
+    before: that of the last reshape, whose `result` it keeps, so that graphs of several shapes write to one place.
+    """
+
+    def __init__(self, layer: Layer, items: int, before: Sum | None = None) -> None:
         self.layer, self.kernels = layer, KERNELS.on(layer.device)
         self.blocks = -(-items // self.kernels.constants["PIECE"])
         self.partial = layer.device.empty((3 * max(1, self.blocks),), np.float64)
-        self.result = layer.device.empty((2,), layer.dtype)  # after join: the divisor, and how many labels are wrong
+        # after join: the divisor, and how many labels are wrong
+        self.result: AnyArray = before.result if before else layer.device.empty((2,), layer.dtype)
 
     def join(self, top: AnyArray, divisor: float) -> None:
         """top = the sum / divisor; a divisor of 0 stands for the number of items that count, 1 at least."""

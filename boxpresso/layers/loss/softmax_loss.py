@@ -75,6 +75,7 @@ class SoftmaxWithLoss(
         self.mode = normalization(self, p)
         self.ignored = int(p.HasField("ignore_label")), p.ignore_label
         self.probability = Blob((), self.dtype, self.device)
+        self.sum: Sum | None = None
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape, axis = bottom[0].shape, self.axis(bottom[0], self.param.softmax_param.axis)
@@ -96,10 +97,18 @@ class SoftmaxWithLoss(
         if len(top) > 1:
             top[1].share_data(self.probability)
             top[1].reshape(*shape)
-        self.sum = Sum(self, outer * inner)
+        self.sum = Sum(self, outer * inner, self.sum)
         self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if len(top) > 2:
+            return False
+        self.launch(bottom, top)
+        return True
+
+    def launch(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """Launches all but the losses of single labels."""
+        assert self.sum is not None
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
@@ -109,7 +118,14 @@ class SoftmaxWithLoss(
             *self.weight(bottom),
         )  # fmt: skip
         self.sum.join(top[0].data, self.divisor)
-        self.sum.check_labels(label, channels, self.ignored[1] if self.ignored[0] else None)
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.sum is not None
+        self.sum.check_labels(bottom[1].data, self.shape[1], self.ignored[1] if self.ignored[0] else None)
+
+    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.launch(bottom, top)
+        self.forward_finish(bottom, top)
         if len(top) > 2:
             top[2].data[...] = self.losses(bottom).reshape(top[2].shape)
 
@@ -132,6 +148,7 @@ class SoftmaxWithLoss(
         self.need(not any(propagate_down[2:]), "weights have no gradient; set propagate_down: false for bottom 2")
         if not propagate_down[0]:
             return
+        assert self.sum is not None
         outer, channels, inner = self.shape
         probability, label = self.probability.data, bottom[1].data
         given, diff = (top[0].diff, self.sum.result), bottom[0].diff
