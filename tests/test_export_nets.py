@@ -125,6 +125,27 @@ def test_regions_of_other_programs(name, target):
     assert np.ptp(np.asarray(net.blobs[read].data)[:, -1]) > 1
 
 
+@pytest.mark.filterwarnings("default")  # torch's own warnings
+@pytest.mark.parametrize("name", STAGES)
+def test_regions_of_other_programs_in_torch(name):
+    """And as a program of torch.export, whose numbers of regions are open."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from boxpresso import to_torch
+
+    net = Net(parse_net(STAGES[name]), device="cpu", seed=3)
+    inputs = verify.inputs_of(net, 1)
+    tensors = {key: torch.tensor(values) for key, values in inputs.items()}
+    program = torch.export.export(to_torch(net).eval(), (), kwargs=tensors)
+
+    def run(given: dict) -> dict:
+        with torch.no_grad():
+            outputs = program.module()(**{key: torch.tensor(values) for key, values in given.items()})
+        return {key: value.numpy() for key, value in outputs.items()}
+
+    differences = verify.compare(net, run, inputs)
+    assert all(one.fine and not one.missing for one in differences), list(map(str, differences))
+
+
 def test_layers_that_train_do_not_leave():
     net = net_of(
         published("pylayer.mask_layer", "MaskLayer"), [np.zeros((2, 4)), np.zeros((1, 9, 9)), -np.ones((2, 12))], tops=2
