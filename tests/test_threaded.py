@@ -253,7 +253,11 @@ def choose_regions(scores: np.ndarray, offsets: np.ndarray, info: list) -> None:
         [RNG.random((300, 3)), by, regions, [[40, 40]]],
         [],
     )
-    run('type: "NMS" nms_param { iou_threshold: 0.2 axis: 1 }', [regions[:, 1:].T, np.log(by[:, 0] + 2)], [])
+    run(
+        'type: "NMS" nms_param { iou_threshold: 0.2 axis: 1 }',
+        [regions[:, 1:].T, np.where(by[:, 0] < -1, np.nan, by[:, 0])],
+        [],
+    )
     ron = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1, 3], ratios: [1, 2, 3, 4.5]}" }'
     run(ron, [scores[:, :16], RNG.random((1, 3, 56, 9)), offsets[:, :32]], [], {"tops": 2})
     sizes = "max_post_nms_num: 30 min_size: 2 field_w: 16 field_h: 20"
