@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import stand_in
@@ -268,6 +270,38 @@ def test_the_boxes_of_ron_are_those_of_the_host(device, monkeypatch):
                     found.append(Rig(text, bottoms, device=where, tops=2, dtype=dtype).forward())
             same(*found, 0 if bottoms is plain and not sizes else 1e-5)
             np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def choose_regions(run: Callable) -> None:
+    """A launch of every kernel, for tests/test_threaded.py: `run` a layer on bottoms, for which bottoms a gradient, with options."""
+    rng, info = np.random.default_rng(15), [[112, 144, 1]]
+    scores, offsets = rng.random((1, 18, 7, 9)), 0.1 * rng.standard_normal((1, 36, 7, 9))
+    text = 'param_str: "{scales: [1, 2, 4], rpn_min_size: 1, rpn_post_nms_top_n: 30}"'
+    run(f'type: "MNCProposal" python_param {{ {text} }}', [scores, offsets, info], [], {"tops": 2})
+    low = 30 * rng.random((300, 2))
+    regions, by = np.column_stack([0 * low[:, :1], low, low + 9]), rng.standard_normal((300, 12))
+    run('type: "MNCStageBridge"', [regions, by, by[:, :3], info], [])
+    run(
+        'type: "FrcnnOutput" frcnn_output_param { max_det_num: 40 iou_thr: 0.3 }',
+        [rng.random((300, 3)), by, regions, [[40, 40]]],
+        [],
+    )
+    run(
+        'type: "NMS" nms_param { iou_threshold: 0.2 axis: 1 }',
+        [regions[:, 1:].T, np.where(by[:, 0] < -1, np.nan, by[:, 0])],
+        [],
+    )
+    ron = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1, 3], ratios: [1, 2, 3, 4.5]}" }'
+    run(ron, [scores[:, :16], rng.random((1, 3, 56, 9)), offsets[:, :32]], [], {"tops": 2})
+    sizes = "max_post_nms_num: 30 min_size: 2 field_w: 16 field_h: 20"
+    run(f'type: "BoxOutput" box_output_param {{ downsample_rate: 16 {sizes} }}', [scores[:, :7]], [], {"tops": 2})
+    head = 'type: "BoxGroupOutput" box_group_output_param { min_size: 2 box_group_param { field_w: 16 field_w: 40 field_h: 20'
+    run(
+        head + " field_h: 30 stride: 16 } }",
+        [scores.reshape(2, 9, 7, 9), offsets[:, :8].reshape(2, 4, 7, 9)],
+        [],
+        {"tops": 2},
+    )
 
 
 # As graphs

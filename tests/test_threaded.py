@@ -241,39 +241,11 @@ def suppress() -> None:
     overlaps(device, pixels.reshape(-1, 8)[:4], pixels.reshape(-1, 8)[4:8], aligned=True, foreground=False, boxes=False)
 
 
-def choose_regions(scores: np.ndarray, offsets: np.ndarray, info: list) -> None:
-    """MNC's, RON's, MS-CNN's and Cascade R-CNN's boxes, and the NMS layer, as on a GPU."""
-    text = 'param_str: "{scales: [1, 2, 4], rpn_min_size: 1, rpn_post_nms_top_n: 30}"'
-    run(f'type: "MNCProposal" python_param {{ {text} }}', [scores, offsets, info], [], {"tops": 2})
-    low = 30 * RNG.random((300, 2))
-    regions, by = np.column_stack([0 * low[:, :1], low, low + 9]), RNG.standard_normal((300, 12))
-    run('type: "MNCStageBridge"', [regions, by, by[:, :3], info], [])
-    run(
-        'type: "FrcnnOutput" frcnn_output_param { max_det_num: 40 iou_thr: 0.3 }',
-        [RNG.random((300, 3)), by, regions, [[40, 40]]],
-        [],
-    )
-    run(
-        'type: "NMS" nms_param { iou_threshold: 0.2 axis: 1 }',
-        [regions[:, 1:].T, np.where(by[:, 0] < -1, np.nan, by[:, 0])],
-        [],
-    )
-    ron = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1, 3], ratios: [1, 2, 3, 4.5]}" }'
-    run(ron, [scores[:, :16], RNG.random((1, 3, 56, 9)), offsets[:, :32]], [], {"tops": 2})
-    sizes = "max_post_nms_num: 30 min_size: 2 field_w: 16 field_h: 20"
-    run(f'type: "BoxOutput" box_output_param {{ downsample_rate: 16 {sizes} }}', [scores[:, :7]], [], {"tops": 2})
-    head = 'type: "BoxGroupOutput" box_group_output_param { min_size: 2 box_group_param { field_w: 16 field_w: 40 field_h: 20'
-    run(
-        head + " field_h: 30 stride: 16 } }",
-        [scores.reshape(2, 9, 7, 9), offsets[:, :8].reshape(2, 4, 7, 9)],
-        [],
-        {"tops": 2},
-    )
-
-
 def detect() -> None:
     """DetectionOutput and proposals as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors,
     rotated boxes, levels of a pyramid."""
+    from test_choice_device import choose_regions
+
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
     more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
@@ -295,7 +267,7 @@ def detect() -> None:
         run(f'type: "FPNProposal" python_param {{ {text} }}', parts, [], {"tops": 4})
         run('type: "ScaleRoute" scale_route_param { low_scale: 8 high_scale: 12 }', [20 * BOXES[:, [0, 0, 1, 2, 3]], SCORES[0, :32]], [],
             {"tops": 2})  # fmt: skip
-        choose_regions(scores[:1], offsets[:1], info[:1])
+        choose_regions(run)
         run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
         text, few = 'param_str: "heights: [11, 16]"', [scores[:1, :4], offsets[:1, :4], info[:1]]
         run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})
