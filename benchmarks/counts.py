@@ -51,6 +51,7 @@ FOLDERS = ("regions",)
 FILES = (
     "suppress", "permute", "order", "detection_device", "proposal_device", "pyramid_device", "scale_route", "yolo_device",
     "channels_last", "fields_device", "frcnn_device", "nms_device", "ron_device", "mnc_device",
+    "places",
 )  # fmt: skip
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}

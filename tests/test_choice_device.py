@@ -12,6 +12,7 @@ from test_detection_device import WILD, both, on_the_stand_in, pair
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
+from boxpresso.layers.core import places
 from boxpresso.layers.detection import order, suppress
 from boxpresso.proto.errors import BoxpressoWarning
 
@@ -272,6 +273,31 @@ def test_the_boxes_of_ron_are_those_of_the_host(device, monkeypatch):
             np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
+# What a selector or a mask lets pass
+
+
+def test_places_that_are_set_are_those_of_the_host(device, monkeypatch):
+    """Of NaN a selector lets pass, a mask does not; none, all, and several shares of a block; with the gradient."""
+    rng = np.random.default_rng(16)
+    for height, width, flags in ((3, 700, WILD), (5, 4, [0, 1]), (9, 9, [0]), (9, 9, [1, 2])):
+        mask = rng.choice(flags, (1, 1, height, width))
+        cases = [
+            ('type: "Mask"', [rng.normal(size=(1, 3, height, width)), mask], 1),
+            ('type: "Filter"', [rng.normal(size=(width, 2, 3)), rng.normal(size=width), mask[0, 0, 0]], 2),
+        ]
+        for text, bottoms, tops in cases:
+            found: list = []
+            for on, where in ((False, "cpu"), (True, device)):
+                monkeypatch.setitem(places.BY_KERNEL, open_device(where).kind, on)
+                rig = Rig(text, bottoms, device=where, tops=tops)
+                values = rig.forward()
+                diffs = [np.random.default_rng(1).normal(size=value.shape) for value in values]
+                down = rig.backward(diffs, [i < tops for i in range(len(bottoms))])
+                found.append([*values, *down[:tops]])
+                assert bool(rig.layer.set_places.items) == on
+            same(*found)
+
+
 def choose_regions(run: Callable) -> None:
     """A launch of every kernel, for tests/test_threaded.py: `run` a layer on bottoms, for which bottoms a gradient, with options."""
     rng, info = np.random.default_rng(15), [[112, 144, 1]]
@@ -291,6 +317,12 @@ def choose_regions(run: Callable) -> None:
         [regions[:, 1:].T, np.where(by[:, 0] < -1, np.nan, by[:, 0])],
         [],
     )
+    places.BY_KERNEL["cpu"] = True
+    try:
+        run('type: "Filter"', [by, by[:, 1], by[:, 0] > 0], [], {"tops": 2})
+        run('type: "Mask"', [offsets, scores[:, :1] + 0.5], [])
+    finally:
+        places.BY_KERNEL["cpu"] = False
     ron = 'type: "RONDetection" python_param { param_str: "{stride_scale_numcls: [16, 1, 3], ratios: [1, 2, 3, 4.5]}" }'
     run(ron, [scores[:, :16], rng.random((1, 3, 56, 9)), offsets[:, :32]], [], {"tops": 2})
     sizes = "max_post_nms_num: 30 min_size: 2 field_w: 16 field_h: 20"
@@ -389,7 +421,7 @@ def test_a_net_of_such_regions_is_two_graphs(name, monkeypatch):
 
 @on_the_stand_in
 @pytest.mark.cuda
-def test_suppression_alone_and_rons_boxes_are_one_graph(monkeypatch):
+def test_suppression_alone_and_rons_boxes_are_one_graph_and_a_filter_another(monkeypatch):
     monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
     text = (
         inputs(boxes=(40, 4), scores=(40,), objects=(1, 20, 4, 5), classes=(1, 3, 40, 5), by=(1, 40, 4, 5))
@@ -397,6 +429,7 @@ def test_suppression_alone_and_rons_boxes_are_one_graph(monkeypatch):
                 'type: "RONDetection" python_param { param_str: "stride_scale_numcls: [16, 1, 3]" }')
         + layer("chances", "scores", 'type: "Sigmoid"')
         + layer("stay", "boxes chances", 'type: "NMS" nms_param { iou_threshold: 0.2 }')
+        + layer("kept", "boxes scores", 'type: "Filter"')
     )  # fmt: skip
     planned, layers_alone = pair(text)
     rng = np.random.default_rng(14)
@@ -409,8 +442,8 @@ def test_suppression_alone_and_rons_boxes_are_one_graph(monkeypatch):
         grown = stand_in.since(before)
         for top, values in layers_alone.forward(**given).items():
             np.testing.assert_array_equal(got[top], values)
-        if turn > 4:
-            wanted = {"captures": 0, "replays": 1, "launches": 0, "to_host": 3}
+        if turn > 4:  # four outputs, of which the filter's has another number of rows than could be
+            wanted = {"captures": 0, "replays": 2, "launches": 0, "to_host": 5}
             assert {key: grown[key] for key in wanted} == wanted
     (program,) = planned._runner.describe()
     assert program.describe()["by themselves"] == {}

@@ -7,7 +7,7 @@ from math import prod
 
 from ...device import Blob
 from ..core import Layer
-from .order import told
+from ..core.places import told
 
 
 class Choosing(Layer):

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...device import AnyArray, Blob
 from ..core import Layer, doubt
+from ..core.places import tell
 from . import order, suppress
-from .order import MOST_ROWS, Order, Scratch, sortable, starts_of, tell
+from .order import MOST_ROWS, Order, Scratch, sortable, starts_of
 
 WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
 

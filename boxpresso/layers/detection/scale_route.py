@@ -8,9 +8,10 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ..core.places import told
 from . import order as ordered
 from .choosing import Choosing
-from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable, told
+from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable
 
 
 class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
