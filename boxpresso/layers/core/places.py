@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ class Places:
 
     Attributes
     ----------
+    items : how many flags there are; 0 where the host has to look.
     rows : (items,), of each place its number among those that are set, or -1. Undefined before `find`.
     """
 
@@ -27,9 +29,10 @@ class Places:
     def __init__(self, device: Device) -> None:
         self.device, self.items, self.count = device, 0, device.empty((1,), np.int32)
 
-    def resize(self, items: int, longest: int) -> None:
-        """Takes how many flags there are, and how many numbers the longest row has that is taken by them."""
-        if not BY_KERNEL[self.device.kind] or not 0 < items < MOST or items * longest >= 2**31 - longest:
+    def resize(self, items: int, lengths: Sequence[int]) -> None:
+        """Takes how many flags there are, and how many numbers the rows have that are taken by them."""
+        fits = 0 < items < MOST and min(lengths) > 0 and (items + 1) * max(lengths) < 2**31
+        if not BY_KERNEL[self.device.kind] or not fits:
             items = 0
         elif items != self.items:
             self.places, self.rows = (self.device.empty((items,), np.int32) for _ in range(2))

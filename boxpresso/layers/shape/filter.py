@@ -72,7 +72,7 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
             output.reshape(*blob.shape)
         self.place = self.device.table(range(shape[0])) if shape[0] else None
         self.widths = [prod(blob.shape[1:]) for blob in blobs]
-        self.set_places.resize(shape[0] if min(self.widths) else 0, max(self.widths))
+        self.set_places.resize(shape[0], self.widths)
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         if not self.set_places.items:

@@ -54,7 +54,7 @@ class Mask(Layer, type="Mask", bottoms=2, tops=1):
         self.need(images == 1, f"takes one image at a time, got {images}")
         self.need(bottom[1].shape == (1, 1, *size), f"the mask must be {(1, 1, *size)}, got {bottom[1].shape}")
         self.area = size[0] * size[1]
-        self.set_places.resize(self.area, self.channels)
+        self.set_places.resize(self.area, [self.channels])
         top[0].reshape(max(1, self.area), self.channels, 1, 1)  # forward knows how many there are
 
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
