@@ -50,7 +50,8 @@ from boxpresso.proto import parse_net  # noqa: E402
 FOLDERS = ("regions",)
 FILES = (
     "suppress", "permute", "order", "detection_device", "proposal_device", "pyramid_device", "scale_route", "yolo_device",
-    "channels_last",
+    "channels_last", "fields_device", "frcnn_device", "nms_device", "ron_device", "mnc_device",
+    "places",
 )  # fmt: skip
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
@@ -169,6 +170,8 @@ LEVELS = [(1, 3), *((1, 24, *size) for size in SIZES), *((1, 12, *size) for size
 ANCHORS = (116, 90, 156, 198, 373, 326, 30, 61, 62, 45, 59, 119, 10, 13, 16, 30, 33, 23)
 YOLO = f"""type: "Yolov3DetectionOutput" yolov3_detection_output_param {{ num_classes: 80 num_box: 3 mask_group_num: 3
     anchors_scale: [32, 16, 8] mask: {list(range(9))} biases: {list(ANCHORS)} }}"""
+FIELDS = f"""type: "BoxOutput" box_output_param {{ max_nms_num: 10000 max_post_nms_num: 2000
+    {" ".join(f"field_w: {40 * 2**k} field_h: {40 * 2**k} downsample_rate: {8 * 2**k}" for k in range(4))} }}"""
 CHOICES = {
     "DetectionOutput, SSD300": (SSD.replace("LABELS", "21"), [(1, 4 * 8732), (1, 21 * 8732), (1, 2, 4 * 8732)]),
     "the same, 8 images": (SSD.replace("LABELS", "21"), [(8, 4 * 8732), (8, 21 * 8732), (1, 2, 4 * 8732)]),
@@ -180,6 +183,13 @@ CHOICES = {
     "RotateProposal, VGG16, 600 x 1000": ('type: "RotateProposal"', [(1, 108, 38, 63), (1, 270, 38, 63), (1, 3)]),
     "FPNProposal, 800 x 1088, by level": ('type: "FPNProposal"', LEVELS),
     "YOLOv3, 416 x 416, 80 labels": (YOLO, [(1, 255, side, side) for side in (13, 26, 52)]),
+    "MNCProposal, VGG16, 600 x 1000": ('type: "MNCProposal"', [(1, 18, 38, 63), (1, 36, 38, 63), (1, 3)]),
+    "BoxOutput, MS-CNN, 576 x 1920": (FIELDS, [(1, 9, height, 3 * height + height // 3) for height in (72, 36, 18, 9)]),
+    "FrcnnOutput, 300 regions, 21 labels": (
+        'type: "FrcnnOutput" frcnn_output_param { conf_thr: 0.05 max_det_num: 100 }',
+        [(300, 21), (300, 84), (300, 5), (1, 2)],
+    ),
+    "NMS, 6000 boxes": ('type: "NMS"', [(6000, 4), (6000,)]),
 }
 TOPS = {"FPNProposal, 800 x 1088, by level": 5}  # of others 1
 

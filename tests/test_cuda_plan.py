@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import stand_in
 
-from boxpresso import Layer, Net
+from boxpresso import Layer, LayerError, Net
 from boxpresso.device import cuda
 from boxpresso.device.graph import Graph
 from boxpresso.layers.core.layer import REGISTRY
@@ -392,3 +392,36 @@ def test_the_host_has_little_to_do():
         stand_in.null_launches(False)
     print(f"a forward of {len(planned.layers)} layers: {best * 1e3:.3f} ms of host time")
     assert best < 5e-3
+
+
+@pytest.mark.parametrize("kind", ["Accuracy", "SoftmaxWithLoss"])
+def test_layers_of_labels_are_captured_and_still_refuse_them(kind):
+    """They end a graph, for the host looks at what their kernels say of the labels; of two shapes each at its own."""
+    more = {"Accuracy": "accuracy_param", "SoftmaxWithLoss": "loss_param"}[kind] + " { ignore_label: 9 }"
+    text = f"""{layer("Input", "x", more="input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } }")}
+        {layer("Input", "label", more="input_param { shape { dim: 2 } }")}
+        {conv("c", "x", "num_output: 5 kernel_size: 4")} {layer(kind, "told", "c", "label", more=more)}"""
+    net, plain = (Net(parse_net(text), device="cuda", seed=4, optimize=on) for on in (True, False))
+    for mine, other in zip(net.params["c"], plain.params["c"]):
+        other.data[...] = np.array(mine.data)
+
+    def run(turn: int, labels: list[float]) -> dict:
+        count = 2 + turn % 2
+        given = {"x": RNG.normal(size=(count, 3, 4, 4)), "label": np.resize(labels, count)}
+        before = stand_in.counts()
+        got = net.forward(**given)
+        grown = stand_in.since(before)
+        np.testing.assert_allclose(got["told"], plain.forward(**given)["told"], rtol=1e-5)
+        return grown
+
+    for turn in range(9):
+        grown = run(turn, [turn % 5, 9, 1])
+    # Both inputs; the flag and the output.
+    wanted = {"replays": 1, "captures": 0, "launches": 0, "to_device": 2, "to_host": 2}
+    assert {key: grown[key] for key in wanted} == wanted
+    for turn in (1, 0, 0, 1):
+        run(turn, [9, 0.5, 3])
+        for labels, said in (([0, 5], "label 5 at 1"), ([-1, 9], "label -1 at 0")):
+            with pytest.raises(LayerError, match=f"{kind} layer 'told': {said} is none of the 5 channels"):
+                run(turn, labels)
+    assert all(program.describe()["by themselves"] == {} for program in net._runner.describe())

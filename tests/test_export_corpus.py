@@ -16,6 +16,7 @@ FILES = (
     "imistyrain+MTCNN/model/fast/det3.prototxt",
     "rbgirshick+py-faster-rcnn/models/pascal_voc/ZF/faster_rcnn_end2end/test.prototxt",
     "DeepScale+SqueezeNet/SqueezeNet_v1.0/deploy.prototxt",
+    "mahyarnajibi+SSH/SSH/models/test_ssh.prototxt",
 )
 
 

@@ -92,6 +92,68 @@ NETS = {
 }  # fmt: skip
 
 
+def published(module: str, name: str, settings: str = "") -> str:
+    told = f'param_str: "{{{settings}}}"' if settings else ""
+    return f'type: "Python" python_param {{ module: "{module}" layer: "{name}" {told} }}'
+
+
+DENSE = 'type: "InnerProduct" inner_product_param { num_output: %d weight_filler { type: "xavier" } }'
+SCALES = "'feat_stride': 8, 'scales': [1, 2, 4]"
+STAGES = {  # of other programs' regions; read: what is compared
+    "SSH": backbone() + rpn(9, published("SSH.layers.proposal_layer", "ProposalLayer", SCALES + ", 'n_dets_per_module': 60, "
+                                         "'anchor_min_size': 9"), tops="boxes cls_prob"),
+    "CTPN": backbone() + input_text("im_info", (1, 3)) + layer("score", "p1", "score", CONV % (6, 1, 0))
+    + layer("sure", "score", "sure", 'type: "Sigmoid"') + layer("by", "p1", "by", CONV % (6, 1, 0))
+    + layer("texts", "sure by im_info", "boxes cls_prob",
+            published("layers.text_proposal_layer", "ProposalLayer", "'feat_stride': 8, 'heights': [11, 16, 30]")),
+    "MNC": backbone() + rpn(9, published("pylayer.proposal_layer", "ProposalLayer", SCALES + ", 'rpn_post_nms_top_n': 25, "
+                                         "'rpn_min_size': 6"), tops="rois numbers") + head(POOL, "p1 rois")
+    + layer("next", "rois bbox_pred cls_prob im_info", "next", published("pylayer.stage_bridge_layer", "StageBridgeLayer"))
+    + layer("bins", "p1 next", "bins", POOL) + layer("masks", "bins", "masks", DENSE % 16)
+    + layer("mask", "masks", "mask", published("pylayer.mask_layer", "MaskLayer")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino", "opencv5", "tensorrt"])
+@pytest.mark.parametrize("name", STAGES)
+def test_regions_of_other_programs(name, target):
+    """SSH's best without suppression, small ones left out; CTPN's at all places; MNC's with the numbers of their anchors."""
+    net = Net(parse_net(STAGES[name]), device="cpu", seed=3)
+    compared(net, target)
+    read = {"SSH": "boxes", "CTPN": "boxes", "MNC": "next"}[name]
+    assert len(net.blobs[read].data) > 20
+    assert np.ptp(np.asarray(net.blobs[read].data)[:, -1]) > 1
+
+
+@pytest.mark.filterwarnings("default")  # torch's own warnings
+@pytest.mark.parametrize("name", STAGES)
+def test_regions_of_other_programs_in_torch(name):
+    """And as a program of torch.export, whose numbers of regions are open."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from boxpresso import to_torch
+
+    net = Net(parse_net(STAGES[name]), device="cpu", seed=3)
+    inputs = verify.inputs_of(net, 1)
+    tensors = {key: torch.tensor(values) for key, values in inputs.items()}
+    program = torch.export.export(to_torch(net).eval(), (), kwargs=tensors)
+
+    def run(given: dict) -> dict:
+        with torch.no_grad():
+            outputs = program.module()(**{key: torch.tensor(values) for key, values in given.items()})
+        return {key: value.numpy() for key, value in outputs.items()}
+
+    differences = verify.compare(net, run, inputs)
+    assert all(one.fine and not one.missing for one in differences), list(map(str, differences))
+
+
+def test_layers_that_train_do_not_leave():
+    net = net_of(
+        published("pylayer.mask_layer", "MaskLayer"), [np.zeros((2, 4)), np.zeros((1, 9, 9)), -np.ones((2, 12))], tops=2
+    )
+    with pytest.raises(LayerError, match=r"MNCMask layer 'layer': .*one that trains"):
+        onnx_model(net)
+
+
 def compared(net: Net, target: str = "onnxruntime", seed: int = 1, **how) -> None:
     model = onnx_model(net, target=target, **how)
     onnx.checker.check_model(model, full_check=True)

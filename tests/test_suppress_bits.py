@@ -23,7 +23,7 @@ def both(
     opened, found = open_device(device), []
     for bits in (True, False):
         monkeypatch.setitem(suppress.BITS, opened.kind, bits)
-        found.append(suppress.suppress_upright(opened, opened.table(boxes, boxes.dtype), *args, **options))
+        found.append(suppress.suppress_rows(opened, opened.table(boxes, boxes.dtype), *args, **options))
     assert np.array_equal(found[0], found[1])
     return found[0]
 

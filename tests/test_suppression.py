@@ -9,7 +9,7 @@ from harness import Rig, close
 from boxpresso import LayerError
 from boxpresso.device import open_device
 from boxpresso.layers.detection.rcnn import Upright
-from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes, suppress_upright
+from boxpresso.layers.detection.suppress import overlaps_of_rotated, suppress_boxes, suppress_rows
 
 RNG = np.random.default_rng(12)
 
@@ -99,7 +99,7 @@ def test_suppression_by_the_rule_of_ssd(dtype, device):
 
     def stay(boxes: list, threshold: float, **rule: float) -> list[int]:
         rows = np.array(boxes, dtype).reshape(-1, 4)
-        return suppress_upright(device, device.table(rows, dtype), threshold, above=True, **rule).tolist()
+        return suppress_rows(device, device.table(rows, dtype), threshold, above=True, **rule).tolist()
 
     boxes = [[0, 0, 2, 1], [0, 0, 1, 1], [1, 0, 2, 1], [3, 3, 4, 4]]
     assert stay(boxes, 0.5) == [0, 1, 2, 3]

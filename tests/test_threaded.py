@@ -244,6 +244,8 @@ def suppress() -> None:
 def detect() -> None:
     """DetectionOutput and proposals as on a GPU: candidates in several tiles, images that keep few, polygons, refined priors,
     rotated boxes, levels of a pyramid."""
+    from test_choice_device import choose_regions
+
     many = [np.tile(a, 20) for a in (OFFSETS, SCORES)]
     priors = np.tile(PRIORS.reshape(2, -1), (1, 20)).reshape(1, 2, -1)
     more = np.repeat(many[1], 2, 0) + np.linspace(0, 0.01, 1280)
@@ -265,6 +267,7 @@ def detect() -> None:
         run(f'type: "FPNProposal" python_param {{ {text} }}', parts, [], {"tops": 4})
         run('type: "ScaleRoute" scale_route_param { low_scale: 8 high_scale: 12 }', [20 * BOXES[:, [0, 0, 1, 2, 3]], SCORES[0, :32]], [],
             {"tops": 2})  # fmt: skip
+        choose_regions(run)
         run('type: "ScaleRoute" scale_route_param { low_scale: 900 }', [20 * RNG.random((600, 5))], [])
         text, few = 'param_str: "heights: [11, 16]"', [scores[:1, :4], offsets[:1, :4], info[:1]]
         run(f'type: "TextProposal" python_param {{ {text} }}', few, [], {"tops": 2})

@@ -90,7 +90,7 @@ def test_chunks_choose_as_words_and_the_loop_do(device, monkeypatch):
             for limit, starts in ((-1, None), (270, None), (0, None), (90, np.array([0, 0, 600, 601, 900]))):
                 for above in (False, True):
                     args = opened.table(boxes, np.float32), 0.3, limit, starts
-                    found.append(suppress.suppress_upright(opened, *args, above=above).tolist())
+                    found.append(suppress.suppress_rows(opened, *args, above=above).tolist())
     assert found[:8] == found[8:16] == found[16:]
     assert 300 < len(found[0]) < 880
     assert len(found[2]) == 270

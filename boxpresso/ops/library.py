@@ -189,6 +189,7 @@ def register_suppression(name: str, function: Callable[..., Any], arguments: str
 
 LISTS = {  # layers that give a list as long as they find: the columns of its rows, and further axes of a row
     "Proposal": ((5, 1), 0), "FrcnnProposal": ((5, 1), 2), "RotateProposal": ((6, 1), 0), "BoxGroupOutput": ((5, 6), 2),
+    "SSHProposal": ((5, 1), 0), "MNCProposal": ((5, 1), 0),
 }  # fmt: skip
 ROWS = ("DetectionOutput", "Yolov3DetectionOutput", "YoloDetectionOutput")
 
@@ -222,7 +223,10 @@ def fake_layer(bottoms: Sequence[Any], layer: str, kind: str, tops: int, tail: S
         count = torch.library.get_ctx().new_dynamic_size()
         if kind in LISTS:
             columns, ones = LISTS[kind]
-            return [bottoms[0].new_empty([count, n, *[1] * ones]) for n in columns[:tops]]
+            shapes = [[count, n, *[1] * ones] for n in columns[:tops]]
+            if kind == "MNCProposal":  # the numbers of its anchors are one row
+                shapes[1:] = [shape[::-1] for shape in shapes[1:]]
+            return [bottoms[0].new_empty(shape) for shape in shapes]
         return [bottoms[0].new_empty([count] if kind == "NMS" else [1, 1, count, 7])]
     return [bottoms[0].new_empty([bottoms[1].shape[0], *tail]) for _ in range(tops)]
 

@@ -2,58 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
+from ...layers.detection.rcnn import Boxes, Upright
 from .graph import Graph, Work, lowering
 from .rotated import rotated_rows, suppressed_rotated
-from .suppress import column, suppressed
+from .suppress import LEAST, column, suppressed
 
 
 @lowering("Proposal", "FrcnnProposal", "RotateProposal")
 def proposal(g: Graph, w: Work) -> list[str]:
     """Decode, clip, leave out the small, the best, suppression; of every image."""
-    layer, s = w.layer, w.layer.settings
+    layer = w.layer
+    rows, best, _ = chosen(g, w, layer.boxes, layer.settings["feat_stride"], layer.settings, w.bottoms[2])
+    tops = [rows, best][: len(w.step.outputs)]
+    if layer.trailing:
+        tops = [g.unsqueeze(top, *range(2, 2 + len(layer.trailing))) for top in tops]
+    for top, wide in zip(tops, (layer.boxes.columns + 1, 1)):
+        g.dims[top] = ["regions", wide, *layer.trailing]
+    return tops
+
+
+@lowering("SSHProposal", "MNCProposal")
+def plain_proposal(g: Graph, w: Work) -> list[str]:
+    """The same of one image; the second top is the scores of SSH's, and the numbers of MNC's anchors."""
+    layer = w.layer
+    info = g.reshape(w.bottoms[2], [1, -1])
+    rows, best, which = chosen(g, w, Upright, layer.stride, layer.limits, info)
+    g.dims[rows] = ["regions", 5]
+    if w.step.type == "SSHProposal":
+        g.dims[best] = ["regions", 1]
+        return [rows, best][: len(w.step.outputs)]
+    numbers = g.transpose(g.cast(which, "float"), 1, 0)
+    g.dims[numbers] = [1, "regions"]
+    return [rows, numbers][: len(w.step.outputs)]
+
+
+def chosen(g: Graph, w: Work, kind: Boxes, stride: float, limits: Mapping[str, Any], info: str) -> tuple[str, str, str]:
+    """Rows (R, 1 + columns), their scores (R, 1) and the numbers of their boxes in the image (R, 1).
+
+    The choice of boxes that an image's scores and offsets, the first two bottoms, say.
+    limits: by the names of py-faster-rcnn. info: (N, 3 or more).
+    """
+    layer = w.layer
     _, _, height, width = w.bottom_shapes[0]
-    count, columns = len(layer.anchors), layer.boxes.columns
-    anchors = layer.boxes.everywhere(layer.anchors, height, width, s["feat_stride"]).astype(np.float32)
+    count, columns = len(layer.anchors), kind.columns
+    anchors = kind.everywhere(layer.anchors, height, width, stride).astype(np.float32)
     scores = places_first(g, g.slice(w.bottoms[0], 1, count, None), 1)  # (N, K, 1)
     by = places_first(g, w.bottoms[1], columns)
-    info = w.bottoms[2]
     rotated = columns == 5
     boxes = rotated_rows(g, anchors, by) if rotated else moved(g, anchors, by)
     scale = g.unsqueeze(g.slice(info, 1, 2, 3), 1)
     if not rotated:
-        turned = g.gather(g.slice(info, 1, 0, 2), g.ints(1, 0), 1)  # width, height
-        most = g.unsqueeze(g.sub(turned, 1.0), 1)
-        boxes = g.larger(g.smaller(boxes, g.concat([most, most], 2)), 0.0)
-    least = g.mul(scale, float(s["rpn_min_size"]))
+        boxes = clipped(g, boxes, info)
+    least = g.mul(scale, float(limits["rpn_min_size"]))
     if rotated:
         side = g.slice(boxes, 2, 2, 4)
     else:
         side = g.add(g.sub(g.slice(boxes, 2, 2, 4), g.slice(boxes, 2, 0, 2)), 1.0)
     small = g.op("Less", g.reduce("ReduceMin", side, [2]), least)
     scores = g.squeeze(g.op("Where", small, g.const(-np.inf), scores), 2)  # (N, K)
-    before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
+    before, after = int(limits["rpn_pre_nms_top_n"]), int(limits["rpn_post_nms_top_n"])
     total = height * width * count
     best, which = g.top_k(scores, min(before, total) if before > 0 else total, 1)
     boxes = g.op("GatherND", boxes, g.unsqueeze(which, 2), batch_dims=1)  # (N, k, columns)
     limit = after if after > 0 else -1
-    if rotated:
-        w.need(g.target.computed, f"{g.target.name} runs no loop over rotated regions")
-        w.need(w.bottom_shapes[0][0] == 1, "rotated regions of more than one image")
-        stay = suppressed_rotated(g, g.squeeze(boxes, 0), g.squeeze(best, 0), s["rpn_nms_thresh"], limit)
-        image = g.op("Mul", stay, g.const(0, "int64"))
+    if limits["rpn_nms_thresh"] is None:
+        w.need(limit < 0, f"post_nms_top_n {after} without suppression")
+        both = g.transpose(g.op("NonZero", g.op("Greater", best, g.const(LEAST))), 1, 0)
+        image = column(g, both, 0)
     else:
-        stay = suppressed(g, boxes, g.unsqueeze(best, 1), s["rpn_nms_thresh"], limit, pixels=True, reached=True)
-        image, stay = column(g, stay, 0), column(g, stay, 2)
-    both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(stay, 1)], 1)
+        if rotated:
+            w.need(g.target.computed, f"{g.target.name} runs no loop over rotated regions")
+            w.need(w.bottom_shapes[0][0] == 1, "rotated regions of more than one image")
+            stay = suppressed_rotated(g, g.squeeze(boxes, 0), g.squeeze(best, 0), limits["rpn_nms_thresh"], limit)
+            image = g.op("Mul", stay, g.const(0, "int64"))
+        else:
+            stay = suppressed(
+                g, boxes, g.unsqueeze(best, 1), limits["rpn_nms_thresh"], limit, pixels=True, reached=True
+            )
+            image, stay = column(g, stay, 0), column(g, stay, 2)
+        both = g.concat([g.unsqueeze(image, 1), g.unsqueeze(stay, 1)], 1)
     rows = g.concat([g.unsqueeze(g.cast(image, "float"), 1), g.op("GatherND", boxes, both)], 1)
-    tops = [rows, g.unsqueeze(g.op("GatherND", best, both), 1)][: len(w.step.outputs)]
-    if layer.trailing:
-        tops = [g.unsqueeze(top, *range(2, 2 + len(layer.trailing))) for top in tops]
-    for top, wide in zip(tops, (columns + 1, 1)):
-        g.dims[top] = ["regions", wide, *layer.trailing]
-    return tops
+    return rows, g.unsqueeze(g.op("GatherND", best, both), 1), g.unsqueeze(g.op("GatherND", which, both), 1)
+
+
+def clipped(g: Graph, boxes: str, info: str) -> str:
+    """Boxes (N, K, 4) with every corner on a pixel of the image of info (N, 2 or more): height, width."""
+    turned = g.gather(g.slice(info, 1, 0, 2), g.ints(1, 0), 1)  # width, height
+    most = g.unsqueeze(g.sub(turned, 1.0), 1)
+    return g.larger(g.smaller(boxes, g.concat([most, most], 2)), 0.0)
+
+
+@lowering("TextProposal")
+def text_proposal(g: Graph, w: Work) -> list[str]:
+    """CTPN's boxes at all places: height and centre move, the sides stay; neither sorted nor suppressed."""
+    layer = w.layer
+    _, _, height, width = w.bottom_shapes[0]
+    count = len(layer.anchors)
+    own = Upright.everywhere(layer.anchors, height, width, layer.stride)
+    tall = own[:, 3:] - own[:, 1:2] + 1
+    by = places_first(g, w.bottoms[1], 2)
+    size = g.mul(g.op("Exp", g.slice(by, 2, 1, 2)), g.const(tall.astype(np.float32)))
+    centre = g.const(((own[:, 1:2] + own[:, 3:]) / 2).astype(np.float32))
+    first = g.add(g.mul(g.slice(by, 2, 0, 1), g.const(tall.astype(np.float32))), centre)
+    first = g.sub(first, g.mul(size, 0.5))
+    sides = [g.const(own[None, :, k : k + 1].astype(np.float32)) for k in (0, 2)]
+    boxes = g.concat([sides[0], first, sides[1], g.add(first, size)], 2)
+    boxes = g.squeeze(clipped(g, boxes, g.reshape(w.bottoms[2], [1, -1])), 0)
+    return [boxes, g.squeeze(places_first(g, g.slice(w.bottoms[0], 1, count, None), 1), 0)]
+
+
+@lowering("MNCStageBridge")
+def mnc_stage_bridge(g: Graph, w: Work) -> list[str]:
+    """The regions moved by the offsets of the class with the greatest score, and clipped."""
+    w.need(len(w.step.outputs) == 1, "it is one that trains")
+    regions, by, scores = w.bottoms[:3]
+    best = g.op("ArgMax", g.reshape(scores, [-1, w.layer.columns]), axis=1, keepdims=1)
+    by = g.op("GatherND", g.reshape(by, [-1, w.layer.columns, 4]), best, batch_dims=1)
+    boxes = g.slice(g.reshape(regions, [-1, 5]), 1, 1, 5)
+    size = g.add(g.sub(g.slice(boxes, 1, 2, 4), g.slice(boxes, 1, 0, 2)), 1.0)
+    centre = g.add(g.slice(boxes, 1, 0, 2), g.mul(size, 0.5))
+    place = g.add(g.mul(g.slice(by, 1, 0, 2), size), centre)
+    half = g.mul(g.mul(g.op("Exp", g.slice(by, 1, 2, 4)), size), 0.5)
+    corners = g.unsqueeze(g.concat([g.sub(place, half), g.add(place, half)], 1), 0)
+    rows = g.squeeze(clipped(g, corners, g.reshape(w.bottoms[3], [1, -1])), 0)
+    return [g.concat([g.mul(g.slice(rows, 1, 0, 1), 0.0), rows], 1)]
+
+
+@lowering("MNCMask")
+def mnc_mask(g: Graph, w: Work) -> list[str]:
+    w.need(len(w.step.outputs) == 1, "it is one that trains")
+    return [g.reshape(w.bottoms[0], [-1, *w.top_shapes[0][1:]])]
 
 
 def places_first(g: Graph, x: str, columns: int) -> str:

@@ -147,7 +147,7 @@ def inputs_of(net: Net, seed: int, picture: bool = False) -> Arrays:
     shapes = {name: tuple(net.blobs[name].shape) for name in net.inputs}
     image = next((s for s in shapes.values() if len(s) == 4), (1, 1, 1, 1))
     regions = fed_to(net, REGION_LAYERS, 1)
-    infos = fed_to(net, (*PROPOSALS, "RotateROIPooling"), 2)
+    infos = fed_to(net, (*PROPOSALS, "TextProposal", "RotateROIPooling"), 2)
     result: Arrays = {}
     for name, shape in shapes.items():
         if name in regions:

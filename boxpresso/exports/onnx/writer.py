@@ -22,7 +22,7 @@ REGION_LAYERS = (
     "ROIPooling", "ROIAlign", "ROIAlignRotated", "RiROIAlignRotated", "RotateROIPooling", "ROIWarping", "PSROIPooling",
     "PSROIAlign", "DeformablePSROIPooling", "DeformROIPooling", "ModulatedDeformROIPooling", "PrROIPooling",
 )  # fmt: skip
-PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal", "BoxGroupOutput")
+PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal", "BoxGroupOutput", "SSHProposal", "MNCProposal")
 CONSTANT = ("PriorBox", "DummyData", "Parameter")  # what they give does not depend on the input
 
 
@@ -141,7 +141,7 @@ def leads_of(net: Net, steps: Steps, dynamic_batch: bool) -> dict[str, str]:
                 leads[name] = "batch"
     for step in steps.steps:
         if step.type in PROPOSALS:
-            leads.update(dict.fromkeys(step.outputs, "regions"))
+            leads.update(dict.fromkeys(step.outputs[: 1 if step.type == "MNCProposal" else None], "regions"))
         elif step.type in ("NMS", "Filter"):
             leads.update(dict.fromkeys(step.outputs, f"kept by {step.name}"))
         elif step.type not in (*CONSTANT, "Input", "DetectionOutput", "Yolov3DetectionOutput", "YoloDetectionOutput"):

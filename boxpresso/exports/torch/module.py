@@ -16,7 +16,7 @@ from ...proto.errors import LayerError, ModelError
 from ..onnx.writer import CONSTANT, constants
 from ..steps import Step, steps_of
 from ..tensors import parameter_keys
-from . import dense, neuron, norm, regions, shapes  # noqa: F401  their functions
+from . import dense, neuron, norm, proposals, regions, shapes  # noqa: F401  their functions
 from .table import FACTORIES, Run, Work
 
 BUFFERS = ("running_mean", "running_var", "scale_factor")  # statistics, which are not learned by a gradient

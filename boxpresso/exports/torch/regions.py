@@ -9,7 +9,7 @@ from .table import Run, Work, factory, import_torch
 COLUMNS = {"ROIAlignRotated": 6, "RiROIAlignRotated": 6, "RotateROIPooling": 6}
 LISTS = (
     "Proposal", "FrcnnProposal", "RotateProposal", "BoxGroupOutput", "DetectionOutput", "Yolov3DetectionOutput",
-    "YoloDetectionOutput", "NMS",
+    "YoloDetectionOutput", "NMS", "SSHProposal", "MNCProposal",
 )  # fmt: skip
 
 

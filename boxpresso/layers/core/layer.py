@@ -109,7 +109,7 @@ class Layer:
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
-    chooses_rows: ClassVar[bool] = False  # whether a forward gives its tops other shapes than reshape did
+    chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
     pass_number = 0  # how many forwards there were, of a layer that draws in each
 
     def __init_subclass__(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...data.boxes import best
 from ...device import Blob
-from ..core import Layer
-from ..core.doubt import warn_of_nan
-from . import suppress
+from .field_regions import FieldRegions
 
 
 class BoxGroupOutput(
-    Layer, type="BoxGroupOutput", param=("box_group_output_param", "bbox_reg_param"), bottoms=(2, None), tops=(1, 2)
+    FieldRegions,
+    type="BoxGroupOutput",
+    param=("box_group_output_param", "bbox_reg_param"),
+    bottoms=(2, None),
+    tops=(1, 2),
 ):
     """Regions from the feature maps of a multi-scale proposal network.
 
@@ -70,8 +72,7 @@ class BoxGroupOutput(
     [[0.0, 6.0, 6.0, 25.0, 25.0, 0.75]]
     """
 
-    chooses_rows = True
-    kernels = suppress.kernels
+    pixels = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -96,6 +97,10 @@ class BoxGroupOutput(
                 len(both[0]) == len(both[1]) == 4, f"bbox_mean and bbox_std must be four numbers each, got {both}"
             )
             self.mean, self.std = map(np.array, both)
+        self.deviation = self.mean, self.std
+        self.groups = [(np.array([group.field_w, group.field_h]), group.stride) for group in p.box_group_param]
+        self.limits, self.threshold, self.least = (p.max_nms_num, p.max_post_nms_num), p.iou_thr, (p.fg_thr, p.min_size)
+        self.bounds = 1 / p.field_xyr, float(np.log(p.field_whr))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images = set()
@@ -110,28 +115,14 @@ class BoxGroupOutput(
             images.add(rows // len(group.field_w))
         self.need(len(images) == 1, f"all groups must have the same images, got {sorted(images)}")
         self.images = images.pop()
-        top[0].reshape(1, 5, 1, 1)  # forward knows how many there are
-        if len(top) > 1:
-            top[1].reshape(1, 6, 1, 1)
+        self.ready(bottom, top)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        p = self.param.box_group_output_param
-        parts = [self.decode(*each) for each in zip(p.box_group_param, bottom[::2], bottom[1::2])]
-        rows = [np.zeros((0, 6), self.dtype)]
-        for image in range(self.images):
-            boxes = np.concatenate([part[image] for part in parts])
-            wide = boxes[:, 2:4] - boxes[:, :2] + 1
-            boxes = boxes[(boxes[:, 4] >= np.float32(p.fg_thr)) & (wide >= p.min_size).all(1)]
-            boxes = boxes[best(boxes[:, 4], p.max_nms_num or -1)]
-            threshold, limit = float(np.float32(p.iou_thr)), p.max_post_nms_num or -1
-            chosen = boxes[suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit)]
-            rows.append(np.column_stack([np.full(len(chosen), image, self.dtype), chosen]))
-        joined = np.concatenate(rows)
-        if not len(joined):
-            warn_of_nan(self, bottom)
-        for blob, columns in zip(top, (5, 6)):
-            blob.reshape(len(joined), columns, 1, 1)
-            blob.data[...] = joined[:, :columns].reshape(blob.shape)
+    def maps(self, bottom: Sequence[Blob]) -> tuple[Sequence[Blob], Sequence[Blob]]:
+        return bottom[::2], bottom[1::2]
+
+    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
+        groups = self.param.box_group_output_param.box_group_param
+        return np.concatenate([self.decode(*each) for each in zip(groups, *self.maps(bottom))], 1)
 
     def decode(self, group: Any, scores: Blob, offsets: Blob) -> np.ndarray:
         """(N, G H W, 5): boxes and scores of one group."""
@@ -149,6 +140,3 @@ class BoxGroupOutput(
         score = 1 - np.asarray(scores.data)[:, :1].reshape(self.images, count, 1, height, width)
         rows = np.concatenate([boxes, score], 2).transpose(0, 1, 3, 4, 2)
         return np.asarray(rows.reshape(self.images, count * height * width, 5))
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ...data.boxes import best
 from ...device import Blob
-from ..core import Layer
-from ..core.doubt import warn_of_nan
 from ..core.param_str import settings
-from . import fields, suppress
+from . import fields
+from .field_regions import FieldRegions
 
 
 class BoxOutput(
-    Layer,
+    FieldRegions,
     type="BoxOutput",
     param=("box_output_param", "bbox_reg_param", "python_param"),
     bottoms=(1, None),
@@ -67,8 +67,7 @@ class BoxOutput(
     [[0.0, 6.0, 6.0, 26.0, 26.0, 0.5]]
     """
 
-    chooses_rows = True
-    kernels = suppress.kernels
+    pixels = False
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -93,7 +92,11 @@ class BoxOutput(
                 f"{name} must be one number above 0 for each of {len(bottom)} bottoms, got {list(s[name])}",
             )
         self.need(s["field_whr"] > 1 and s["field_xyr"] > 0, "field_whr must be above 1 and field_xyr above 0")
-        self.deviation = fields.Deviation(self)
+        self.restored = fields.Deviation(self)
+        self.deviation = self.restored.mean, self.restored.std
+        self.groups = [(np.array([[w], [h]]), rate) for w, h, rate in zip(*(s[name] for name in lists))]
+        self.limits, self.threshold = (int(s["max_nms_num"]), int(s["max_post_nms_num"])), s["iou_thr"]
+        self.bounds, self.least = (1 / s["field_xyr"], float(np.log(s["field_whr"]))), (s["fg_thr"], s["min_size"])
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for i, blob in enumerate(bottom):
@@ -102,33 +105,16 @@ class BoxOutput(
         images = {blob.shape[0] for blob in bottom}
         self.need(len(images) == 1, f"all bottoms must have the same images, got {sorted(images)}")
         self.images = images.pop()
-        for blob, columns in zip(top, (5, 6)):
-            blob.reshape(1, columns, 1, 1)  # forward knows how many there are
+        self.ready(bottom, top)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        s = self.settings
-        parts = [self.boxes(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)]
-        rows = [np.zeros((0, 6), self.dtype)]
-        for image in range(self.images):
-            boxes = np.concatenate([part[image] for part in parts])
-            wide = boxes[:, 2:4] - boxes[:, :2]
-            boxes = boxes[(boxes[:, 4] >= np.float32(s["fg_thr"])) & (wide >= np.float32(s["min_size"])).all(1)]
-            boxes = boxes[best(boxes[:, 4], s["max_nms_num"] or -1)]
-            threshold, limit = float(np.float32(s["iou_thr"])), s["max_post_nms_num"] or -1
-            stay = suppress.suppress_boxes(self.device, boxes[:, :4], threshold, limit, pixels=False)
-            rows.append(np.column_stack([np.full(len(stay), image, self.dtype), boxes[stay]]))
-        joined = np.concatenate(rows)
-        if not len(joined):
-            warn_of_nan(self, bottom)
-        for blob, columns in zip(top, (5, 6)):
-            blob.reshape(len(joined), columns, 1, 1)
-            blob.data[...] = joined[:, :columns].reshape(blob.shape)
+    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
+        return np.concatenate([self.decode(i, np.asarray(blob.data)) for i, blob in enumerate(bottom)], 1)
 
-    def boxes(self, index: int, given: np.ndarray) -> np.ndarray:
+    def decode(self, index: int, given: np.ndarray) -> np.ndarray:
         """(N, H W, 5): corners and scores of one bottom."""
         s, stride = self.settings, self.settings["downsample_rate"][index]
         images, channels, height, width = given.shape
-        scores, offsets = given[:, : channels - 4], self.deviation.restore(given[:, channels - 4 :], 1)
+        scores, offsets = given[:, : channels - 4], self.restored.restore(given[:, channels - 4 :], 1)
         field = np.resize([s["field_w"][index], s["field_h"][index]], (images, 2)).astype(np.float64)
         boxes = fields.decode(offsets, field, stride, s["field_xyr"], s["field_whr"])
         first = np.maximum(boxes[:, :2], 0)
@@ -137,6 +123,3 @@ class BoxOutput(
         score = scores[:, 1:].max(1, keepdims=True) - scores[:, :1]
         rows = np.concatenate([first, first + size, score], 1).transpose(0, 2, 3, 1)
         return np.asarray(rows.reshape(images, height * width, 5).astype(self.dtype))
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

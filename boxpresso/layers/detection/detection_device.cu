@@ -1,13 +1,12 @@
 // detection_device.cu: DetectionOutput's choice on the device. A group is an image and a label, labels fastest; its candidates are
 // listed by order.cu, best first, at start[group] and on; suppress.cu says which of them stay.
 #include "boxes.h"
-#include "order.h"
 
 // batch images with `priors` boxes each, of `labels` labels, of which `background` (-1: none) is not looked for; locations of `size`
-// numbers, 12 with polygons, for each of loc_labels (1: shared by the labels). A group has `most` candidates at most, an image `keep`
-// rows (-1: all), and all together `rows`. clip: cuts boxes to the image, 0 to 1.
+// numbers, 12 with polygons, for each of loc_labels (1: shared by the labels). A group has `most` candidates at most, and all
+// together `rows` rows. clip: cuts boxes to the image, 0 to 1.
 struct Heads {
-  int batch, priors, labels, background, loc_labels, size, most, keep, rows, clip;
+  int batch, priors, labels, background, loc_labels, size, most, rows, clip;
 };
 
 // values (batch, labels, room >= priors): the scores (batch, priors, labels) above the threshold, NaN elsewhere. objectness (batch, priors,
@@ -42,32 +41,6 @@ KERNEL detection_boxes(int n, const Real* priors, const Real* variances, const R
     if (first) decode(how, plain, variance, first + 4 * ((long long)image * of.priors + prior), anchor);
     decode(how, anchor, variance, locations + location_of(of, group, prior), box);
     for (int k = 0; k < 4; ++k) boxes[4 * at + k] = of.clip ? clipped(box[k]) : box[k];
-  }
-}
-
-// How many of the boxes that stay, stay[group], are among the `keep` best of their image; of equal scores those of the lower label
-// go first. kept[start[group] + k]: the k-th candidate that stays, best first, whose score best[..] is.
-KERNEL detection_taken(int n, const Real* best, const int* kept, const int* start, const int* stay, int* taken, Heads of) {
-  SHARED int count;
-  BLOCK_LOOP(group, n) {
-    const int first = group / of.labels * of.labels;
-    int whole = 0;
-    for (int g = first; g < first + of.labels; ++g) whole += stay[g];
-    const bool all = of.keep < 0 || whole <= of.keep;
-    THREAD_LOOP(one, 1) count = all ? stay[group] : 0;
-    BARRIER();
-    THREAD_LOOP(k, all ? 0 : min(stay[group], of.keep)) {
-      const Real score = best[kept[start[group] + k]];
-      int better = k;
-      for (int g = first; g < first + of.labels && better < of.keep; ++g) {
-        const int* list = kept + start[g];
-        if (g != group) better += count_above(stay[g], score, g < group, [=](int j) { return best[list[j]]; });
-      }
-      if (better < of.keep) raise_to(&count, k + 1);
-    }
-    BARRIER();
-    THREAD_LOOP(one, 1) taken[group] = count;
-    BARRIER();
   }
 }
 

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ...device import UNFUSED, AnyArray, Blob, Kernels
+from ...device import UNFUSED, Blob, Kernels
 from ...device.kernel import StructValue
-from ..core import Layer, doubt
-from . import order, suppress
-from .order import MOST_ROWS, Order, Scratch, sortable, starts_of, told
-
-WHOLE = 2**20  # bytes of rows up to which they are copied to the host together with their number
+from ..core import Layer
+from . import device_choice
+from .device_choice import DeviceChoice
+from .order import MOST_ROWS, Order, sortable
 
 kernels = Kernels(Path(__file__).with_name("detection_device.cu"), UNFUSED)
-FILES = kernels, order.kernels, suppress.kernels, doubt.kernels
+FILES = kernels, *device_choice.FILES
 
 
-class DeviceDetections:
+class DeviceDetections(DeviceChoice):
     """The choice of a DetectionOutput layer on its device.
 
     Parameters
@@ -28,22 +27,15 @@ class DeviceDetections:
         Its param is read once.
     coding
         How locations say boxes.
-
-    Attributes
-    ----------
-    rows
-        At most so many there can be; 0 where the host has to look: there is nothing to find, or more than kernels can count.
     """
 
-    rows = 0
-
     def __init__(self, layer: Layer, coding: StructValue) -> None:
-        self.layer, self.coding = layer, coding
+        super().__init__(layer)
+        self.coding = coding
         self.p: Any = layer.param.detection_output_param
         nms = self.p.nms_param
         self.top_k = nms.top_k if nms.HasField("top_k") else -1
         self.threshold = self.p.confidence_threshold if self.p.HasField("confidence_threshold") else -np.inf
-        self.scratch = Scratch(layer.device)
 
     def reshape(self, batch: int, priors: int, corners: int) -> None:
         """Takes the sizes of the bottoms, and counts the rows that there can be."""
@@ -58,8 +50,8 @@ class DeviceDetections:
 
     def launch(self, bottom: list[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be their number."""
-        p, device, scratch = self.p, self.layer.device, self.scratch
-        dtype, labels = self.layer.dtype, p.num_classes
+        p, device, scratch = self.p, self.device, self.scratch
+        dtype, labels = self.dtype, p.num_classes
         loc, conf, prior = (blob.data for blob in bottom[:3])
         objectness, first = (bottom[3].data, bottom[4].data) if len(bottom) == 5 else (None, None)
         variances = device.part(prior, 4 * self.priors, (4 * self.priors,))
@@ -67,8 +59,8 @@ class DeviceDetections:
         best = Order(scratch, self.groups, self.priors, self.top_k, dtype)
         heads = kernels.struct(
             "Heads", batch=self.batch, priors=self.priors, labels=labels, background=p.background_label_id,
-            loc_labels=1 if p.share_location else labels, size=4 + self.corners, most=best.most, keep=p.keep_top_k,
-            rows=self.rows, clip=int(p.clip),
+            loc_labels=1 if p.share_location else labels, size=4 + self.corners, most=best.most, rows=self.rows,
+            clip=int(p.clip),
         )  # fmt: skip
         bound, count = kernels.on(device), self.groups * best.most
         bound.detection_values(
@@ -86,14 +78,8 @@ class DeviceDetections:
         bound.detection_boxes(
             count, prior, variances, loc, first, best.order, best.start, boxes, heads, self.coding,
         )  # fmt: skip
-        kept, stay, taken = scratch("kept", (count,)), scratch("stay", (self.groups,)), scratch("taken", (self.groups,))
-        suppress.launch_upright(
-            device, boxes, best.start, kept, stay, p.nms_param.nms_threshold, -1, best.most, scratch,
-            suppress.KEPT_WORDS, eta=p.nms_param.eta, above=True,
-        )  # fmt: skip
-        out = scratch("out", (self.groups + 1,))
-        bound.detection_taken(self.groups, best.best, kept, best.start, stay, taken, heads)
-        starts_of(device, taken, out)
+        kept, stay = self.stay(best, boxes, p.nms_param.nms_threshold, eta=p.nms_param.eta, above=True)
+        out = self.taken(best, kept, stay, labels, p.keep_top_k)
         bound.detection_rows(
             max(count, self.batch), best.best, boxes, best.order, kept, best.start, out, top.data, loc, prior, variances,
             heads,
@@ -102,9 +88,6 @@ class DeviceDetections:
     def finish(self, top: Blob) -> int:
         """Gives the top its shape, a row for each image where there are no detections, and says how many there are."""
         top.reshape(1, 1, self.rows + 1, self.columns)
-        rows: AnyArray = top.data
-        if rows.nbytes <= WHOLE:
-            rows = np.asarray(rows)
-        count = told(rows, self.rows * self.columns)
+        (count,) = self.told(top, self.rows * self.columns)
         top.reshape(1, 1, count or self.batch, self.columns)
         return count

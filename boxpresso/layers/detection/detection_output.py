@@ -12,10 +12,10 @@ from ...data.boxes import best
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
-from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
 from . import detection_device, suppress
+from .choosing import Choosing
 from .detection_device import DeviceDetections
 from .order import ON_DEVICE
 from .results import Results
@@ -24,7 +24,7 @@ _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_ty
 CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
-class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
+class DetectionOutput(Choosing, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
     """The last layer of SSD: turns predictions relative to priors into a list of detections.
 
     For each image and each class but `background_label_id`, these steps choose the detections:
@@ -91,7 +91,6 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
     [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
-    chooses_rows = True
     kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels
     gpu_files = detection_device.FILES
@@ -175,10 +174,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         for i in range(self.batch):
             self.results.add(rows[(rows[:, 0] == i) & (rows[:, 1] >= 0), 1:7])
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores = np.asarray(bottom[1].data).reshape(self.batch, self.priors, self.classes)
         if len(bottom) == 5:
             objectness = np.asarray(bottom[3].data).reshape(self.batch, self.priors, 2)[..., 1:]
@@ -188,7 +184,7 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
         label = place % self.classes
         boxes = self.decode(bottom, image, prior, label)
         p = self.param.detection_output_param.nms_param
-        chosen = suppress.suppress_upright(self.device, boxes, p.nms_threshold, starts=starts, eta=p.eta, above=True)
+        chosen = suppress.suppress_rows(self.device, boxes, p.nms_threshold, starts=starts, eta=p.eta, above=True)
         chosen = self.keep_best(chosen, image, scores.reshape(-1)[place])
         rows = np.empty((len(chosen), 7 + self.corners), self.dtype)
         rows[:, 0], rows[:, 1], rows[:, 2] = image[chosen], label[chosen], scores.reshape(-1)[place[chosen]]
@@ -260,6 +256,3 @@ class DetectionOutput(Layer, type="DetectionOutput", param="detection_output_par
             return chosen
         images = np.split(chosen, np.searchsorted(image[chosen], np.arange(1, self.batch)))
         return np.concatenate([np.sort(each[best(scores[each], keep)]) for each in images])
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

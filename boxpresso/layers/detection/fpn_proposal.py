@@ -9,18 +9,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.param_str import settings
 from . import proposal_device, pyramid, pyramid_device, suppress
 from .choice import chosen, least_above_0, limits
-from .order import ON_DEVICE, told
+from .choosing import Choosing
+from .order import ON_DEVICE
 from .proposal_device import DeviceProposals
 from .pyramid_device import DeviceLevels
 from .rcnn import Upright
 
 
-class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)):
+class FPNProposal(
+    Choosing, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)
+):
     """Regions of interest from the levels of a feature pyramid, chosen from all of them at once.
 
     Each level has anchors of its own, around squares of its stride. Then follows Proposal's choice over all levels.
@@ -109,8 +111,7 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
                     f"the {what} of level {level} must be {wanted} for {count} anchors, got {blob.shape}",
                 )
         self.need(info.shape[:1] == (1,) and info.count >= 3, f"im_info must be (1, 3), got {info.shape}")
-        for blob in top:
-            blob.reshape(1, 5, *self.trailing)  # forward knows how many there are
+        self.shape(top, 1)  # forward knows how many there are
         if ON_DEVICE[self.device.kind]:
             self.reshape_on_device([(score.shape[2], score.shape[3]) for score in scores], info.count)
 
@@ -127,13 +128,17 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         every = sum(len(anchors) * prod(score.shape[2:]) for anchors, score in zip(self.anchors, scores))
         return least_above_0(int(self.settings["rpn_post_nms_top_n"]), every) + self.outputs
 
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
+        for blob in top:
+            blob.reshape(rows, 5, *self.trailing)
+
     def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
         there, levels = self.on_device, self.sorted_there
         if there is None or not there.rows or (levels is not None and not levels.rows):
             return False
         info, scores, offsets = self.parts(bottom)
         if levels is None:
-            top[0].reshape(there.rows + 1, 5, *self.trailing)
+            self.shape(top, there.rows + 1)
             there.launch(scores, offsets, info, top[0].data, None)
         else:
             regions = there.scratch("regions", (there.rows + 1, 5), self.dtype)
@@ -146,16 +151,11 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
         if self.sorted_there is not None:
             count = self.sorted_there.finish(top)
         else:
-            top[0].reshape(self.on_device.rows + 1, 5, *self.trailing)
-            count = told(top[0].data, 5 * self.on_device.rows)
-            top[0].reshape(count, 5, *self.trailing)
+            count = self.shape_as_told(top, self.on_device.rows)
         if not count:
             warn_of_nan(self, bottom)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         info_blob, scores, offsets = self.parts(bottom)
         info = np.asarray(info_blob.data).reshape(-1)
         boxes, values = [], []
@@ -174,11 +174,8 @@ class FPNProposal(Layer, type="FPNProposal", param=("python_param", "module_para
             blob.reshape(len(regions), 5, *self.trailing)
             blob.data[...] = regions.reshape(blob.shape)
 
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
-
-class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
+class PyramidRegions(Choosing, type="PyramidRegions", bottoms=1, tops=(2, None)):
     """Regions sorted by the level of a feature pyramid that their size belongs to, 4 + log2(root of the area / 224).
 
     A level without any has one region of zeros. There is no gradient.
@@ -213,7 +210,6 @@ class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
     ([[0.0, 0.0, 0.0, 9.0, 9.0]], [[0.0, 0.0, 0.0, 300.0, 300.0]])
     """
 
-    chooses_rows = True
     gpu_files = pyramid_device.FILES
     sorted_there: DeviceLevels | None = None  # on a GPU
 
@@ -245,14 +241,8 @@ class PyramidRegions(Layer, type="PyramidRegions", bottoms=1, tops=(2, None)):
         assert self.sorted_there is not None
         self.sorted_there.finish(top)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = np.asarray(bottom[0].data).reshape(-1, 5)
         for blob, regions in zip(top, pyramid.split(rows, self.outputs)):
             blob.reshape(*regions.shape)
             blob.data[...] = regions
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

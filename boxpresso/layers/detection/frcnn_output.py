@@ -6,12 +6,14 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob
-from ..core import Layer
 from ..core.doubt import warn_of_nan
-from . import fields, suppress
+from . import fields, frcnn_device, suppress
+from .choosing import Choosing
+from .frcnn_device import DeviceFrcnn
+from .order import ON_DEVICE
 
 
-class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1):
+class FrcnnOutput(Choosing, type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1):
     """The detections of one image, from class probabilities, box offsets and regions.
 
     For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets
@@ -58,8 +60,9 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
     [0.0, 2.0, 2.0, 11.0, 11.0, 1.0, 0.75]
     """
 
-    chooses_rows = True
     kernels = suppress.kernels
+    gpu_files = frcnn_device.FILES
+    on_device: DeviceFrcnn | None = None  # on a GPU
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -86,17 +89,38 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
             bottom[3].count == 2, f"bottom 3, height and width of one image, must be (1, 2), got {bottom[3].shape}"
         )
         self.classes, self.columns = classes, columns
+        if ON_DEVICE[self.device.kind]:
+            self.on_device = self.on_device or DeviceFrcnn(self, self.param.frcnn_output_param, self.deviation)
+            self.on_device.reshape(rows, columns, classes, few // 4)
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        self.on_device.launch(bottom, top[0])
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        count, foreign = self.on_device.finish(top[0])
+        if foreign:
+            self.check_images(np.asarray(bottom[2].data).reshape(-1, self.columns))
+        if not count:
+            warn_of_nan(self, bottom)
+
+    def check_images(self, regions: np.ndarray) -> None:
+        """Raises LayerError for a region of another image than 0."""
+        if regions[:, 0].any():
+            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, aware = self.param.frcnn_output_param, self.param.bbox_reg_param.cls_aware
         count = bottom[0].shape[0]
         scores = np.asarray(bottom[0].data).reshape(count, self.classes)
         offsets = np.asarray(bottom[1].data).reshape(count, self.classes if aware else 2, 4).astype(np.float64)
         regions = np.asarray(bottom[2].data).reshape(count, self.columns).astype(np.float64)
         height, width = np.asarray(bottom[3].data).reshape(-1)
-        if regions[:, 0].any():
-            self.need(False, f"takes one image at a time, got regions of image {regions[:, 0].max():g}")
+        self.check_images(regions)
         size = (regions[:, 3:5] - regions[:, 1:3] + 1)[:, None]
         middle = ((regions[:, 3:5] + regions[:, 1:3]) / 2)[:, None]
         plain = self.deviation.restore(offsets)
@@ -119,6 +143,3 @@ class FrcnnOutput(Layer, type="FrcnnOutput", param=("frcnn_output_param", "bbox_
         whole = np.concatenate([[[0, -1, -1, -1, -1, -1, -1]], np.column_stack([np.zeros(len(found)), found])])
         top[0].reshape(len(whole), 7, 1, 1)
         top[0].data[...] = whole.reshape(top[0].shape)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

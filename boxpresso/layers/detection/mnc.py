@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...data.boxes import best
-from ...device import Blob, Kernels
+from ...device import Blob
 from ..core.param_str import settings
-from . import suppress
+from . import proposal_device
 from .anchor_base import AnchorTargets
 from .mask_targets import INFO, MaskedTargets
 from .plain_proposal import PlainProposal
+from .proposal_device import DeviceProposals
 from .rcnn import Upright
 
 
@@ -57,11 +57,9 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
     [[1.0, 0.0]]
     """
 
-    kernels: ClassVar[Kernels] = suppress.kernels
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"
-        s = self.settings = settings(
+        s = self.settings = self.limits = settings(
             self,
             {
                 "feat_stride": 16, "scales": (8, 16, 32), "ratios": (0.5, 1, 2), "angles": (0,), "base_size": 16,
@@ -69,32 +67,22 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
                 "rpn_nms_thresh": 0.7, "rpn_min_size": 16, "use_clip": 0, "clip_base": 256, "gradient_scale": 1,
             },
         )  # fmt: skip
-        self.anchors = self.anchors_of(bottom, s)
+        self.anchors, self.stride = self.anchors_of(bottom, s), s["feat_stride"]
 
-    def most_chosen(self) -> int:
-        return int(self.settings["rpn_post_nms_top_n"])
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
+        for blob, shape in zip(top, ((rows, 5), (1, rows))):
+            blob.reshape(*shape)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        s = self.settings
-        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
-        info = info.reshape(-1)
-        height, width = scores.shape[2:]
-        self.every = Upright.everywhere(self.anchors, height, width, s["feat_stride"])
-        by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
-        self.by = offsets[0].transpose(1, 2, 0).reshape(-1, 4)
-        moved = Upright.decode(self.every, self.by)
-        boxes = Upright.clip(moved, info[0], info[1])
-        large = np.flatnonzero(Upright.large(boxes, s["rpn_min_size"] * info[2]) & ~np.isnan(by_place))
-        before, after = int(s["rpn_pre_nms_top_n"]), int(s["rpn_post_nms_top_n"])
-        order = large[best(by_place[large], before if before > 0 else -1)]
-        stay = Upright.suppress(self.device, boxes[order], s["rpn_nms_thresh"], after if after > 0 else -1)
-        self.chosen = order[stay]
-        self.free = boxes[self.chosen] == moved[self.chosen]
-        top[0].reshape(len(self.chosen), 5)
-        top[0].data[...] = np.column_stack([np.zeros(len(self.chosen), self.dtype), boxes[self.chosen]])
-        if len(top) > 1:
-            top[1].reshape(1, len(self.chosen))
-            top[1].data[...] = self.chosen[None]
+    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+        scores, offsets, info = bottom
+        best, kept, out = there.launch([scores], [offsets], info, top[0].data, None)
+        self.taken = there.scratch("taken", (there.rows,))
+        proposal_device.kernels.on(self.device).proposal_numbers(
+            there.rows, best.order, kept, out, self.taken, top[1].data if len(top) > 1 else None
+        )
+
+    def told_of(self, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(self.taken)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(
@@ -103,13 +91,17 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
         )
         if not propagate_down[1]:
             return
-        diff = np.asarray(top[0].diff)[:, 1:].astype(np.float64) * self.free
-        _, offsets = Upright.decode_backward(self.every[self.chosen], self.by[self.chosen].astype(np.float64), diff)
+        taken = np.asarray(self.taken)[: top[0].shape[0]]
+        every, by = self.places(bottom)
+        info, moved = np.asarray(bottom[2].data).reshape(-1), Upright.decode(every[taken], by[taken])
+        free = Upright.clip(moved, info[0], info[1]) == moved
+        diff = np.asarray(top[0].diff)[:, 1:].astype(np.float64) * free
+        _, offsets = Upright.decode_backward(every[taken], by[taken].astype(np.float64), diff)
         if self.settings["use_clip"]:
             most = 1 / float(self.settings["clip_base"])
             offsets = np.clip(offsets, -most, most)
-        whole = np.zeros((len(self.every), 4))
-        whole[self.chosen] = offsets
+        whole = np.zeros((len(every), 4))
+        whole[taken] = offsets
         _, channels, height, width = bottom[1].shape
         bottom[1].diff[...] = whole.reshape(height, width, channels).transpose(2, 0, 1)[None]
 

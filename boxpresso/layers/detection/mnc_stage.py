@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from .mask_targets import INFO, MaskedTargets, overlap_of
+from .order import ON_DEVICE
 from .rcnn import Upright
 from .target_base import Drawn
+
+kernels = Kernels(Path(__file__).with_name("mnc_device.cu"), UNFUSED)
 
 
 class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=(1, 2)):
@@ -70,15 +74,17 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
         self.need(
             rows * side * side == bottom[0].count, f"bottom 0 must be (R, M M), square masks; got {bottom[0].shape}"
         )
+        if len(top) == 1:
+            top[0].share(bottom[0])
         top[0].reshape(rows, 1, side, side)
         if len(top) > 1:
             self.need(len(bottom[1].shape) >= 3, f"bottom 1, the true masks, must be (G, H, W), got {bottom[1].shape}")
             top[1].reshape(rows, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        top[0].data[...] = np.asarray(bottom[0].data).reshape(top[0].shape)
-        if len(top) < 2:
+        if len(top) < 2:  # the memory is shared
             return
+        top[0].data[...] = np.asarray(bottom[0].data).reshape(top[0].shape)
         rows = top[0].shape[0]
         shape = bottom[2].shape
         self.need(shape[:1] == (rows,) and prod(shape[1:]) == INFO, f"bottom 2 must be ({rows}, {INFO}), got {shape}")
@@ -97,10 +103,9 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "only bottom 0 has a gradient; set propagate_down: false for the others")
-        if propagate_down[0]:
+        if propagate_down[0] and len(top) > 1:
             diff = np.array(top[0].diff)
-            if len(top) > 1:
-                diff[~self.positive] = 0
+            diff[~self.positive] = 0
             bottom[0].diff[...] = diff.reshape(bottom[0].shape)
 
     def allow_force_backward(self, index: int) -> bool:
@@ -161,6 +166,8 @@ class MNCStageBridge(
         "feat_stride": 16,
     }  # fmt: skip
 
+    gpu_files = (kernels,)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.trains = len(top) > 1
         self.need(
@@ -168,6 +175,7 @@ class MNCStageBridge(
             f"has {len(bottom)} bottoms and {len(top)} tops; it takes 4 and 1, or 7 and 8 while training",
         )
         self.read_settings()
+        self.by_kernel, self.chooses_rows = ON_DEVICE[self.device.kind] and not self.trains, self.trains
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[0] if bottom[0].shape else 0
@@ -209,10 +217,14 @@ class MNCStageBridge(
         return clipped
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.by_kernel:
+            regions, offsets, scores, info_there = (blob.data for blob in bottom)
+            bound = kernels.on(self.device)
+            bound.stage_regions(top[0].shape[0], regions, offsets, scores, info_there, top[0].data, self.columns)
+            return
         info = np.asarray(bottom[5 if self.trains else 3].data).reshape(-1)
         boxes = self.moved(bottom, info)
         if not self.trains:
-            self.chosen = np.arange(len(boxes))
             top[0].data[...] = np.column_stack([np.zeros(len(boxes)), boxes])
             return
         truth = np.asarray(bottom[3].data).reshape(-1, 5).astype(np.float64)
@@ -238,10 +250,13 @@ class MNCStageBridge(
         self.need(
             not any(propagate_down[2:]), "only bottoms 0 and 1 have a gradient; set propagate_down for the others"
         )
+        if self.by_kernel:
+            self.moved(bottom, np.asarray(bottom[3].data).reshape(-1))
         rows = len(self.regions)
         whole = np.zeros((rows, 4))
-        mine = np.flatnonzero(self.chosen < rows)
-        whole[self.chosen[mine]] = np.asarray(top[0].diff)[mine, 1:]
+        chosen = self.chosen if self.trains else np.arange(rows)
+        mine = np.flatnonzero(chosen < rows)
+        whole[chosen[mine]] = np.asarray(top[0].diff)[mine, 1:]
         regions, offsets = Upright.decode_backward(self.regions[:, 1:], self.by, whole * self.free)
         if propagate_down[0]:
             bottom[0].diff[...] = np.column_stack([np.zeros(rows), regions]).reshape(bottom[0].shape)

@@ -217,7 +217,7 @@ class MultiBoxLoss(
         order = best(loss, self.p.nms_param.top_k)
         order = order[area(boxes[eligible[order]]) >= 1e-5]
         rows = self.device.table(boxes[eligible[order]], self.dtype)
-        stay = suppress.suppress_upright(self.device, rows, self.p.nms_param.nms_threshold, above=True)
+        stay = suppress.suppress_rows(self.device, rows, self.p.nms_param.nms_threshold, above=True)
         return np.asarray(order[stay][:count])
 
     # The losses; in kernels

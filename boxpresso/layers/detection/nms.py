@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
 import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob, Kernels
-from ..core import Layer
-from . import suppress
+from . import nms_device, suppress
+from .choosing import Choosing
+from .nms_device import DeviceNMS
+from .order import ON_DEVICE
 
 
-class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
+class NMS(Choosing, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
     """Greedy suppression: the indices of the boxes that overlap no better box too much.
 
     A box is suppressed when its intersection over union with a better box that stays is `iou_threshold` or more; a
@@ -50,8 +55,9 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bot
     [1.0, 2.0]
     """
 
-    chooses_rows = True
-    kernels: Kernels = suppress.kernels
+    kernels: ClassVar[Kernels] = suppress.kernels
+    gpu_files = nms_device.FILES
+    on_device: DeviceNMS | None = None  # on a GPU
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -59,24 +65,37 @@ class NMS(Layer, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bot
         self.need(p.iou_threshold >= 0, f"iou_threshold must not be negative, got {p.iou_threshold:g}")
         self.need(p.axis in (0, 1, -1, -2), f"axis must be 0 or 1, got {p.axis}")
         self.limit = p.top_k if p.HasField("top_k") else -1
+        self.threshold, self.turned = float(np.float32(p.iou_threshold)), p.axis in (1, -1)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         shape = self.axes(bottom[0], 2, "bottom 0, the boxes,")
-        self.count, columns = shape if self.param.nms_param.axis in (0, -2) else shape[::-1]
+        self.count, columns = shape[::-1] if self.turned else shape
         self.need(columns in (4, 5), f"bottom 0 must have boxes of 4 numbers, or rotated ones of 5; got shape {shape}")
         if len(bottom) > 1:
             self.need(bottom[1].count == self.count, f"{self.count} boxes need as many scores, got {bottom[1].shape}")
-        top[0].reshape(min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
+        self.shape(top, min(self.limit, self.count) if self.limit >= 0 else self.count)  # at most
+        if ON_DEVICE[self.device.kind]:
+            self.on_device = self.on_device or DeviceNMS(self, self.threshold, self.limit, self.turned)
+            self.on_device.reshape(self.count, columns)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        boxes, p = np.asarray(bottom[0].data), self.param.nms_param
-        if p.axis in (1, -1):
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
+        top[0].reshape(rows)
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        self.on_device.launch(bottom, top[0])
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        self.on_device.finish(top[0])
+
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+        boxes = np.asarray(bottom[0].data)
+        if self.turned:
             boxes = boxes.T
         order = best(np.asarray(bottom[1].data).reshape(-1)) if len(bottom) > 1 else np.arange(self.count)
-        threshold = float(np.float32(p.iou_threshold))
-        chosen = order[suppress.suppress_boxes(self.device, boxes[order], threshold, self.limit)]
-        top[0].reshape(len(chosen))
+        chosen = order[suppress.suppress_boxes(self.device, boxes[order], self.threshold, self.limit)]
+        self.shape(top, len(chosen))
         top[0].data[...] = chosen
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False

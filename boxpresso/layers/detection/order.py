@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...device import AnyArray, Array, Device, Kernels
+from ...device import AnyArray, Device, Kernels
 
 ON_DEVICE = {"cpu": False, "cuda": True}  # whether a layer finds its boxes by kernels alone, without the host
 MOST_ITEMS = 2**26  # places of items in tiles; with more the host sorts
@@ -88,14 +88,3 @@ def tiles_of(items: int) -> int:
 def sortable(groups: int, items: int) -> bool:
     """Whether there is something to sort, and room in which a kernel's `int` can count it."""
     return 0 < groups * tiles_of(items) * kernels.constants["TILE"] <= MOST_ITEMS
-
-
-def told(array: AnyArray, at: int) -> int:
-    """The number that a kernel has left at flat index `at`. On a GPU this waits, and copies the number alone."""
-    return tell(array, at, 1)[0]
-
-
-def tell(array: AnyArray, at: int, count: int) -> list[int]:
-    """As many numbers from there on."""
-    values = array.some(at, count) if isinstance(array, Array) else array.reshape(-1)[at : at + count]
-    return [int(value) for value in values]

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...device import Blob
-from ..core import Layer
+from ...device import AnyArray, Blob, Kernels
 from ..core.param_str import given_names
+from . import proposal_device, suppress
 from .anchors import choose_anchors
+from .choice import chosen, least_above_0
+from .choosing import Choosing
+from .order import ON_DEVICE
+from .proposal_device import DeviceProposals
 from .rcnn import Upright
 
 
-class PlainProposal(Layer):
-    """Regions (R, 5) and their scores (R, 1) of an image. A subclass's setup gives `anchors`."""
+class PlainProposal(Choosing):
+    """Regions (R, 5) of an image, and what a subclass tells of each. Its setup gives `anchors`, `stride` and `limits`."""
 
-    chooses_rows = True
+    kernels: ClassVar[Kernels] = suppress.kernels
+    gpu_files = proposal_device.FILES
+    on_device: DeviceProposals | None = None  # on a GPU
     anchors: np.ndarray
+    stride: float
+    limits: Mapping[str, Any]  # of the choice, by the names of py-faster-rcnn
+    every: np.ndarray  # the anchors at all places of maps of that `size`
+    size: tuple[int, int] | None = None
+    taken: AnyArray  # the boxes that the last forward has chosen; those that kernels have chosen come first
 
     def anchors_of(self, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:
         """The anchors of a place that the settings and the number of scores tell."""
@@ -27,12 +38,13 @@ class PlainProposal(Layer):
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         height, width = bottom[0].shape[2:]
-        after, every = self.most_chosen(), len(self.anchors) * height * width
-        return min(after, every) if after > 0 else every
+        before, after = (int(self.limits[f"rpn_{name}_nms_top_n"]) for name in ("pre", "post"))
+        every = least_above_0(before, len(self.anchors) * height * width)
+        return least_above_0(after, every)
 
-    def most_chosen(self) -> int:
-        """How many regions are chosen at most; 0: as many as there are."""
-        return 0
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
+        for blob, few in zip(top, (5, 1)):
+            blob.reshape(rows, few)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         _, _, height, width = self.axes(bottom[0], 4, "bottom 0, the scores,")
@@ -43,5 +55,47 @@ class PlainProposal(Layer):
                 bottom[i].shape == wanted, f"bottom {i} must be {wanted} for {count} anchors, got {bottom[i].shape}"
             )
         self.need(bottom[2].count >= 3, f"bottom 2, im_info, must be (1, 3), got {bottom[2].shape}")
-        for blob, few in zip(top, (5, 1)):
-            blob.reshape(1, few)  # forward knows how many there are
+        if ON_DEVICE[self.device.kind]:
+            self.on_device = self.on_device or DeviceProposals(
+                self, self.limits, Upright, [self.anchors], [self.stride]
+            )
+            self.on_device.reshape(1, [(height, width)], (1, bottom[2].count))
+        self.shape(top, 1)  # forward knows how many there are
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        self.shape(top, self.on_device.rows + 1)
+        self.launch(self.on_device, bottom, top)
+        return True
+
+    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+        """Launches all; the second top is the scores."""
+        scores, offsets, info = bottom
+        there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        self.shape_as_told(top, self.on_device.rows)
+
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+        scores, info = np.asarray(bottom[0].data), np.asarray(bottom[2].data).reshape(-1)
+        by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
+        every, by = self.places(bottom)
+        boxes = Upright.clip(Upright.decode(every, by), info[0], info[1])
+        self.taken = chosen(self.device, Upright, boxes, by_place, self.limits, info[2])
+        self.shape(top, len(self.taken))
+        parts = (np.column_stack([np.zeros(len(self.taken), self.dtype), boxes[self.taken]]), self.told_of(by_place))
+        for blob, part in zip(top, parts):
+            blob.data[...] = part.reshape(blob.shape)
+
+    def places(self, bottom: list[Blob]) -> tuple[np.ndarray, np.ndarray]:
+        """The anchors at all places and their offsets, both (H * W * A, 4), by row, column and anchor."""
+        height, width = bottom[0].shape[2:]
+        if self.size != (height, width):
+            self.every, self.size = Upright.everywhere(self.anchors, height, width, self.stride), (height, width)
+        return self.every, np.asarray(bottom[1].data)[0].transpose(1, 2, 0).reshape(-1, 4)
+
+    def told_of(self, scores: np.ndarray) -> np.ndarray:
+        """The second top: a number for each region that was chosen. scores: of all boxes."""
+        return np.asarray(scores[self.taken])

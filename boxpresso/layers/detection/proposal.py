@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
 from . import proposal_device, suppress
 from .anchors import choose_anchors
 from .choice import chosen, least_above_0, limits
-from .order import ON_DEVICE, told
+from .choosing import Choosing
+from .order import ON_DEVICE
 from .proposal_device import DeviceProposals
 from .rcnn import Boxes, Rotated, Upright
 
@@ -30,7 +30,7 @@ def away(x: np.ndarray) -> np.ndarray:
     return np.floor(x + 0.5)
 
 
-class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
+class Proposal(Choosing, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
     """Regions of interest from the output of a region proposal network: scores, box offsets, suppression.
 
     The anchors at each place are moved by the offsets and clipped to the image. Then the regions are chosen:
@@ -167,8 +167,7 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         if len(top) > 1:  # as the programs give it before their first forward
             top[1].reshape(1, 1, 1, 1)
 
-    def shape(self, top: list[Blob], rows: int) -> None:
-        """Gives the tops so many rows."""
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
         for blob, columns in zip(top, (self.boxes.columns + 1, 1)):
             blob.reshape(rows, columns, *self.trailing)
 
@@ -188,16 +187,10 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         assert self.on_device is not None
-        self.shape(top[:1], self.on_device.rows + 1)
-        count = told(top[0].data, (self.boxes.columns + 1) * self.on_device.rows)
-        self.shape(top, count)
-        if not count:
+        if not self.shape_as_told(top, self.on_device.rows):
             warn_of_nan(self, bottom)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
         info = info.reshape(info.shape[:2])
         count, columns = len(self.anchors), self.boxes.columns
@@ -217,9 +210,6 @@ class Proposal(Layer, type="Proposal", param=("proposal_param", "python_param"),
         self.shape(top, len(rows))
         for blob, part in zip(top, (rows[:, :-1], rows[:, -1])):
             blob.data[...] = part.reshape(blob.shape)
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
 
 class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):

@@ -1,7 +1,7 @@
 // proposal_device.cu: Proposal's regions on the device. order.cu lists those of each image, best first, at start[image] and on;
 // suppress.cu says which of them stay. Upright boxes (xmin, ymin, xmax, ymax) are in pixels, the last one included: a width is
 // xmax - xmin + 1. Rotated ones are (centre x, centre y, height, width, degrees).
-#include "kernel.h"
+#include "upright.h"
 
 // `anchors` at each of height x width places, `stride` pixels apart; im_info has `info_rows` rows, one for each image or one for all,
 // of info_columns numbers: height, width and scale first. They are the boxes of an image from its box `first` on, of `items` in all: a
@@ -29,10 +29,6 @@ DEVICE Item item_of(int i, Places at) {
   return it;
 }
 
-// numpy's minimum and maximum: NaN stays.
-DEVICE Real lower(Real a, Real b) { return a < b || a != a ? a : b; }
-DEVICE Real higher(Real a, Real b) { return a > b || a != a ? a : b; }
-
 // The score of a box, of the second half of scores (images, 2 anchors, height, width), or NaN: where it goes in values (images, room).
 DEVICE void put_value(const Real* scores, Real* values, Places at, int room, Item it, bool large) {
   const int plane = at.height * at.width;
@@ -51,13 +47,8 @@ KERNEL proposal_boxes(int n, const Real* scores, const Real* offsets, const Real
     const Real* told = info + (it.image % at.info_rows) * at.info_columns;
     const Real* by = offsets + 4ll * (it.image * at.anchors + it.anchor) * plane + it.place;
     Real box[4];
-    for (int k = 0; k < 4; ++k) box[k] = Real(anchors[4 * it.anchor + k] + (k % 2 ? it.y : it.x) * at.stride);
-    for (int k = 0; k < 2; ++k) {
-      const Real size = box[k + 2] - box[k] + 1, centre = box[k] + Real(0.5) * size, most = told[1 - k] - 1;
-      const Real moved = by[(long long)k * plane] * size + centre, half = Real(0.5) * (exp(by[(k + 2ll) * plane]) * size);
-      box[k] = higher(lower(moved - half, most), Real(0));
-      box[k + 2] = higher(lower(moved + half, most), Real(0));
-    }
+    move_anchor(anchors + 4 * it.anchor, it.x * at.stride, it.y * at.stride, by, plane, box);
+    for (int k = 0; k < 4; ++k) box[k] = higher(lower(box[k], told[1 - k % 2] - 1), Real(0));
     for (int k = 0; k < 4; ++k) boxes[4 * it.box + k] = box[k];
     const Real least = min_size * told[2];
     put_value(scores, values, at, room, it, box[2] - box[0] + 1 >= least && box[3] - box[1] + 1 >= least);
@@ -88,38 +79,11 @@ KERNEL proposal_rotated(int n, const Real* scores, const Real* offsets, const Re
   }
 }
 
-// The boxes (images, items, columns) that are listed, at most `most` of an image. turned, or null: the same as suppress.cu has
-// rotated ones: (centre x, centre y, width, height, radians).
-KERNEL proposal_listed(int n, const Real* boxes, const int* order, const int* start, Real* listed, Real* turned, int items, int most,
-                       int columns) {
+// The numbers of the boxes of one image that stay, all that are listed where kept is null: to `taken`, and as Real to numbers, or null.
+KERNEL proposal_numbers(int n, const int* order, const int* kept, const int* out, int* taken, Real* numbers) {
   GRID_LOOP(i, n) {
-    const int image = i / most, at = start[image] + i - image * most;
-    if (at >= start[image + 1]) continue;
-    const Real* box = boxes + columns * ((long long)image * items + order[at]);
-    for (int k = 0; k < columns; ++k) listed[columns * at + k] = box[k];
-    if (!turned) continue;
-    Real* to = turned + 5 * at;
-    to[0] = box[0];
-    to[1] = box[1];
-    to[2] = box[3];
-    to[3] = box[2];
-    to[4] = box[4] * Real(0.017453292519943295);
-  }
-}
-
-// The rows (image, box) of those that stay, all that are listed where kept is null, from out[image] on, at most `each` of an image, and
-// their scores, unless that is null.
-// Behind `each` rows of every image lies how many there are.
-KERNEL proposal_rows(int n, const Real* listed, const Real* best, const int* kept, const int* start, const int* out,
-                     Real* regions, Real* scores, int each, int images, int columns) {
-  GRID_LOOP(i, n) {
-    if (i == 0) regions[(long long)(columns + 1) * each * images] = out[images];
-    const int image = i / each, k = i - image * each;
-    if (k >= out[image + 1] - out[image]) continue;
-    const int at = start[image] + k, from = kept ? kept[at] : at, row = out[image] + k;
-    Real* to = regions + (columns + 1) * row;
-    to[0] = image;
-    for (int c = 0; c < columns; ++c) to[1 + c] = listed[columns * from + c];
-    if (scores) scores[row] = best[from];
+    if (i >= out[1]) continue;
+    taken[i] = order[kept ? kept[i] : i];
+    if (numbers) numbers[i] = taken[i];
   }
 }

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ..core import Layer
+from ..core.places import tell
 from . import order, pyramid
-from .order import MOST_ROWS, Order, Scratch, sortable, tell
+from .order import MOST_ROWS, Order, Scratch, sortable
 
 kernels = Kernels(Path(__file__).with_name("pyramid_device.cu"), UNFUSED)
 FILES = kernels, order.kernels

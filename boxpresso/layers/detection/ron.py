@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from ...device import Blob
+from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer
 from ..core.param_str import settings
 from .anchors import RON_RATIOS
+from .order import ON_DEVICE
 from .rcnn import Upright
+
+kernels = Kernels(Path(__file__).with_name("ron_device.cu"), UNFUSED)
 
 
 class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, tops=2):
@@ -58,6 +63,8 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
     ([[[0.0, 0.0, 16.0, 16.0], [-8.0, -8.0, 24.0, 24.0]]], [[[0.5, 0.25], [0.5, 0.5]]])
     """
 
+    gpu_files = (kernels,)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         s = settings(self, {"stride_scale_numcls": (), "base_size": 32, "ratios": RON_RATIOS})
@@ -73,6 +80,7 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         )
         self.stride, scale, self.classes = values[0], values[1], int(values[2])
         self.anchors = Upright.anchors(s["base_size"], s["ratios"], (scale, scale + 1))
+        self.table = self.device.table(self.anchors, np.float64)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, _, height, width = self.axes(bottom[0], 4, "bottom 0")
@@ -92,6 +100,24 @@ class RONDetection(Layer, type="RONDetection", param="python_param", bottoms=3, 
         top[1].reshape(images, rows, self.classes)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if ON_DEVICE[self.device.kind]:
+            self.launch(bottom, top)
+        else:
+            self.forward_host(bottom, top)
+
+    def launch(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The forward by a kernel, without the host."""
+        images, _, height, width = bottom[0].shape
+        scale = kernels.struct(
+            "Scale", images=images, anchors=len(self.anchors), height=height, width=width, classes=self.classes,
+            stride=self.stride,
+        )  # fmt: skip
+        kernels.on(self.device).ron_boxes(
+            images * top[0].shape[1], *(blob.data for blob in bottom), self.table, *(blob.data for blob in top), scale
+        )
+
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+        """The forward by numpy."""
         objects, classes, offsets = (np.asarray(blob.data) for blob in bottom)
         images, _, height, width = objects.shape
         count = len(self.anchors)

@@ -8,12 +8,13 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ..core.places import told
 from . import order as ordered
-from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable, told
+from .choosing import Choosing
+from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable
 
 
-class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
+class ScaleRoute(Choosing, type="ScaleRoute", param="scale_route_param", bottoms=(1, None), tops=(1, None)):
     """The regions whose size is of one range, and what belongs to them: rows of further bottoms.
 
     The size of a region is the root of its area in pixels, the last one included. Those from `low_scale` on and below
@@ -54,7 +55,6 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
     [[0.0, 0.0, 0.0, 99.0, 99.0]]
     """
 
-    chooses_rows = True
     kernels = Kernels("scale_route.cu")
     gpu_files = (ordered.kernels,)
     rows = 0  # of the bottoms, where kernels choose
@@ -117,10 +117,7 @@ class ScaleRoute(Layer, type="ScaleRoute", param="scale_route_param", bottoms=(1
         for blob, out in zip(bottom, top):
             out.reshape(count, *blob.shape[1:])
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         regions = np.asarray(bottom[0].data).reshape(*bottom[0].shape[:2]).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             extent = regions[:, 3:5] - regions[:, 1:3] + 1

@@ -7,15 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...data.boxes import best
-from ...device import Blob, Kernels
+from ...device import Blob
 from ..core.param_str import settings
-from . import proposal_device, suppress
 from .anchor_base import AnchorTargets
-from .choice import chosen
-from .order import ON_DEVICE, told
 from .plain_proposal import PlainProposal
-from .proposal_device import DeviceProposals
-from .rcnn import Upright
 
 
 class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2)):
@@ -64,10 +59,6 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
 
-    kernels: ClassVar[Kernels] = suppress.kernels
-    gpu_files = proposal_device.FILES
-    on_device: DeviceProposals | None = None  # on a GPU
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         train = self.phase == "TRAIN"
@@ -79,58 +70,12 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
                 "anchor_min_size": 4 if train else 0,
             },
         )  # fmt: skip
-        self.anchors = self.anchors_of(bottom, s)
+        self.anchors, self.stride = self.anchors_of(bottom, s), s["feat_stride"]
         self.limits = {
             "rpn_pre_nms_top_n": s["anchor_n_pre_nms" if train else "n_dets_per_module"],
             "rpn_post_nms_top_n": s["anchor_n_post_nms"] if train else 0,
             "rpn_nms_thresh": s["nms_thresh"] if train else None, "rpn_min_size": s["anchor_min_size"],
         }  # fmt: skip
-
-    def most_chosen(self) -> int:
-        return int(self.settings["anchor_n_post_nms" if self.phase == "TRAIN" else "n_dets_per_module"])
-
-    def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        super().reshape(bottom, top)
-        if ON_DEVICE[self.device.kind]:
-            stride, size = self.settings["feat_stride"], (bottom[0].shape[2], bottom[0].shape[3])
-            self.on_device = self.on_device or DeviceProposals(self, self.limits, Upright, [self.anchors], [stride])
-            self.on_device.reshape(1, [size], (1, bottom[2].count))
-
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
-        scores, offsets, info = bottom
-        for blob, columns in zip(top, (5, 1)):
-            blob.reshape(self.on_device.rows + 1, columns)
-        self.on_device.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
-        return True
-
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        top[0].reshape(self.on_device.rows + 1, 5)
-        count = told(top[0].data, 5 * self.on_device.rows)
-        for blob, columns in zip(top, (5, 1)):
-            blob.reshape(count, columns)
-
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-            return
-        scores, offsets, info = (np.asarray(blob.data) for blob in bottom)
-        info = info.reshape(-1)
-        height, width = scores.shape[2:]
-        every = Upright.everywhere(self.anchors, height, width, self.settings["feat_stride"])
-        by_place = scores[0, len(self.anchors) :].transpose(1, 2, 0).reshape(-1)
-        boxes = Upright.decode(every, offsets[0].transpose(1, 2, 0).reshape(-1, 4))
-        boxes = Upright.clip(boxes, info[0], info[1])
-        order = chosen(self.device, Upright, boxes, by_place, self.limits, info[2])
-        rows = np.column_stack([np.zeros(len(order), self.dtype), boxes[order], by_place[order]])
-        for blob, part in zip(top, (rows[:, :5], rows[:, 5:])):
-            blob.reshape(*part.shape)
-            blob.data[...] = part
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
 
 class SSHAnchorTarget(AnchorTargets, type="SSHAnchorTarget", param="python_param", bottoms=(3, 5), tops=4):

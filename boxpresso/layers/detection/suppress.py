@@ -42,23 +42,15 @@ def suppress_boxes(
     starts : (groups + 1,), the index at which each group starts, and N. Groups do not see each other. None is one group.
     pixels : whether corners name the last pixel of a box.
     """
-    count, columns = boxes.shape
-    if not count:
-        return np.zeros(0, np.intp)
-    if columns == 4:
-        real = real_type(boxes)
-        least = least_overlap(threshold, real, strict)  # the threshold is a double
-        return suppress_upright(device, device.table(boxes, real), least, limit, starts, last=int(pixels))
-    starts = np.array([0, count]) if starts is None else np.asarray(starts)
-    kept, rows = device.empty((count,), np.int32), device.table(boxes, real_type(boxes))
-    launch_rotated(
-        device, rows, device.table(starts), kept, None, threshold, limit, int(np.diff(starts).max()),
-        lambda _, *a: device.empty(*a), MOST_WORDS,
-    )  # fmt: skip
-    return chosen(kept)
+    real = real_type(boxes)
+    rows = device.table(boxes, real)
+    if boxes.shape[1] == 5:
+        return suppress_rows(device, rows, threshold, limit, starts)
+    least = least_overlap(threshold, real, strict)  # the threshold is a double
+    return suppress_rows(device, rows, least, limit, starts, last=int(pixels))
 
 
-def suppress_upright(
+def suppress_rows(
     device: Device,
     boxes: AnyArray,
     threshold: float,
@@ -69,28 +61,28 @@ def suppress_upright(
     eta: float = 1.0,
     above: bool = False,
 ) -> np.ndarray:
-    """`suppress_boxes` of corners (N, 4) that the device has, with the kernel's own rules.
+    """`suppress_boxes` of boxes that the device has, (N, 4) or rotated (N, 5), with the kernels' own rules.
 
     Parameters
     ----------
-    threshold : as the boxes' dtype has it.
-    last : what is added to widths and heights.
-    eta : the threshold is multiplied by it each time a box stays, while it is above 0.5 (SSD's adaptive threshold).
-    above : whether an overlap must be above the threshold, where infinite boxes suppress each other, as in SSD.
+    threshold : of upright boxes as their dtype has it.
+
+    The others are those of `launch`.
     """
     count = boxes.shape[0]
     if not count:
         return np.zeros(0, np.intp)
     starts = np.array([0, count]) if starts is None else np.asarray(starts)
     kept, most = device.empty((count,), np.int32), int(np.diff(starts).max())
-    launch_upright(
+    launch(
         device, boxes, device.table(starts), kept, None, threshold, limit, most, lambda _, *a: device.empty(*a),
         MOST_WORDS, last=last, eta=eta, above=above,
     )  # fmt: skip
-    return chosen(kept)
+    indices = np.asarray(kept)
+    return indices[indices >= 0].astype(np.intp)
 
 
-def launch_upright(
+def launch(
     device: Device,
     boxes: AnyArray,
     starts: AnyArray,
@@ -106,75 +98,41 @@ def launch_upright(
     eta: float = 1.0,
     above: bool = False,
 ) -> None:
-    """The kernels of `suppress_upright`, for groups that the device knows, without the host.
+    """The kernels of all suppression, for groups that the device knows, without the host.
 
     Parameters
     ----------
-    boxes : (count, 4); those behind the last group's end are not looked at.
+    boxes : (count, 4), or rotated ones (count, 5), of which an overlap must be above the threshold; those behind the last
+        group's end are not looked at.
     starts : (groups + 1,).
     kept : (count,) of int32: in each group the indices of the boxes that stay, then -1.
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
     room : makes the arrays to work in.
     most_words : of pairs, at most; more boxes are compared with those that stay.
+    last : of upright boxes, what is added to widths and heights.
+    eta : of upright boxes, the threshold is multiplied by it each time one stays, while it is above 0.5 (SSD's adaptive
+        threshold).
+    above : of upright boxes, whether an overlap must be above the threshold, where infinite ones suppress each other, as in
+        SSD.
     """
-    count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
+    (count, columns), groups, bound = boxes.shape, starts.shape[0] - 1, kernels.on(device)
+    rotated, bits, across = columns == 5, BITS[device.kind] and eta == 1, -(-most // 32)
     limit = count if limit < 0 else limit
-    if BITS[device.kind] and eta == 1 and words_of(count, most) <= most_words:
-        words = room("words", (words_of(count, most),), np.int32)
-        bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above))
-        choose_by_words(device, words, starts, kept, stay, limit, most, room)
-        return
-    if BITS[device.kind] and eta == 1:
+    if bits and across * count <= most_words:
+        words, gone = room("words", (across * count,), np.int32), room("gone", (groups, across), np.int32)
+        if rotated:
+            bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold)
+        else:
+            bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above))
+        bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across)
+    elif rotated:
+        bound.suppress_rotated(groups, boxes, starts, kept, stay, limit, threshold)
+    elif bits:
         bound.suppress_chunks(groups, boxes, starts, kept, stay, limit, last, threshold, int(above))
-        return
-    numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
-    bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
-
-
-def launch_rotated(
-    device: Device,
-    boxes: AnyArray,
-    starts: AnyArray,
-    kept: AnyArray,
-    stay: AnyArray | None,
-    threshold: float,
-    limit: int,
-    most: int,
-    room: Room,
-    most_words: int,
-) -> None:
-    """The same for rotated boxes (count, 5): centre x, centre y, width, height, angle in radians. An overlap must be above the
-    threshold."""
-    count, groups, bound = boxes.shape[0], starts.shape[0] - 1, kernels.on(device)
-    limit = count if limit < 0 else limit
-    if BITS[device.kind] and words_of(count, most) <= most_words:
-        words = room("words", (words_of(count, most),), np.int32)
-        bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold)
-        choose_by_words(device, words, starts, kept, stay, limit, most, room)
-        return
-    bound.suppress_rotated(groups, boxes, starts, kept, stay, limit, threshold)
-
-
-def words_of(count: int, most: int) -> int:
-    """How many words of 32 bits say which of `count` boxes clash, where a group has `most` at most."""
-    return -(-most // 32) * count
-
-
-def choose_by_words(
-    device: Device,
-    words: AnyArray,
-    starts: AnyArray,
-    kept: AnyArray,
-    stay: AnyArray | None,
-    limit: int,
-    most: int,
-    room: Room,
-) -> None:
-    """Chooses the boxes that stay by the words that say which clash."""
-    groups, across = starts.shape[0] - 1, -(-most // 32)
-    gone = room("gone", (groups, across), np.int32)
-    kernels.on(device).suppress_chosen(groups, words, starts, gone, kept, stay, limit, kept.shape[0], across)
+    else:
+        numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
+        bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
 
 
 def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -> float:
@@ -183,12 +141,6 @@ def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -
     if float(least) < threshold or (strict and float(least) == threshold):
         least = np.nextafter(least, real.type(np.inf))
     return float(least)
-
-
-def chosen(kept: AnyArray) -> np.ndarray:
-    """The indices that a kernel has written, without its -1 for boxes that go."""
-    indices = np.asarray(kept)
-    return indices[indices >= 0].astype(np.intp)
 
 
 def real_type(boxes: np.ndarray) -> np.dtype[Any]:

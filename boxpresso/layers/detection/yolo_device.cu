@@ -57,16 +57,6 @@ KERNEL yolo_places(int n, const Real* map, const Real* anchors, Real* boxes, Rea
   }
 }
 
-// The boxes (images, places, 4) that are listed, at most `most` of an image; an item is one of the `classes` scores of a place.
-KERNEL yolo_listed(int n, const Real* boxes, const int* order, const int* start, Real* listed, int places, int most, int classes) {
-  GRID_LOOP(i, n) {
-    const int image = i / most, at = start[image] + i - image * most;
-    if (at >= start[image + 1]) continue;
-    const Real* box = boxes + 4 * ((long long)image * places + order[at] / classes);
-    for (int k = 0; k < 4; ++k) listed[4ll * at + k] = box[k];
-  }
-}
-
 struct Rows {
   int images, places, most, classes;  // as above; classes is 1 where a place has one score, whose label is in labels (images, places)
 };

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from ...device import UNFUSED, AnyArray, Blob, Kernels
-from ..core import Layer, doubt
-from . import order, suppress
-from .detection_device import WHOLE
-from .order import MOST_ROWS, ON_DEVICE, Order, Scratch, sortable, starts_of, tell
+from ..core import Layer
+from . import device_choice, suppress
+from .device_choice import DeviceChoice
+from .order import MOST_ROWS, ON_DEVICE, Order, sortable
 
 MOST_LISTED = 2**14  # scores of an image, at most; with more the host chooses
 
 kernels = Kernels(Path(__file__).with_name("yolo_device.cu"), UNFUSED)
-FILES = kernels, order.kernels, suppress.kernels, doubt.kernels
+FILES = kernels, *device_choice.FILES
 
 
-class DeviceYolo:
+class DeviceYolo(DeviceChoice):
     """The choice of a layer of YOLO's detections on its device.
 
     Parameters
@@ -35,28 +35,15 @@ class DeviceYolo:
         Of each bottom, what a unit of a place is divided by in its anchors.
     exclusive
         Whether the classes of a box exclude each other.
-
-    Attributes
-    ----------
-    rows
-        At most so many there can be; 0 where the host has to look: there is nothing to find, or more than kernels can count.
     """
-
-    rows = 0
 
     def __init__(
         self, layer: Layer, param: Any, anchors: Sequence[np.ndarray], scales: Sequence[int], exclusive: bool
     ) -> None:
-        self.device, self.dtype, self.p, self.scales, self.exclusive = (
-            layer.device,
-            layer.dtype,
-            param,
-            scales,
-            exclusive,
-        )
+        super().__init__(layer)
+        self.p, self.scales, self.exclusive = param, scales, exclusive
         self.anchors = [layer.device.table(each, layer.dtype) for each in anchors]
         self.classes = 1 if exclusive else int(param.num_classes)
-        self.scratch = Scratch(layer.device)
 
     def reshape(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Takes the shapes of the bottoms, and counts the rows that there can be."""
@@ -95,26 +82,19 @@ class DeviceYolo:
 
     def launch(self, bottom: Sequence[Blob], top: Blob) -> None:
         """Launches all. The top has its rows then, and behind the last that there can be what `finish` reads."""
-        device, scratch, p, dtype, images = self.device, self.scratch, self.p, self.dtype, self.images
+        scratch, images = self.scratch, self.images
         top.reshape(1, 1, self.rows + 1, 7)
-        best = Order(scratch, images, self.places * self.classes, self.most, dtype, counted=True)
-        boxes = scratch("boxes", (images * self.places, 4), dtype)
-        listed, kept = scratch("listed", (images * best.most, 4), dtype), scratch("kept", (images * best.most,))
+        best = Order(scratch, images, self.places * self.classes, self.most, self.dtype, counted=True)
+        boxes = scratch("boxes", (images * self.places, 4), self.dtype)
         labels = scratch("labels", (images, self.places)) if self.exclusive else None
-        stay, out = scratch("stay", (images,)), scratch("out", (images + 1,))
         self.decode(bottom, boxes, best.values, labels, best.room)
-        best.sort(device)
-        bound = kernels.on(device)
-        bound.yolo_listed(
-            images * best.most, boxes, best.order, best.start, listed, self.places, best.most, self.classes
-        )
-        suppress.launch_upright(
-            device, listed, best.start, kept, stay, suppress.least_overlap(float(np.float32(p.nms_threshold)), dtype), -1,
-            best.most, scratch, suppress.KEPT_WORDS,
-        )  # fmt: skip
-        starts_of(device, stay, out)
+        best.sort(self.device)
+        listed, _ = self.listed(best, boxes, self.classes)
+        least = suppress.least_overlap(float(np.float32(self.p.nms_threshold)), self.dtype)
+        kept, stay = self.stay(best, listed, least)
+        out = self.starts(stay)
         rows = kernels.struct("Rows", images=images, places=self.places, most=best.most, classes=self.classes)
-        bound.yolo_rows(
+        kernels.on(self.device).yolo_rows(
             max(self.rows, images), best.best, listed, best.order, kept, best.start, out, best.sums, labels, top.data,
             rows,
         )  # fmt: skip
@@ -125,9 +105,6 @@ class DeviceYolo:
         Returns None where an image has more scores than were listed.
         """
         top.reshape(1, 1, self.rows + 1, 7)
-        rows: AnyArray = top.data
-        if rows.nbytes <= WHOLE:
-            rows = np.asarray(rows)
-        count, more = tell(rows, 7 * self.rows, 2)
+        count, more = self.told(top, 7 * self.rows, 2)
         top.reshape(1, 1, count or self.images, 7)
         return None if more else count

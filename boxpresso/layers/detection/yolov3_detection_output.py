@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
-from ..core import Layer
 from ..core.doubt import warn_of_nan
 from . import suppress, yolo_device
+from .choosing import Choosing
 from .yolo_device import DeviceYolo
 
 
-class YoloOutput(Layer):
+class YoloOutput(Choosing):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
     A subclass's setup gives `p` and `on_device`.
     """
 
-    chooses_rows = True
     kernels = suppress.kernels
     place_kernels = yolo_device.kernels
     gpu_files = yolo_device.FILES
@@ -47,18 +46,11 @@ class YoloOutput(Layer):
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         count = self.on_device.finish(top[0])
         if count is None:
-            self.forward_by_host(bottom, top)
+            self.forward_host(bottom, top)
         elif not count:
             warn_of_nan(self, bottom)
 
-    def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if self.forward_launch(bottom, top):
-            self.forward_finish(bottom, top)
-        else:
-            self.forward_by_host(bottom, top)
-
-    def forward_by_host(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """The same, chosen by numpy."""
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         boxes, scores, labels = (np.asarray(a) for a in self.on_device.decoded(bottom))
         image, item = np.nonzero(~np.isnan(scores))
         score = scores[image, item]
@@ -76,9 +68,6 @@ class YoloOutput(Layer):
             rows[:, 0] = np.arange(len(scores))
         top[0].reshape(1, 1, len(rows), 7)
         top[0].data[...] = rows
-
-    def allow_force_backward(self, index: int) -> bool:
-        return False
 
 
 class Yolov3DetectionOutput(

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, places
+from ..core.places import Places, told
 
 
 class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
@@ -51,12 +52,14 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
 
     chooses_rows = True
     kernels = Kernels("filter.cu")
+    gpu_files = (places.kernels,)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(
             len(top) == len(bottom) - 1,
             f"needs a top for each bottom but the last, the selector; got {len(bottom)} bottoms and {len(top)} tops",
         )
+        self.set_places = Places(self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         *blobs, selector = bottom
@@ -68,8 +71,29 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
         for blob, output in zip(blobs, top, strict=True):
             output.reshape(*blob.shape)
         self.place = self.device.table(range(shape[0])) if shape[0] else None
+        self.widths = [prod(blob.shape[1:]) for blob in blobs]
+        self.set_places.resize(shape[0], self.widths)
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if not self.set_places.items:
+            return False
+        self.set_places.find(bottom[-1].data, None)
+        for i, (blob, output, width) in enumerate(zip(bottom, top, self.widths)):
+            output.reshape(self.set_places.items + (i == 0), *blob.shape[1:])
+            self.set_places.take(blob.data, output, width, width, 1, told=i == 0)
+        self.place = self.set_places.rows
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        top[0].reshape(self.set_places.items + 1, *bottom[0].shape[1:])
+        count = told(top[0].data, self.set_places.items * self.widths[0])
+        for blob, output in zip(bottom, top):
+            output.reshape(count, *blob.shape[1:])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         *blobs, selector = bottom
         keep = np.asarray(selector.data).ravel() != 0
         chosen = np.flatnonzero(keep)

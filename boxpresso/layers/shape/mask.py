@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, places
+from ..core.places import Places, told
 
 
 class Mask(Layer, type="Mask", bottoms=2, tops=1):
@@ -43,15 +44,36 @@ class Mask(Layer, type="Mask", bottoms=2, tops=1):
 
     chooses_rows = True
     kernels = Kernels("mask.cu")
+    gpu_files = (places.kernels,)
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        self.set_places = Places(self.device)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         images, self.channels, *size = self.axes(bottom[0], 4, "bottom 0")
         self.need(images == 1, f"takes one image at a time, got {images}")
         self.need(bottom[1].shape == (1, 1, *size), f"the mask must be {(1, 1, *size)}, got {bottom[1].shape}")
         self.area = size[0] * size[1]
+        self.set_places.resize(self.area, [self.channels])
         top[0].reshape(max(1, self.area), self.channels, 1, 1)  # forward knows how many there are
 
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if not self.set_places.items:
+            return False
+        top[0].reshape(self.area + 1, self.channels, 1, 1)
+        self.set_places.find(bottom[1].data, 1)
+        self.set_places.take(bottom[0].data, top[0], self.channels, 1, self.area, told=True)
+        self.rows = self.set_places.rows
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        top[0].reshape(self.area + 1, self.channels, 1, 1)
+        top[0].reshape(told(top[0].data, self.area * self.channels), self.channels, 1, 1)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.forward_launch(bottom, top):
+            self.forward_finish(bottom, top)
+            return
         set_places = np.asarray(bottom[1].data).reshape(-1) >= 1
         self.places = self.device.table(np.flatnonzero(set_places))
         at = np.full(self.area, -1)

@@ -1,0 +1,101 @@
+"""What BoxOutput and BoxGroupOutput share: from the boxes of all fields to regions, on the host and by kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from ...data.boxes import best
+from ...device import Blob, Kernels
+from ..core.doubt import warn_of_nan
+from . import fields_device, suppress
+from .choosing import Choosing
+from .fields_device import DeviceFields
+from .order import ON_DEVICE
+
+
+class FieldRegions(Choosing):
+    """Regions (R, 5, 1, 1), and with their scores (R, 6, 1, 1). A subclass's setup gives the attributes.
+
+    Attributes
+    ----------
+    groups
+        Widths and heights (2, K) of the fields of each group, and its stride.
+    limits, threshold
+        How many boxes are taken before suppression and after (0: all), and the threshold of suppression.
+    bounds
+        By how much of a field a centre may move, and by how much the logarithm of a size.
+    deviation
+        The mean and the standard deviation of offsets.
+    least
+        The least score, and the least side of a box.
+    pixels
+        Whether a box has its last pixel.
+    images
+        How many there are, which a subclass's reshape tells.
+    """
+
+    kernels: ClassVar[Kernels] = suppress.kernels
+    gpu_files = fields_device.FILES
+    on_device: DeviceFields | None = None  # on a GPU
+    pixels: ClassVar[bool]
+    groups: Sequence[tuple[np.ndarray, float]]
+    limits: tuple[int, int]
+    threshold: float
+    bounds: tuple[float, float]
+    deviation: tuple[np.ndarray, np.ndarray]
+    least: tuple[float, float]
+    images = 0
+
+    def boxes(self, bottom: Sequence[Blob]) -> np.ndarray:
+        """(images, K, 5): corners and scores of all fields."""
+        raise NotImplementedError(f"{self} has no boxes")
+
+    def maps(self, bottom: Sequence[Blob]) -> tuple[Sequence[Blob], Sequence[Blob]]:
+        """The maps of scores, and those of offsets, or none where the former have them."""
+        return bottom, ()
+
+    def shape(self, top: Sequence[Blob], rows: int) -> None:
+        for blob, columns in zip(top, (5, 6)):
+            blob.reshape(rows, columns, 1, 1)
+
+    def ready(self, bottom: Sequence[Blob], top: Sequence[Blob]) -> None:
+        """Takes the sizes of the bottoms, at the end of a reshape."""
+        if ON_DEVICE[self.device.kind]:
+            self.on_device = self.on_device or DeviceFields(
+                self, [sizes for sizes, _ in self.groups], [stride for _, stride in self.groups], self.limits, self.threshold,
+                bounds=self.bounds, deviation=self.deviation, least=self.least, pixels=self.pixels,
+            )  # fmt: skip
+            self.on_device.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
+        self.shape(top, 1)  # forward knows how many there are
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        if self.on_device is None or not self.on_device.rows:
+            return False
+        self.shape(top, self.on_device.rows + 1)
+        self.on_device.launch(*self.maps(bottom), top)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        if not self.shape_as_told(top, self.on_device.rows):
+            warn_of_nan(self, bottom)
+
+    def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
+        (sure, side), (before, after) = self.least, (limit if limit > 0 else -1 for limit in self.limits)
+        rows = [np.zeros((0, 6), self.dtype)]
+        for image, boxes in enumerate(self.boxes(bottom)):
+            wide = boxes[:, 2:4] - boxes[:, :2] + self.dtype.type(self.pixels)
+            boxes = boxes[(boxes[:, 4] >= np.float32(sure)) & (wide >= np.float32(side)).all(1)]
+            boxes = boxes[best(boxes[:, 4], before)]
+            threshold = float(np.float32(self.threshold))
+            stay = suppress.suppress_boxes(self.device, boxes[:, :4], threshold, after, pixels=self.pixels)
+            rows.append(np.column_stack([np.full(len(stay), image, self.dtype), boxes[stay]]))
+        joined = np.concatenate(rows)
+        if not len(joined):
+            warn_of_nan(self, bottom)
+        self.shape(top, len(joined))
+        for blob in top:
+            blob.data[...] = joined[:, : blob.shape[1]].reshape(blob.shape)

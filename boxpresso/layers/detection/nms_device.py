@@ -1,0 +1,73 @@
+"""The NMS layer by kernels alone: order and suppression are found on the device, and the host is told how many stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ...device import AnyArray, Blob, Kernels
+from ..core import Layer
+from . import device_choice, suppress
+from .device_choice import DeviceChoice
+from .order import MOST_ROWS, Order, sortable
+
+kernels = Kernels(Path(__file__).with_name("nms_device.cu"))
+FILES = kernels, *device_choice.FILES
+
+
+class DeviceNMS(DeviceChoice):
+    """The choice of an NMS layer on its device.
+
+    Parameters
+    ----------
+    layer
+        The layer.
+    threshold
+        Of the intersection over union.
+    limit
+        At most so many boxes stay; below 0 all.
+    turned
+        Whether the boxes lie along the last axis.
+    """
+
+    def __init__(self, layer: Layer, threshold: float, limit: int, turned: bool) -> None:
+        super().__init__(layer)
+        self.threshold, self.limit, self.turned = threshold, limit, turned
+
+    def reshape(self, count: int, columns: int) -> None:
+        """Takes the sizes of the boxes, and counts those that can stay."""
+        rows = min(self.limit, count) if self.limit >= 0 else count
+        self.rows = rows if sortable(2, count) and count < MOST_ROWS else 0
+        if not self.rows:
+            return
+        self.count, self.columns = count, columns
+        self.starts_of_all = self.device.table(np.array([0, count]))
+        self.least = self.threshold if columns == 5 else suppress.least_overlap(self.threshold, self.dtype)
+
+    def launch(self, bottom: list[Blob], top: Blob) -> None:
+        """Launches all. The top has its rows then, and behind the last that there can be their number."""
+        top.reshape(self.rows + 1)
+        device, scratch, bound, count = self.device, self.scratch, kernels.on(self.device), self.count
+        boxes, order = bottom[0].data, None
+        if len(bottom) > 1:
+            best = Order(scratch, 2, count, -1, self.dtype)
+            bound.nms_values(count, bottom[1].data, best.values, best.room)
+            best.sort(device)
+            order = best.order
+        listed: AnyArray = boxes
+        if self.turned or order is not None:
+            listed = scratch("listed", (count, self.columns), self.dtype)
+            steps = (1, count) if self.turned else (self.columns, 1)
+            bound.nms_listed(count * self.columns, boxes, order, listed, self.columns, *steps)
+        kept, stay = scratch("kept", (count,)), scratch("stay", (1,))
+        suppress.launch(
+            device, listed, self.starts_of_all, kept, stay, self.least, self.rows, count, scratch, suppress.KEPT_WORDS,
+            last=1,
+        )  # fmt: skip
+        bound.nms_rows(self.rows, order, kept, stay, top.data, self.rows)
+
+    def finish(self, top: Blob) -> None:
+        """Gives the top its shape."""
+        top.reshape(self.rows + 1)
+        top.reshape(*self.told(top, self.rows))
