@@ -65,7 +65,7 @@ DEVICE void take_entries(Listing& l, int bins, int places, int most, Entry* entr
 // The lists of a tile: see listed.h. Its samples are found twice, to count and to put them.
 DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entries, int most, int clockwise,
                       const GridGeometry& g, Listing& l) {
-  const int bins = g.pooled_height * g.pooled_width, places = padded_of(g.channels) / PLACE;
+  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
   THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = 0;
   BARRIER();
   for (int pass = 0; pass < 2; ++pass) {
@@ -102,7 +102,7 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entr
 // the channels past C are 0. With orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them.
 DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
                  int clockwise, const GridGeometry& g, Real* square) {
-  const int bins = g.pooled_height * g.pooled_width, padded = padded_of(g.channels);
+  const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   const int count = min(PACKED_CHANNELS, g.channels - channel), width = min(PACKED_CHANNELS, padded - channel);
   const Grid grid = turned(region, g, clockwise).grid;
   const Real samples = Real(grid.rows) * Real(grid.columns);
@@ -196,7 +196,7 @@ KERNEL align_rotated_add(int n, const Real* packed, const int* lists, const int*
     SHARED Wide sums[STRIP * SUM_ROW];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across, part = b % ADDED_PARTS, number = b / ADDED_PARTS % count;
-    const int channel = b / ADDED_PARTS / count * ADDED_CHANNELS, channels = g.channels, padded = padded_of(channels);
+    const int channel = b / ADDED_PARTS / count * ADDED_CHANNELS, channels = g.channels, padded = padded_channels(channels);
     const int shares = min(ADDED_CHANNELS, padded - channel) / WIDE, most_rows = TILE_SIDE / ADDED_PARTS;
     const Tile tile = tile_of(number, lists, tiles, g.height, g.width);
     const int* head = heads + (long long)number * LIST_HEAD;

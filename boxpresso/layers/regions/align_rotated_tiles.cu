@@ -17,7 +17,7 @@ struct Hits {
 
 DEVICE void sort(const Found& found, const unsigned char* hit, int some, const Near* near, const Real* packed, int channel,
                  const Tile& tile, const GridGeometry& g, Hits& hits) {
-  const int bins = g.pooled_height * g.pooled_width, padded = padded_of(g.channels);
+  const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   TILE_LOOP(i, share, some, SHARES) {
     const int place = near[region_of(found.where[hit[i]])].k * bins + found.bin[hit[i]];
     staged(hits.given, i, share) = *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);

@@ -15,14 +15,14 @@ struct alignas(2 * sizeof(Real)) Entry {
   int place;
 };
 
-struct Placed {
+struct Quad {
   Real of[PLACE];
 };
 
 // A place is an address by one instruction, as it has no sign.
-DEVICE const Wide& given_at(const Real* packed, int place) { return *(const Wide*)((const Placed*)packed + unsigned(place)); }
+DEVICE const Wide& given_at(const Real* packed, int place) { return *(const Wide*)((const Quad*)packed + unsigned(place)); }
 
-DEVICE int padded_of(int channels) { return slabs_of(channels) * SLAB; }
+DEVICE int padded_channels(int channels) { return slabs_of(channels) * SLAB; }
 DEVICE bool has_lists(const int* head) { return head[TILE_PIXELS] >= 0; }
 
 // The entries of a tile, of which there is room for `most`.
