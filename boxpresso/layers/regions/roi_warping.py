@@ -123,7 +123,14 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
             self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
             tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
             self.kernels.roi_warping_backward_tiles(
-                tiles * self.channel_slabs, self.given(top[0].diff), lists, around, low, part, bottom[0].diff, self.geometry
+                tiles * self.channel_slabs,
+                self.given(top[0].diff),
+                lists,
+                around,
+                low,
+                part,
+                bottom[0].diff,
+                self.geometry,
             )
         elif propagate_down[0]:
             planes = self.batch * self.channels
