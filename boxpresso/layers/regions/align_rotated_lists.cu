@@ -20,20 +20,23 @@ struct Listing {
   Near near[NEAR];
   long long before[NEAR + 1];
   Found found;
+  unsigned covers[SAMPLES];             // of each sample: see cover_of()
   unsigned lines[2][WORDS][TILE_SIDE];  // bit i % 32 of word i / 32: whether sample i has a pixel in a row, and in a column
   int count[TILE_PIXELS], scratch[FLAG_ROOM];
 };
+
+// The lines of the tile that a sample found at `where` has pixels in: bits 0 to 15 for rows, the others for columns.
+DEVICE unsigned cover_of(int where) {
+  const unsigned rows = unsigned((where & 2) + 1) << row_of(where) >> 1, columns = unsigned(2 * (where & 1) + 1) << column_of(where) >> 1;
+  return where < 0 ? 0 : (rows & 0xffff) | columns << 16;
+}
 
 // Which of the samples that were found have a pixel in each row and each column of the tile.
 DEVICE void mark_lines(Listing& l) {
   THREAD_LOOP(m, 2 * WORDS * TILE_SIDE) {
     const int axis = m / (WORDS * TILE_SIDE), w = m / TILE_SIDE % WORDS, line = m % TILE_SIDE;
     unsigned word = 0;
-    for (int i = 0; i < 32; ++i) {
-      const int where = l.found.where[32 * w + i];  // of -1 all are beyond the tile
-      const int at = axis ? column_of(where) : row_of(where), two = where >> (1 - axis) & 1;
-      word |= unsigned((at == line + 1) | ((at == line) & two)) << i;
-    }
+    for (int i = 0; i < 32; ++i) word |= (l.covers[32 * w + i] >> (TILE_SIDE * axis + line) & 1) << i;
     l.lines[axis][w][line] = word;
   }
 }
@@ -74,10 +77,8 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entr
       for (long long first = 0; first < l.before[some] && !STOPPED(); first += SAMPLES) {
         const int count = int(min((long long)SAMPLES, l.before[some] - first));
         THREAD_LOOP(i, SAMPLES) {
-          if (i < count)
-            find(first + i, l.near, l.before, some, tile, g, l.found, i);
-          else
-            l.found.where[i] = -1;
+          if (i < count) find(first + i, l.near, l.before, some, tile, g, l.found, i);
+          l.covers[i] = i < count ? cover_of(l.found.where[i]) : 0;
         }
         BARRIER();
         mark_lines(l);

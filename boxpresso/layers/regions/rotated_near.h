@@ -16,9 +16,11 @@ struct Near {
   int k, first_row, rows, first_column, columns;
 };
 
-// Which of `total` samples that begin at `start`, a step apart, may lie within `reach` of a place.
+// Which of `total` samples that begin half a step from `start`, a step apart, may lie within `reach` of a place. Half a step more
+// is left on each side for what the quotients are rounded by.
 DEVICE Span samples_near(Real place, Real reach, Real start, Real step, int total) {
-  const Real a = (place - reach - start) / step, b = (place + reach - start) / step, low = min(a, b) - 2, high = max(a, b) + 2;
+  const Real a = (place - reach - start) / step, b = (place + reach - start) / step, slack = 1 + Real(1e-6) * max(abs(a), abs(b));
+  const Real low = min(a, b) - slack, high = max(a, b) + slack;
   if (!(low >= -REAL_MAX && high <= REAL_MAX) || !(abs(step) > 0)) return {0, total};
   const int first = int(min(max(low, Real(0)), Real(total))), end = int(min(max(high, Real(0)), Real(total)));
   return {min(first, total), min(max(first, end), total)};
