@@ -134,8 +134,9 @@ DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k,
   }
 }
 
-// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region: these wait for memory, those for arithmetic.
-// heads and room: see listed.h; orientations: 0, or how many channels the region's angle mixes.
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region: one after the other, for as long as there are both,
+// so that a multiprocessor has some that wait for memory and some that wait for arithmetic. heads and room: see listed.h;
+// orientations: 0, or how many channels the region's angle mixes.
 KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads,
                              Real* room, int most, int orientations, int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
@@ -143,11 +144,12 @@ KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, con
     SHARED Real square[PACKED_CHANNELS * PACKED_ROW];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across, parts = (g.channels + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
-    if (b < count) {
-      const Tile tile = tile_of(b, lists, tiles, g.height, g.width);
-      list_tile(tile, rows, heads + (long long)b * LIST_HEAD, entries_of(room, b, most), most, clockwise, g, listing);
+    const int both = 2 * min(count, g.regions * parts), number = b < both ? b / 2 : b - both / 2;
+    if (b < both ? b % 2 == 0 : number < count) {
+      const Tile tile = tile_of(number, lists, tiles, g.height, g.width);
+      list_tile(tile, rows, heads + (long long)number * LIST_HEAD, entries_of(room, number, most), most, clockwise, g, listing);
     } else {
-      const int k = (b - count) / parts, part = b - count - k * parts;
+      const int k = number / parts, part = number - k * parts;
       pack(top_diff, rows + 6 * (long long)k, packed, k, part * PACKED_CHANNELS, orientations, clockwise, g, square);
     }
     BARRIER();
