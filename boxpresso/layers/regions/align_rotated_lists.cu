@@ -10,10 +10,11 @@
 #include "rotated_near.h"
 #include "wide.h"
 
-constexpr int WORDS = SAMPLES / 32;            // of a bit for each of the samples that are found together
-constexpr int PACKED_BINS = 64;                // of a region, and
-constexpr int PACKED_CHANNELS = 64;            // of them, that a block packs at once
-constexpr int PACKED_ROW = PACKED_BINS + 1;    // so that threads which read a bin's channels meet few banks twice
+constexpr int WORDS = SAMPLES / 32;                  // of a bit for each of the samples that are found together
+constexpr int PACKED_BINS_SHIFT = 6;
+constexpr int PACKED_BINS = 1 << PACKED_BINS_SHIFT;  // of a region, and
+constexpr int PACKED_CHANNELS = 64;                  // of them, that a block packs at once
+constexpr int PACKED_ROW = PACKED_BINS + 1;          // so that threads which read a bin's channels meet few banks twice
 
 // What a block needs to list the samples of a tile.
 struct Listing {
@@ -99,34 +100,50 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entr
   }
 }
 
+// What a block needs to pack the gradients of PACKED_CHANNELS channels of a region.
+struct Packing {
+  Real square[PACKED_CHANNELS * PACKED_ROW];
+  Mixed mixed[PACKED_CHANNELS];  // the channels of the square that each is mixed from
+};
+
 // The gradients of PACKED_CHANNELS channels of a region, from `channel` on, divided by its samples, to packed (K, bins, padded);
-// the channels past C are 0. With orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them.
+// the channels past C are 0. With orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them. Indices of
+// channels and bins are found by shifts.
 DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
-                 int clockwise, const GridGeometry& g, Real* square) {
+                 int clockwise, const GridGeometry& g, Packing& p) {
   const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   const int count = min(PACKED_CHANNELS, g.channels - channel), width = min(PACKED_CHANNELS, padded - channel);
   const Grid grid = turned(region, g, clockwise).grid;
   const Real samples = Real(grid.rows) * Real(grid.columns);
   if (samples == 0 || image_of(region, 6, g.batch) < 0) return;  // no list names it
   const Turn turn = orientations > 0 ? turn_of(region[5], orientations) : Turn{0, Real(0)};
+  if (orientations > 0) THREAD_LOOP(c, count) {
+    const int o = c % orientations;
+    const Mixed mixed = mixed_of(turn, o, orientations, true);
+    p.mixed[c] = Mixed{c - o + mixed.lower, c - o + mixed.upper};
+  }
+  int shift = 0;  // of a row of as many bins as there are, or more
+  while (shift < PACKED_BINS_SHIFT && 1 << shift < bins) ++shift;
   for (int first = 0; first < bins; first += PACKED_BINS) {
     const int some = min(PACKED_BINS, bins - first);
     const Store* from = top_diff + ((long long)k * g.channels + channel) * bins + first;
     Real* to = packed + ((long long)k * bins + first) * padded + channel;
-    TILE_LOOP(c, i, count, some) square[c * PACKED_ROW + i] = Real(from[(long long)c * bins + i]);
-    TILE_LOOP(c, i, width - count, some) square[(count + c) * PACKED_ROW + i] = 0;
+    THREAD_LOOP(t, width << shift) {
+      const int c = t >> shift, i = t & ((1 << shift) - 1);
+      if (i < some) p.square[c * PACKED_ROW + i] = c < count ? Real(from[(long long)c * bins + i]) : Real(0);
+    }
     BARRIER();
-    TILE_LOOP(i, share, some, width / WIDE) {
+    TILE_LOOP(i, share, some, PACKED_CHANNELS / WIDE) {
+      if (share * WIDE >= width) continue;
       Real values[WIDE];
       for (int lane = 0; lane < WIDE; ++lane) {
         const int c = share * WIDE + lane;
-        Real value = square[c * PACKED_ROW + i];
+        values[lane] = p.square[c * PACKED_ROW + i];
         if (orientations > 0 && c < count) {
-          const int o = c % orientations;
-          const Mixed mixed = mixed_of(turn, o, orientations, true);
-          value = mix(turn, square[(c - o + mixed.lower) * PACKED_ROW + i], square[(c - o + mixed.upper) * PACKED_ROW + i]);
+          const Mixed mixed = p.mixed[c];
+          values[lane] = mix(turn, p.square[mixed.lower * PACKED_ROW + i], p.square[mixed.upper * PACKED_ROW + i]);
         }
-        values[lane] = value / samples;
+        values[lane] = values[lane] / samples;
       }
       *(Wide*)(to + (long long)i * padded + share * WIDE) = wide_from(values);
     }
@@ -141,7 +158,7 @@ KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, con
                              Real* room, int most, int orientations, int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Listing listing;
-    SHARED Real square[PACKED_CHANNELS * PACKED_ROW];
+    SHARED Packing packing;
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across, parts = (g.channels + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
     const int both = 2 * min(count, g.regions * parts), number = b < both ? b / 2 : b - both / 2;
@@ -150,7 +167,7 @@ KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, con
       list_tile(tile, rows, heads + (long long)number * LIST_HEAD, entries_of(room, number, most), most, clockwise, g, listing);
     } else {
       const int k = number / parts, part = number - k * parts;
-      pack(top_diff, rows + 6 * (long long)k, packed, k, part * PACKED_CHANNELS, orientations, clockwise, g, square);
+      pack(top_diff, rows + 6 * (long long)k, packed, k, part * PACKED_CHANNELS, orientations, clockwise, g, packing);
     }
     BARRIER();
   }
