@@ -14,6 +14,7 @@ constexpr int WORDS = SAMPLES / 32;                  // of a bit for each of the
 constexpr int PACKED_BINS_SHIFT = 6;
 constexpr int PACKED_BINS = 1 << PACKED_BINS_SHIFT;  // of a region, and
 constexpr int PACKED_CHANNELS = 64;                  // of them, that a block packs at once
+constexpr int AT_ONCE = 8;                           // numbers that a thread asks for before it uses the first
 constexpr int PACKED_ROW = PACKED_BINS + 1;          // so that threads which read a bin's channels meet few banks twice
 
 // What a block needs to list the samples of a tile.
@@ -110,11 +111,12 @@ struct Packing {
 // the channels past C are 0. With orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them. Indices of
 // channels and bins are found by shifts.
 DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
-                 int clockwise, const GridGeometry& g, Packing& p) {
+                 const GridGeometry& g, Packing& p) {
   const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   const int count = min(PACKED_CHANNELS, g.channels - channel), width = min(PACKED_CHANNELS, padded - channel);
-  const Grid grid = turned(region, g, clockwise).grid;
-  const Real samples = Real(grid.rows) * Real(grid.columns);
+  const Grid grid = grid_around(region, g);
+  const Real samples = Real(grid.rows) * Real(grid.columns), inverse = 1 / samples;
+  const bool exact = ((long long)grid.rows * grid.columns & ((long long)grid.rows * grid.columns - 1)) == 0;  // a power of 2
   if (samples == 0 || image_of(region, 6, g.batch) < 0) return;  // no list names it
   const Turn turn = orientations > 0 ? turn_of(region[5], orientations) : Turn{0, Real(0)};
   if (orientations > 0) THREAD_LOOP(c, count) {
@@ -128,9 +130,12 @@ DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k,
     const int some = min(PACKED_BINS, bins - first);
     const Store* from = top_diff + ((long long)k * g.channels + channel) * bins + first;
     Real* to = packed + ((long long)k * bins + first) * padded + channel;
-    THREAD_LOOP(t, width << shift) {
-      const int c = t >> shift, i = t & ((1 << shift) - 1);
-      if (i < some) p.square[c * PACKED_ROW + i] = c < count ? Real(from[(long long)c * bins + i]) : Real(0);
+    THREAD_LOOP(t, width / AT_ONCE << shift) {
+      const int c = (t >> shift) * AT_ONCE, i = t & ((1 << shift) - 1);
+      if (i >= some) continue;
+      Real values[AT_ONCE];
+      for (int j = 0; j < AT_ONCE; ++j) values[j] = c + j < count ? Real(from[(long long)(c + j) * bins + i]) : Real(0);
+      for (int j = 0; j < AT_ONCE; ++j) p.square[(c + j) * PACKED_ROW + i] = values[j];
     }
     BARRIER();
     TILE_LOOP(i, share, some, PACKED_CHANNELS / WIDE) {
@@ -143,7 +148,7 @@ DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k,
           const Mixed mixed = p.mixed[c];
           values[lane] = mix(turn, p.square[mixed.lower * PACKED_ROW + i], p.square[mixed.upper * PACKED_ROW + i]);
         }
-        values[lane] = values[lane] / samples;
+        values[lane] = exact ? values[lane] * inverse : values[lane] / samples;  // the same number, and faster
       }
       *(Wide*)(to + (long long)i * padded + share * WIDE) = wide_from(values);
     }
@@ -167,7 +172,7 @@ KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, con
       list_tile(tile, rows, heads + (long long)number * LIST_HEAD, entries_of(room, number, most), most, clockwise, g, listing);
     } else {
       const int k = number / parts, part = number - k * parts;
-      pack(top_diff, rows + 6 * (long long)k, packed, k, part * PACKED_CHANNELS, orientations, clockwise, g, packing);
+      pack(top_diff, rows + 6 * (long long)k, packed, k, part * PACKED_CHANNELS, orientations, g, packing);
     }
     BARRIER();
   }
