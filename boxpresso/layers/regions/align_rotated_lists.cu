@@ -134,7 +134,12 @@ DEVICE void pack(const Store* top_diff, const Real* region, Real* packed, int k,
       const int c = (t >> shift) * AT_ONCE, i = t & ((1 << shift) - 1);
       if (i >= some) continue;
       Real values[AT_ONCE];
-      for (int j = 0; j < AT_ONCE; ++j) values[j] = c + j < count ? Real(from[(long long)(c + j) * bins + i]) : Real(0);
+      const Store* at = from + (long long)c * bins + i;
+      if (c + AT_ONCE <= count) {
+        for (int j = 0; j < AT_ONCE; ++j, at += bins) values[j] = Real(*at);
+      } else {
+        for (int j = 0; j < AT_ONCE; ++j, at += bins) values[j] = c + j < count ? Real(*at) : Real(0);
+      }
       for (int j = 0; j < AT_ONCE; ++j) p.square[(c + j) * PACKED_ROW + i] = values[j];
     }
     BARRIER();

@@ -61,6 +61,9 @@ DEVICE void put(Found& found, int i, const Sample& s, int region, int bin, const
   found.across[i] = s.across;
 }
 
+// a / b of numbers from 0 on, by a quotient of Reals where that is exact.
+DEVICE int quotient(int a, int b) { return a < 1 << 22 ? int((a + Real(0.5)) / Real(b)) : a / b; }
+
 // Number `number` of the samples near the tile: `before` has how many those of earlier regions are.
 DEVICE void find(long long number, const Near* near, const long long* before, int some, const Tile& tile, const GridGeometry& g,
                  Found& found, int i) {
@@ -69,9 +72,9 @@ DEVICE void find(long long number, const Near* near, const long long* before, in
     if (j + step < some && before[j + step] <= number) j += step;
   const Near& of = near[j];
   const long long local = number - before[j];
-  const int line = local < 1 << 30 ? int(local) / of.columns : int(local / of.columns);
+  const int line = local < 1 << 30 ? quotient(int(local), of.columns) : int(local / of.columns);
   const int row = of.first_row + line, column = of.first_column + int(local - (long long)line * of.columns);
-  const int ph = row / of.turned.grid.rows, pw = column / of.turned.grid.columns;
+  const int ph = quotient(row, of.turned.grid.rows), pw = quotient(column, of.turned.grid.columns);
   const Sample s = sample_of(of.turned, ph, pw, row - ph * of.turned.grid.rows, column - pw * of.turned.grid.columns, g.height, g.width);
   put(found, i, s, j, ph * g.pooled_width + pw, tile);
 }
