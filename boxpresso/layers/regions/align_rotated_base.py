@@ -13,7 +13,7 @@ from .region_base import RegionLayer
 
 MOST_ENTRIES = 2**27  # of all tiles' lists of samples: of 8 bytes in float, a GiB
 MOST_PLACED = 2**33  # numbers of packed gradients: an int says where four of them lie
-FEW_ENTRIES = 1024  # of a tile, for which there is always room
+FEW_ENTRIES = 1024  # of a tile: a list may have so many whatever the average is
 
 
 class AlignRotated(RegionLayer):
