@@ -11,8 +11,9 @@ many as there is work for, before an H200 takes them in waves), the bytes that m
 arrays of all launches, with room that lists may not fill (what a layout costs above the least), the operations of the plain
 formula, and from these the roofline: the least milliseconds on an H200 and a T4. "all": the milliseconds that the bytes of all
 arrays take at the bandwidth, an estimate from below of what these launches take, and the part of it that the roofline is.
-Kernels that make lists come in addition. Blocks at the three other shapes follow: they have 2 to 13 regions, which is what
-little work there is for a GPU.
+Kernels that make lists come in addition. "given" and "sectors", of gradients in tiles: what all blocks fetch of the gradient of
+the top, in bytes that they use and in sectors of 32 bytes, which the L2 cache gives (fetches.py). Blocks at the three other
+shapes follow: they have 2 to 13 regions, which is what little work there is for a GPU.
 
 Last a row for each launch of the layers that choose boxes: DetectionOutput and Proposal at the shapes of SSD300, SSD512 of
 COCO's labels, and VGG16's Faster R-CNN; RotateProposal at those of RRPN, FPNProposal of a ResNet's pyramid, and YOLOv3's.
@@ -41,7 +42,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import ptxas  # noqa: E402
 
-from benchmarks import gpu_operators  # noqa: E402
+from benchmarks import fetches, gpu_operators  # noqa: E402
 from boxpresso.device import Blob  # noqa: E402
 from boxpresso.device.cuda import THREADS, Cuda  # noqa: E402
 from boxpresso.layers.core import make_layer  # noqa: E402
@@ -56,6 +57,8 @@ FILES = (
 # Bytes a second that a copy reads and writes, and float32 operations a second, by datasheet (a copy on an H200 as it was seen).
 MACHINES = {"H200": (4.3e12, 67e12), "T4": (0.32e12, 8.1e12)}
 REGISTERS, SHARED, RESIDENT, BLOCKS = 65536, 228 << 10, 2048, 32  # of a Hopper multiprocessor
+# What makes the tiles whose lists have no room: at these shapes there are none, and its blocks end at once.
+IDLE = ("align_rotated_backward_tiles",)
 RESERVED = 1 << 10  # bytes of shared memory that each block takes besides
 
 
@@ -78,6 +81,7 @@ class Null:
     def __init__(self) -> None:
         self.launches: list[tuple[str, int]] = []  # kernel, blocks
         self.bytes = 0  # of the arrays of all launches
+        self.planes = False  # whether a kernel that works in tiles reads the top's gradient as it lies
         self.memo: dict[Any, Any] = {}
         self.checks = NoChecks()
 
@@ -85,7 +89,9 @@ class Null:
         n = int(args[0])
         if n > 0:
             self.launches.append((kernel.name, n if kernel.blocks else -(-n // THREADS)))
-            self.bytes += sum(a.nbytes for a in args if hasattr(a, "nbytes"))
+            if kernel.name not in IDLE:
+                self.bytes += sum(a.nbytes for a in args if hasattr(a, "nbytes"))
+            self.planes |= "tiles" in kernel.name and "top_diff" in [p.name for p in kernel.parameters]
 
     def among(self, arrays: Any) -> Any:
         return nullcontext()
@@ -127,7 +133,8 @@ def least_ms(case: gpu_operators.Case, machine: str) -> float:
 def operator_lines() -> Iterator[str]:
     head = f"{'operator':42} {'launches':>8} {'fewest':>8} {'most blocks':>11}"
     times = f"{'H200':>8} {'T4':>8} {'all H200':>8} {'all T4':>8} {'part':>6}"
-    yield f"{head}  {'of kernel':34} {'MB':>7} {'arrays':>7} {'Gop':>7} {times}"
+    fetch = f"{'given':>7} {'sectors':>7}"
+    yield f"{head}  {'of kernel':40} {'MB':>7} {'arrays':>7} {'Gop':>7} {times} {fetch}"
     for case in gpu_operators.cases(quick=True):
         device = passed(case)
         launches = device.launches
@@ -135,10 +142,19 @@ def operator_lines() -> Iterator[str]:
         title = f"{case.operator}{' backward' * case.backward}{', adaptive' * (case.ratio == 0)}"
         least = " ".join(f"{least_ms(case, machine):8.3f}" for machine in MACHINES)
         yield (
-            f"{title:42} {len(launches):8} {min(blocks for _, blocks in launches):8} {most:11}  {name:34} "
+            f"{title:42} {len(launches):8} {min(blocks for _, blocks in launches):8} {most:11}  {name:40} "
             f"{gpu_operators.moved(case) / 1e6:7.1f} {device.bytes / 1e6:7.1f} "
-            f"{gpu_operators.operations(case) / 1e9:7.2f} {least} {estimates(case, device.bytes)}"
+            f"{gpu_operators.operations(case) / 1e9:7.2f} {least} {estimates(case, device.bytes)} "
+            f"{given(case, device)}"
         )
+
+
+def given(case: gpu_operators.Case, device: Null) -> str:
+    """Megabytes of the top's gradient that the blocks of a gradient in tiles fetch, and of the sectors that hold them."""
+    if not case.backward:
+        return f"{'-':>7} {'-':>7}"
+    places = 2 if "region_placed" in dict(device.launches) else 1  # each number with the place of its maximum
+    return " ".join(f"{places * count / 1e6:7.1f}" for count in fetches.fetched(case, not device.planes))
 
 
 def estimates(case: gpu_operators.Case, moved: int) -> str:

@@ -15,7 +15,7 @@ import stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks import compile_all, counts, gpu, gpu_operators  # noqa: E402
+from benchmarks import compile_all, counts, fetches, gpu, gpu_operators  # noqa: E402
 
 DEVICE = "cuda" if stand_in.active() else "cpu"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -250,6 +250,28 @@ def test_counts_without_a_gpu():
     assert counts.occupancy(64, 17536) == 0.5  # 4 blocks of 256 threads with 64 registers
     assert counts.occupancy(128, 0) == 0.25
     assert counts.occupancy(32, 100 << 10) == 0.25  # 2 blocks of that much memory
+
+
+@pytest.mark.parametrize("operator", ["ROIWarping", "ROIPooling", "ROIAlignRotated"])
+def test_sectors_are_counted_as_they_lie(operator):
+    """Beside the addresses of all numbers: of 16 channels, which begin in a sector at every place alike."""
+    case = gpu_operators.Case(operator, (2, 16, 20, 40), 5, 0.25, backward=True)
+    touched = list((fetches.turned if operator == "ROIAlignRotated" else fetches.upright)(case))
+    numbers, planes, packed = 0, 0, 0
+    for k, tiles in enumerate(touched):
+        assert tiles.shape == (2 * 3, 49)
+        assert tiles.any(0).sum() > 40  # nearly all of a region lies on the map
+        for bins in map(np.flatnonzero, tiles):
+            numbers += 16 * len(bins)
+            planes += sum(len({((k * 16 + c) * 49 + b) // 8 for b in bins}) for c in range(16))
+            packed += len({(k * 49 + b) * 16 // 8 + half for b in bins for half in (0, 1)})
+    assert fetches.fetched(case, False) == (4 * numbers, 32 * planes)
+    assert fetches.fetched(case, True) == (4 * numbers, 32 * packed)
+    row = counts.given(case, counts.passed(case)).split()  # what the kernels of these operators do
+    places = 2 if operator == "ROIPooling" else 1
+    assert [float(word) for word in row] == [
+        pytest.approx(places * b / 1e6, abs=0.05) for b in (4 * numbers, 32 * packed)
+    ]
 
 
 def test_gradients_of_regions_by_region_and_slab():

@@ -11,10 +11,11 @@ from harness import Rig, close
 from region_checks import regions
 
 from boxpresso.device import open_device
-from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions import align_rotated_base, region_base
+from boxpresso.layers.regions.align_rotated_base import AlignRotated
 from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
 
-SIDE = KERNELS.constants["TILE_SIDE"]
+SIDE, SLAB = KERNELS.constants["TILE_SIDE"], KERNELS.constants["SLAB"]
 RNG = np.random.default_rng(5)
 POOL = "pooled_h: 3 pooled_w: 4 spatial_scale: 0.5"
 MAPS = RNG.standard_normal((2, 19, 37, 45))  # three tiles by three, two slabs, none of them full
@@ -66,6 +67,10 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "RiROIAlignRotated": (
         f'type: "RiROIAlignRotated" riroi_align_rotated_param {{ {POOL} sampling_ratio: 2 num_orientations: 2 }}',
         [PLANES, TURNED], [True, False],
+    ),
+    "RiROIAlignRotated five orientations": (  # not a part of what is packed together
+        f'type: "RiROIAlignRotated" riroi_align_rotated_param {{ {POOL} num_orientations: 5 clockwise: true }}',
+        [np.concatenate([PLANES, PLANES[:, :2]], 1), TURNED], [True, False],
     ),
     "DeformROIPooling": (
         f'type: "DeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 2 gamma: 0.3 }}', [MAPS, ROWS, OFFSETS],
@@ -121,6 +126,86 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
             rig.forward()
             diff = rig.backward([np.ones(rig.top[0].shape)], down)[0]
         assert not diff.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
+@pytest.mark.parametrize("name", [name for name in LAYERS if "AlignRotated" in name])
+def test_lists_without_room_give_the_same_bits(name, dtype, monkeypatch):
+    """Tiles whose lists have no room are made slab by slab: none, some, all."""
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    made = []
+    with np.errstate(all="ignore"):
+        for most in (2**27, 20000, 0):
+            monkeypatch.setattr(align_rotated_base, "MOST_ENTRIES", most)
+            monkeypatch.setattr(align_rotated_base, "FEW_ENTRIES", min(most, 2000))
+            made.append(gradients(name, dtype)[0])
+    assert made[0].any()
+    assert all(np.array_equal(one, made[0]) for one in made)
+
+
+class Rotated(AlignRotated):
+    """ROIAlignRotated of 2 x 3 bins, of which only the lists are made."""
+
+    def lists(self, device: Any, size: tuple[int, int], ratio: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the entries of each pixel of each tile begin, and the entries: weights, and numbers of bins."""
+        self.device, self.batch, self.channels, self.size, self.regions = device, 2, 20, size, len(rows)
+        self.arrays, self.tile_cut, self.real, self.ratio = {}, None, np.dtype(np.float32), ratio
+        self.pooled, self.scale, self.aligned, self.clockwise = (2, 3), 0.5, True, 0
+        self.slab, self.slabs = SLAB, 2
+        self.geometry = self.rotated.struct("GridGeometry", **self.fields, sampling_ratio=ratio, aligned=1)
+        given = device.empty((len(rows), 20, 2, 3), np.float32)
+        table = device.empty(rows.shape, np.float32)
+        table[...] = rows
+        self.to_tiles(given, table, device.empty((2, 20, *size), np.float32), 0)
+        made = np.asarray(self.arrays["entries"])
+        return np.asarray(self.arrays["heads"]), np.stack([made[..., 0], made.view(np.int32)[..., 1] // 8], 2)
+
+
+@pytest.mark.parametrize("ratio", [2, 0])
+def test_lists_name_the_samples_of_each_pixel(ratio, device, monkeypatch):
+    """Beside a loop over all samples in float64: which, in their order, and with what weights."""
+    monkeypatch.setitem(region_base.TILED, "cpu", True)
+    monkeypatch.setattr(region_base, "FEW", 100)  # regions stay in their order
+    rng, (height, width), pooled = np.random.default_rng(4), (21, 37), (2, 3)
+    rows = np.c_[
+        rng.integers(0, 2, 40), rng.uniform(-5, 70, (40, 2)), rng.uniform(1, 50, (40, 2)), rng.uniform(-3, 3, 40)
+    ]
+    rows[7, 0], rows[9, 3] = 5, np.inf
+    rows = rows.astype(np.float32)
+    layer: Any = Rotated.__new__(Rotated)
+    heads, entries = layer.lists(open_device(device), (height, width), ratio, rows)
+    wanted: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
+    for k, (image, *numbers) in enumerate(rows.astype(np.float64)):
+        if image > 1 or not np.isfinite(numbers).all():
+            continue
+        cx, cy, wide, tall = 0.5 * np.array(numbers[:4]) - [0.5, 0.5, 0, 0]
+        counts = [ratio or int(np.ceil(np.float32(size) / bins)) for size, bins in zip((tall, wide), pooled)]
+        for row, column in np.ndindex(pooled[0] * counts[0], pooled[1] * counts[1]):
+            down, across = (
+                tall * ((row + 0.5) / pooled[0] / counts[0] - 0.5),
+                wide * ((column + 0.5) / pooled[1] / counts[1] - 0.5),
+            )
+            sine, cosine = np.sin(numbers[4]), np.cos(numbers[4])
+            y, x = down * cosine - across * sine + cy, down * sine + across * cosine + cx
+            if not (-1 <= y <= height and -1 <= x <= width):
+                continue
+            y, x = max(y, 0), max(x, 0)
+            top, left = min(int(y), height - 1), min(int(x), width - 1)
+            for py in {top, min(top + 1, height - 1)}:
+                for px in {left, min(left + 1, width - 1)}:
+                    weight = max(0, 1 - abs(min(y, height - 1) - py)) * max(0, 1 - abs(min(x, width - 1) - px))
+                    bin_ = (k * pooled[0] + row // counts[0]) * pooled[1] + column // counts[1]
+                    wanted.setdefault((int(image), py, px), []).append((weight, bin_))
+    down_tiles, across_tiles = -(-height // SIDE), -(-width // SIDE)
+    assert len(heads) == 2 * down_tiles * across_tiles
+    for tile, pixel in np.ndindex(len(heads), SIDE * SIDE):
+        image, place = divmod(tile, down_tiles * across_tiles)
+        y, x = place // across_tiles * SIDE + pixel // SIDE, place % across_tiles * SIDE + pixel % SIDE
+        mine = entries[tile, heads[tile, pixel] : heads[tile, pixel + 1]]
+        expected = np.array(wanted.pop((image, y, x), [])).reshape(-1, 2)
+        assert np.array_equal(mine[:, 1], expected[:, 1])
+        np.testing.assert_allclose(mine[:, 0], expected[:, 0], rtol=0, atol=1e-4)
+    assert not wanted
 
 
 class Layer(RegionLayer):

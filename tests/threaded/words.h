@@ -37,6 +37,8 @@ template <class T>
 static inline T min(T a, T b) { return b < a ? b : a; }
 template <class T>
 static inline T max(T a, T b) { return a < b ? b : a; }
+static inline int __popc(unsigned word) { return __builtin_popcount(word); }
+static inline int __ffs(int word) { return __builtin_ffs(word); }
 
 // join(*at) put into *at in one step.
 template <class T, class Join>

@@ -1,80 +1,12 @@
-// align_rotated_tiles.cu: the gradient of the maps of align_rotated.cu in tiles, for a GPU.
+// align_rotated_tiles.cu: the gradient of the maps of align_rotated.cu in tiles, for a GPU, where lists of their samples outgrow the
+// room that they have (listed.h): samples are found by each slab of channels.
 //
-// What holds for a region is found by one thread, for as many regions as there are threads; of its samples only those are taken
-// that may lie near the tile, and those of several regions together, so that all threads have one. A thread that owns a row of the
-// tile in a channel then meets the samples of its row alone.
-#include "ranks.h"
-#include "rotated.h"
-#include "tiles.h"
+// A thread that owns a row of the tile in a channel meets the samples of its row alone.
+#include "listed.h"
+#include "rotated_near.h"
 #include "wide.h"
 
-constexpr int SAMPLES = FLAGS;  // that are found together
-// Regions and samples that are taken together: what fits a block's own memory.
-constexpr int NEAR = sizeof(Real) > 4 ? 16 : 32, HITS = sizeof(Real) > 4 ? 16 : 64;
-
-// A region, and which of its samples may touch the tile: counted over all its bins, rows and columns of them.
-struct Near {
-  Turned turned;
-  int k, first_row, rows, first_column, columns;
-};
-
-// Which of `total` samples that begin at `start`, a step apart, may lie within `reach` of a place.
-DEVICE Span samples_near(Real place, Real reach, Real start, Real step, int total) {
-  const Real a = (place - reach - start) / step, b = (place + reach - start) / step, low = min(a, b) - 2, high = max(a, b) + 2;
-  if (!(low >= -REAL_MAX && high <= REAL_MAX) || !(abs(step) > 0)) return {0, total};
-  const int first = int(min(max(low, Real(0)), Real(total))), end = int(min(max(high, Real(0)), Real(total)));
-  return {min(first, total), min(max(first, end), total)};
-}
-
-// The box around the tile, turned into the region's own axes, widened by what rounding may move samples.
-DEVICE Near near_of(const Real* rows, int k, const Tile& tile, int clockwise, const GridGeometry& g) {
-  const Turned t = turned(rows + 6 * (long long)k, g, clockwise);
-  const Grid& grid = t.grid;
-  if (grid.rows * grid.columns == 0) return {t, k, 0, 0, 0, 0};
-  const Real half_y = Real(tile.bottom - tile.top + 1) / 2, half_x = Real(tile.right - tile.left + 1) / 2;
-  const Real y = tile.top - 1 + half_y - t.y, x = tile.left - 1 + half_x - t.x, sine = abs(t.sine), cosine = abs(t.cosine);
-  const Real margin = Real(0.01) + Real(1e-5) * (abs(t.y) + abs(t.x) + abs(grid.y) + abs(grid.x) + abs(y) + abs(x));
-  const long long most = 1 << 30;  // samples of an axis: no region has more that a Real tells apart
-  const Span down = samples_near(y * t.cosine + x * t.sine, half_y * cosine + half_x * sine + margin, grid.y, grid.bin_height / grid.rows,
-                                 int(min(most, (long long)g.pooled_height * grid.rows)));
-  const Span across = samples_near(x * t.cosine - y * t.sine, half_y * sine + half_x * cosine + margin, grid.x,
-                                   grid.bin_width / grid.columns, int(min(most, (long long)g.pooled_width * grid.columns)));
-  return {t, k, down.first, down.end - down.first, across.first, across.end - across.first};
-}
-
-// Samples that were found: `where` says which of the regions it is, the row and the column of the pixel above and left, 1 more than in
-// the tile, and whether there is a pixel below (2) and beside (1); -1 for a sample without a pixel in the tile.
-struct Found {
-  int where[SAMPLES], bin[SAMPLES];
-  Real down[SAMPLES], across[SAMPLES];
-};
-DEVICE int region_of(int where) { return where >> 12; }
-DEVICE int row_of(int where) { return where >> 7 & 31; }
-DEVICE int column_of(int where) { return where >> 2 & 31; }
-
-DEVICE void put(Found& found, int i, const Sample& s, int region, int bin, const Tile& tile) {
-  const int row = s.top - tile.top + 1, column = s.left - tile.left + 1, below = s.below > 0, beside = s.beside > 0;
-  const bool touches = s.inside && row >= 1 - below && s.top < tile.bottom && column >= 1 - beside && s.left < tile.right;
-  found.where[i] = touches ? region << 12 | row << 7 | column << 2 | below << 1 | beside : -1;
-  found.bin[i] = bin;
-  found.down[i] = s.down;
-  found.across[i] = s.across;
-}
-
-// Number `number` of the samples near the tile: `before` has how many those of earlier regions are.
-DEVICE void find(long long number, const Near* near, const long long* before, int some, const Tile& tile, const GridGeometry& g,
-                 Found& found, int i) {
-  int j = 0;
-  for (int step = NEAR / 2; step > 0; step /= 2)
-    if (j + step < some && before[j + step] <= number) j += step;
-  const Near& of = near[j];
-  const long long local = number - before[j];
-  const int line = local < 1 << 30 ? int(local) / of.columns : int(local / of.columns);
-  const int row = of.first_row + line, column = of.first_column + int(local - (long long)line * of.columns);
-  const int ph = row / of.turned.grid.rows, pw = column / of.turned.grid.columns;
-  const Sample s = sample_of(of.turned, ph, pw, row - ph * of.turned.grid.rows, column - pw * of.turned.grid.columns, g.height, g.width);
-  put(found, i, s, j, ph * g.pooled_width + pw, tile);
-}
+constexpr int HITS = sizeof(Real) > 4 ? 16 : 64;  // samples that are added together: what fits a block's own memory
 
 // Some of the samples that touch the tile: their gradients, and for each row those with a pixel in it.
 struct Hits {
@@ -83,14 +15,12 @@ struct Hits {
   unsigned char list[TILE_SIDE][HITS];
 };
 
-DEVICE void sort(const Found& found, const unsigned char* hit, int some, const Near* near, const Store* top_diff, int channel,
+DEVICE void sort(const Found& found, const unsigned char* hit, int some, const Near* near, const Real* packed, int channel,
                  const Tile& tile, const GridGeometry& g, Hits& hits) {
-  const int bins = g.pooled_height * g.pooled_width;
-  TILE_LOOP(c, i, SLAB, some) {
-    const Near& of = near[region_of(found.where[hit[i]])];
-    const Real samples = Real(of.turned.grid.rows) * Real(of.turned.grid.columns);
-    const Store* from = top_diff + ((long long)of.k * g.channels + channel) * bins + found.bin[hit[i]];
-    ((Real*)hits.given)[i * STAGE_ROW + c] = channel + c < g.channels ? Real(from[(long long)c * bins]) / samples : Real(0);
+  const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
+  TILE_LOOP(i, share, some, SHARES) {
+    const int place = near[region_of(found.where[hit[i]])].k * bins + found.bin[hit[i]];
+    staged(hits.given, i, share) = *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);
   }
   THREAD_LOOP(line, tile.bottom - tile.top) {
     int count = 0;
@@ -118,8 +48,9 @@ DEVICE void add(const Found& found, const unsigned char* hit, const Hits& hits, 
   BARRIER();
 }
 
-KERNEL align_rotated_backward_tiles(int n, const Store* top_diff, const int* lists, const Real* rows, Store* diff, int clockwise,
-                                    GridGeometry g) {
+// packed and heads: what align_rotated_prepare() of align_rotated_lists.cu has made.
+KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists, const int* heads, const Real* rows, Store* diff,
+                                    int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     SHARED Near near[NEAR];
@@ -128,16 +59,11 @@ KERNEL align_rotated_backward_tiles(int n, const Store* top_diff, const int* lis
     SHARED Hits hits;
     SHARED int scratch[FLAG_ROOM];
     SHARED unsigned char hit[SAMPLES];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      for (int base = 0; base < tile.count; base += NEAR) {
-        const int some = min(NEAR, tile.count - base);
-        THREAD_LOOP(j, some) near[j] = near_of(rows, tile.list[base + j], tile, clockwise, g);
-        BARRIER();
-        THREAD_LOOP(one, 1) {
-          before[0] = 0;
-          for (int j = 0; j < some; ++j) before[j + 1] = before[j] + (long long)near[j].rows * near[j].columns;
-        }
-        BARRIER();
+      for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
+        const int some = take_near(rows, tile, base, clockwise, g, near, before);
         for (long long first = 0; first < before[some] && !STOPPED(); first += SAMPLES) {
           const int count = int(min((long long)SAMPLES, before[some] - first));
           THREAD_LOOP(i, count) find(first + i, near, before, some, tile, g, found, i);
@@ -145,7 +71,7 @@ KERNEL align_rotated_backward_tiles(int n, const Store* top_diff, const int* lis
           const auto touches = [&](int i) { return found.where[i] >= 0; };
           const int all = compact(scratch, count, touches, [&](int rank, int i) { hit[rank] = (unsigned char)i; });
           for (int h = 0; h < all; h += HITS) {
-            sort(found, hit + h, min(HITS, all - h), near, top_diff, channel, tile, g, hits);
+            sort(found, hit + h, min(HITS, all - h), near, packed, channel, tile, g, hits);
             add(found, hit + h, hits, tile, map);
           }
         }

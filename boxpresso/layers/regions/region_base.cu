@@ -1,5 +1,6 @@
 // region_base.cu: what region layers share: float16 to the type that is computed in, and back; which regions touch which tile.
 #include "bins.h"
+#include "given.h"
 #include "tiles.h"
 
 KERNEL widen(int n, const Store* x, Real* y) { GRID_LOOP(i, n) y[i] = Real(x[i]); }
@@ -94,5 +95,38 @@ KERNEL region_pack(int n, const Store* maps, Real* slabs, int channels, int area
 #else
     fill_slab(slab, maps, to, channels, area, first, first + some);
 #endif
+  }
+}
+
+constexpr int PLACED_BINS = 64;                // of a slab that a block brings into it
+constexpr int PLACED_ROW = PLACED_BINS + 1;    // so that threads that read the channels of a bin meet no bank twice
+
+// Gradients of maxima (K, C, bins), or (K, bins, C) if channels_last, and their places, in slabs: see given.h. A block makes a slab of
+// a region; the channels past C have place -1.
+KERNEL region_placed(int n, const Store* top_diff, const int* places, Real* slabs, int channels, int bins, int channels_last) {
+  BLOCK_LOOP(b, n) {
+    SHARED Real gradient[SLAB * PLACED_ROW];
+    SHARED int place[SLAB * PLACED_ROW];
+    const int k = b / slabs_of(channels), channel = (b - k * slabs_of(channels)) * SLAB, count = min(SLAB, channels - channel);
+    Placed* to = (Placed*)slabs + (long long)b * bins * SLAB;
+    for (int first = 0; first < bins; first += PLACED_BINS) {
+      const int some = min(PLACED_BINS, bins - first);
+      if (channels_last) {
+        const long long from = ((long long)k * bins + first) * channels + channel;
+        TILE_LOOP(i, c, some, SLAB)
+          to[(first + i) * SLAB + c] = c < count ? Placed{Real(top_diff[from + (long long)i * channels + c]), places[from + (long long)i * channels + c]}
+                                                 : Placed{Real(0), -1};
+        continue;
+      }
+      const long long from = ((long long)k * channels + channel) * bins + first;
+      TILE_LOOP(c, i, count, some) {
+        gradient[c * PLACED_ROW + i] = Real(top_diff[from + (long long)c * bins + i]);
+        place[c * PLACED_ROW + i] = places[from + (long long)c * bins + i];
+      }
+      BARRIER();
+      TILE_LOOP(i, c, some, SLAB)
+        to[(first + i) * SLAB + c] = c < count ? Placed{gradient[c * PLACED_ROW + i], place[c * PLACED_ROW + i]} : Placed{Real(0), -1};
+      BARRIER();
+    }
   }
 }

@@ -126,6 +126,27 @@ class RegionLayer(CheckedRegions):
         count = self.batch * self.channel_slabs * max(-(-area // pixels), 1)
         KERNELS.on(self.device).region_pack(count, features, slabs, self.channels, area, behind, pixels)
 
+    def given_room(self, numbers: int) -> AnyArray:
+        """Room for the gradient of the top in slabs, each with so many numbers."""
+        shape = self.regions * self.channel_slabs, self.pooled[0] * self.pooled[1], KERNELS.constants["SLAB"], numbers
+        return self.scratch("given", shape)
+
+    def given(self, top_diff: AnyArray) -> AnyArray:
+        """The gradient of a top (K, C, bins) in slabs, for kernels that work in tiles: see given.h."""
+        slabs, bins = self.given_room(1), self.pooled[0] * self.pooled[1]
+        pixels = KERNELS.constants["PACKED_PIXELS"]
+        blocks = self.regions * self.channel_slabs * -(-bins // pixels)
+        KERNELS.on(self.device).region_pack(blocks, top_diff, slabs, self.channels, bins, 0, pixels)
+        return slabs
+
+    def given_places(self, top_diff: AnyArray, places: AnyArray, channels_last: bool = False) -> AnyArray:
+        """The same with the place of each number's maximum beside it."""
+        slabs, bins = self.given_room(2), self.pooled[0] * self.pooled[1]
+        KERNELS.on(self.device).region_placed(
+            self.regions * self.channel_slabs, top_diff, places, slabs, self.channels, bins, int(channels_last)
+        )
+        return slabs
+
     def tiles(self, boxes: AnyArray, order: AnyArray) -> tuple[int, AnyArray]:
         """How many tiles the gradient of all maps is made in, and the lists of the regions that touch each: see tiles.h.
 

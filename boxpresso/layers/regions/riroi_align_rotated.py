@@ -95,11 +95,17 @@ class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_ali
             self.mix(self.unmixed(features, rows, top[0].shape), rows, mixed, False)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        rows, given, diff = self.widened(bottom[1].data), self.widened(top[0].diff), self.scratch("diff", top[0].shape)
-        self.mix(given, rows, diff, True)
+        rows = self.widened(bottom[1].data)
+        folded = self.mixes(self.orientations)
+        if propagate_down[1] or not folded:
+            given, diff = self.widened(top[0].diff), self.scratch("diff", top[0].shape)
+            self.mix(given, rows, diff, True)
         if propagate_down[0]:
             with self.rounded(bottom[0].diff) as sums:
-                self.to_features(diff, rows, sums)
+                if folded:
+                    self.to_features(top[0].diff, rows, sums, self.orientations)
+                else:
+                    self.to_features(diff, rows, sums)
         if propagate_down[1]:
             features = self.widened(bottom[0].data)
             with self.rounded(bottom[1].diff) as sums:

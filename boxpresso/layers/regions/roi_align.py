@@ -190,6 +190,8 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             self.lists  # noqa: B018
         if backward and not self.max:
             self.by_pixel()
+        elif backward and self.tiled:
+            self.given_room(1)
         if self.in_slabs or (self.max and backward):
             self.room()
 
@@ -283,7 +285,15 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             boxes = self.boxes_of(image, bins)
             tiles, lists = self.tiles(boxes, self.by_place(rows))
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs, top_diff, self.places, lists, boxes, bins, rows, diff, self.geometry
+                tiles * self.channel_slabs,
+                self.given(top_diff),
+                self.places,
+                lists,
+                boxes,
+                bins,
+                rows,
+                diff,
+                self.geometry,
             )
             return
         room = self.room()

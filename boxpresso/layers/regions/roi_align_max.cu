@@ -1,5 +1,6 @@
 // roi_align_max.cu: the largest bilinear sample in each bin of each region, and its gradient. Features in slabs.
 #include "bins.h"
+#include "given.h"
 #include "grid.h"
 #include "sample.h"
 #include "tiles.h"
@@ -241,8 +242,8 @@ KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGe
   }
 }
 
-// The same gradient in tiles, for a GPU: a thread takes the bins that may have pixels in its row. boxes: around the regions' bins.
-KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const int* boxes,
+// The same gradient in tiles, for a GPU; slabs: see given.h. A thread takes the bins that may have pixels in its row. boxes: around the regions' bins.
+KERNEL roi_align_max_backward_tiles(int n, const Real* slabs, const int* places, const int* lists, const int* boxes,
                                     const int* bins, const Real* rows, Store* diff, GridGeometry g) {
   const int channels = g.channels, height = g.height, width = g.width;
   BLOCK_LOOP(b, n) {
@@ -255,7 +256,7 @@ KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* pla
       };
       tile_rows(tile, SLAB, [](int) {}, rows_of, [&](int k, int row, int c) {
         const int *tall = bins + k * pooled.columns(), *wide = tall + 2 * pooled.height;
-        const Store* given = top_diff + ((long long)k * channels + channel + c) * pooled.cells();
+        const Real* given = given_of<Real>(slabs, k, channel, c, channels, pooled.cells());
         const int* place = places + place_of(channel + c, k, g.regions, pooled.cells());
         const Grid grid = grid_of(rows + 5 * (long long)k, g);
         const Real across = Real(1) / max(grid.columns, 1);
@@ -270,7 +271,7 @@ KERNEL roi_align_max_backward_tiles(int n, const Store* top_diff, const int* pla
             if ((row != y.low && row != y.high) || y.low < 0 || y.at == -1) continue;
             const Line x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
             if (x.low < 0) continue;
-            const Real share = (row == y.low ? 1 - y.part : y.part) * Real(given[bin]);
+            const Real share = (row == y.low ? 1 - y.part : y.part) * given[bin * SLAB];
             if (x.low >= tile.left && x.low < tile.right) number_at(map, tile, row, x.low, c) += (1 - x.part) * share;
             if (x.high > x.low && x.high >= tile.left && x.high < tile.right)
               number_at(map, tile, row, x.high, c) += x.part * share;

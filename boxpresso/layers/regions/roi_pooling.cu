@@ -1,5 +1,6 @@
 // roi_pooling.cu: the largest value of each bin of each region, and its gradient to the pixel that was the largest.
 #include "bins.h"
+#include "given.h"
 #include "region.h"
 #include "tiles.h"
 #include "wide.h"
@@ -203,14 +204,13 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
   }
 }
 
-// The same in tiles, for a GPU: see tiles.h. A thread takes the bins of its row and column, and adds what lies in its row.
-KERNEL roi_pooling_backward_tiles(int n, const Store* top_diff, const int* places, const int* lists, const int* bins,
-                                  Store* diff, int channels_last, Geometry g) {
+// The same in tiles, for a GPU: see tiles.h; given: see given.h. A thread takes the bins of its row and column, and adds what lies in its row.
+KERNEL roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* bins, Store* diff, int channels_last,
+                                  Geometry g) {
   const int channels = g.channels, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     const Pooled pooled = pooled_of(g);
-    const int cells = pooled.cells(), next = channels_last ? 1 : cells, step = channels_last ? channels : 1;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       const auto rows = [&](int k, int) {
         const int* y = bins + k * pooled.columns();
@@ -219,15 +219,14 @@ KERNEL roi_pooling_backward_tiles(int n, const Store* top_diff, const int* place
       const auto add_row = [&](int k, int row, int c) {
         if (channel + c >= channels) return;
         const int *y = bins + k * pooled.columns(), *x = y + 2 * pooled.height;
-        const long long first = (long long)k * channels * cells + (channel + c) * next;
+        const Placed* from = given_of<Placed>(given, k, channel, c, channels, pooled.cells());
         const int left = row * width + tile.left, right = row * width + tile.right;
         for (int ph = 0; ph < pooled.height && y[ph] <= row; ++ph) {
           if (y[pooled.height + ph] <= row) continue;
           for (int pw = 0; pw < pooled.width && x[pw] < tile.right; ++pw) {
             if (x[pooled.width + pw] <= tile.left) continue;
-            const long long at = first + (ph * pooled.width + pw) * step;
-            const int pixel = places[at];
-            if (pixel >= left && pixel < right) number_at(map, tile, row, pixel - row * width, c) += Real(top_diff[at]);
+            const Placed most = from[(ph * pooled.width + pw) * SLAB];
+            if (most.place >= left && most.place < right) number_at(map, tile, row, most.place - row * width, c) += most.gradient;
           }
         }
       };

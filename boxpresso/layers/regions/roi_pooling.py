@@ -93,6 +93,10 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         own = super().kept_bytes(bottom, top, backward)
         return own + (4 * top[0].count - self.places.nbytes if places else 0)
 
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        if backward and self.tiled:
+            self.given_room(2)
+
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
         rows = self.check_work(self.widened(bottom[1].data))
@@ -134,8 +138,9 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         diff = bottom[0].diff
         if self.tiled:
             tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
+            given = self.given_places(top[0].diff, self.places, self.last)
             self.kernels.roi_pooling_backward_tiles(
-                tiles * self.count, top[0].diff, self.places, lists, self.bins, diff, self.last, self.geometry
+                tiles * self.count, given, lists, self.bins, diff, self.last, self.geometry
             )
             return
         sums = self.sums_of(diff)

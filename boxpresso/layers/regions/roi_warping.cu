@@ -1,4 +1,5 @@
 // roi_warping.cu: one bilinear sample in each bin of regions with whole corners, and its gradients.
+#include "given.h"
 #include "region.h"
 #include "tiles.h"
 #include "warp.h"
@@ -134,8 +135,8 @@ KERNEL roi_warping_boxes(int n, const int* image, const int* low, int* boxes, Ge
   }
 }
 
-// The gradient of the maps in tiles, for a GPU: a thread takes the rows of samples that have its row.
-KERNEL roi_warping_backward_tiles(int n, const Real* top_diff, const int* lists, const int* boxes, const int* low, const Real* part,
+// The gradient of the maps in tiles, for a GPU; slabs: see given.h. A thread takes the rows of samples that have its row.
+KERNEL roi_warping_backward_tiles(int n, const Real* slabs, const int* lists, const int* boxes, const int* low, const Real* part,
                                   Store* diff, Geometry g) {
   const int channels = g.channels, pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
@@ -147,14 +148,14 @@ KERNEL roi_warping_backward_tiles(int n, const Real* top_diff, const int* lists,
       };
       tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
         const Samples places = samples_of(low, part, k, g);
-        const Real* given = top_diff + ((long long)k * channels + channel + c) * pooled_height * pooled_width;
+        const Real* given = given_of<Real>(slabs, k, channel, c, channels, pooled_height * pooled_width);
         for (int ph = 0; ph < pooled_height; ++ph) {
           const Place y = row_of(places, ph);
           if (y.low < 0 || (row != y.low && row != y.high)) continue;
           for (int pw = 0; pw < pooled_width; ++pw) {
             const Place x = column_of(places, pw);
             if (x.low < 0 || x.high < tile.left || x.low >= tile.right) continue;
-            const Real gradient = given[ph * pooled_width + pw];
+            const Real gradient = given[(ph * pooled_width + pw) * SLAB];
             for (int side = 0; side < 2; ++side) {
               if (row != (side ? y.high : y.low)) continue;
               const Real down = side ? y.part : 1 - y.part;

@@ -83,6 +83,7 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
             self.slabs()
         if backward and self.tiled:
             self.around()
+            self.given_room(1)
 
     @property
     def in_slabs(self) -> bool:
@@ -115,20 +116,29 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
                 self.kernels.roi_warping_forward(planes, self.widened(bottom[0].data), *places, pooled, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
-        places, given = self.places, self.widened(top[0].diff)
+        places = self.places
         if propagate_down[0] and self.tiled:
             image, low, part = places
             around = self.around()
             self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
             tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
             self.kernels.roi_warping_backward_tiles(
-                tiles * self.channel_slabs, given, lists, around, low, part, bottom[0].diff, self.geometry
+                tiles * self.channel_slabs,
+                self.given(top[0].diff),
+                lists,
+                around,
+                low,
+                part,
+                bottom[0].diff,
+                self.geometry,
             )
         elif propagate_down[0]:
             planes = self.batch * self.channels
+            given = self.widened(top[0].diff)
             with self.rounded(bottom[0].diff) as sums:
                 self.kernels.roi_warping_backward(planes, given, *places, sums, self.geometry)
         if propagate_down[1]:
             features, rows = (self.widened(blob.data) for blob in bottom)
+            given = self.widened(top[0].diff)
             with self.rounded(bottom[1].diff) as sums:
                 self.kernels.roi_warping_regions(self.regions, features, given, rows, *places, sums, self.geometry)

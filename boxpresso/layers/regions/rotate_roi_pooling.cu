@@ -1,5 +1,6 @@
 // rotate_roi_pooling.cu: the largest value inside each rotated bin of each region (RRPN).
 #include "bins.h"
+#include "given.h"
 #include "tiles.h"
 #include "wide.h"
 
@@ -193,9 +194,9 @@ KERNEL rotate_roi_pooling_boxes(int n, const int* image, const int* boxes, int* 
   }
 }
 
-// The same gradient in tiles, for a GPU: a thread takes the bins whose boxes have its row, in the order of visit_apart().
-KERNEL rotate_roi_pooling_backward_tiles(int n, const Store* top_diff, const Store* regions, const int* argmax, const int* lists,
-                                         const int* boxes, const int* around, Store* diff, Geometry g) {
+// The same gradient in tiles, for a GPU; given: see given.h. A thread takes the bins whose boxes have its row, in the order of visit_apart().
+KERNEL rotate_roi_pooling_backward_tiles(int n, const Real* given, const Store* regions, const int* lists, const int* boxes,
+                                         const int* around, Store* diff, Geometry g) {
   const int channels = g.channels, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
@@ -206,7 +207,7 @@ KERNEL rotate_roi_pooling_backward_tiles(int n, const Store* top_diff, const Sto
         return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
       };
       tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
-        const long long first = ((long long)k * channels + channel + c) * pooled.cells();
+        const Placed* from = given_of<Placed>(given, k, channel, c, channels, pooled.cells());
         const int left = row * width + tile.left, right = row * width + tile.right;
         const int step_y = apart(regions + 6 * k, g, pooled.height), step_x = apart(regions + 6 * k, g, pooled.width);
         for (int start = 0; start < step_y * step_x; ++start)
@@ -215,8 +216,8 @@ KERNEL rotate_roi_pooling_backward_tiles(int n, const Store* top_diff, const Sto
               const int cell = ph * pooled.width + pw;
               const Box box = taken_box(k * pooled.cells() + cell, boxes);
               if (row < box.top || row >= box.bottom || box.left >= tile.right || box.right <= tile.left) continue;
-              const int pixel = argmax[first + cell];
-              if (pixel >= left && pixel < right) number_at(map, tile, row, pixel - row * width, c) += Real(top_diff[first + cell]);
+              const Placed most = from[cell * SLAB];
+              if (most.place >= left && most.place < right) number_at(map, tile, row, most.place - row * width, c) += most.gradient;
             }
       });
     };

@@ -82,6 +82,10 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
         self.boxes = self.scratch("boxes of bins", (self.regions, *self.pooled, 4), np.int32)
         self.geometry = self.kernels.struct("Geometry", **self.fields)
 
+    def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
+        if backward and self.tiled:
+            self.given_room(2)
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         bins = self.regions * self.pooled[0] * self.pooled[1]
         self.kernels.rotate_roi_pooling_bins(
@@ -100,10 +104,10 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
             cells = self.pooled[0] * self.pooled[1]
             self.kernels.rotate_roi_pooling_boxes(self.regions, self.image, self.boxes, around, cells)
             tiles, lists = self.tiles(around, self.by_place(regions))
+            given = self.given_places(top[0].diff, self.argmax)
             self.kernels.rotate_roi_pooling_backward_tiles(
-                tiles * self.channel_slabs, top[0].diff, regions, self.argmax, lists, self.boxes, around, bottom[0].diff,
-                self.geometry,
-            )  # fmt: skip
+                tiles * self.channel_slabs, given, regions, lists, self.boxes, around, bottom[0].diff, self.geometry
+            )
         elif propagate_down[0]:
             self.kernels.rotate_roi_pooling_backward(
                 self.batch * self.channels, top[0].diff, bottom[1].data, self.argmax, self.image,

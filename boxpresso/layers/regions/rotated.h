@@ -10,16 +10,20 @@ struct Turned {
   Real y, x, sine, cosine;
 };
 
-// `clockwise` turns the other way; `aligned` takes half a pixel off the centre; without, sizes are at least 1.
-DEVICE Turned turned(const Real* region, const GridGeometry& g, int clockwise) {
-  const Real half = g.aligned ? Real(0.5) : Real(0), theta = clockwise ? -region[5] : region[5];
+// The grid around the centre, before it is turned; without `aligned`, sizes are at least 1.
+DEVICE Grid grid_around(const Real* region, const GridGeometry& g) {
   Real width = region[3] * g.scale, height = region[4] * g.scale;
   if (!g.aligned) {
     width = max(width, Real(1));
     height = max(height, Real(1));
   }
-  Turned t = {grid_of(-height / 2, -width / 2, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio),
-              region[2] * g.scale - half, region[1] * g.scale - half, sin(theta), cos(theta)};
+  return grid_of(-height / 2, -width / 2, height, width, g.pooled_height, g.pooled_width, g.sampling_ratio);
+}
+
+// `clockwise` turns the other way; `aligned` takes half a pixel off the centre.
+DEVICE Turned turned(const Real* region, const GridGeometry& g, int clockwise) {
+  const Real half = g.aligned ? Real(0.5) : Real(0), theta = clockwise ? -region[5] : region[5];
+  Turned t = {grid_around(region, g), region[2] * g.scale - half, region[1] * g.scale - half, sin(theta), cos(theta)};
   if (!(abs(t.y) + abs(t.x) <= REAL_MAX)) t.grid.rows = t.grid.columns = 0;
   return t;
 }
