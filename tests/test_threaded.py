@@ -211,8 +211,10 @@ def make_tiles() -> None:
 
     region_base.TILED["cpu"] = True
     try:
-        text, bottoms, down = LAYERS["PrROIPooling"]  # by region and slab, in an order that no machine changes
-        run(text, bottoms, down, {"phase": "TRAIN"})
+        for name, (text, bottoms, down) in LAYERS.items():
+            if name.startswith(("PrROI", "Deform", "Modulated")):  # other sums in an order that no machine changes
+                with np.errstate(all="ignore"):
+                    run(text, bottoms, down, {"phase": "TRAIN"})
         for text, bottoms, down in LAYERS.values():
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})

@@ -1,0 +1,69 @@
+// deform_roi_tiles.h: which bins of deformable pooling may touch a tile of the map, found once for all channels.
+//
+// places: (K, bins, 4), where each bin starts and its size. marks: (tiles, K, words), a bit for each bin of the region that stands
+// there in the tile's list of tiles.h: whether its samples may have pixels in the tile.
+#pragma once
+#include "deform_roi.h"
+#include "ranks.h"
+#include "tiles.h"
+
+constexpr int MARKED = 32;             // bins in a word of marks
+constexpr int WORDS = 64;              // of a tile, that are taken together
+constexpr int HITS = WORDS * MARKED;   // bins that they name, at most
+
+// A bin, in pixels of the map; y is NaN where it has no samples.
+#if defined(__CUDACC__)
+struct alignas(4 * sizeof(Real)) Place {
+#else
+struct Place {
+#endif
+  Real y, x, height, width;
+};
+
+DEVICE const Place& place_at(const Real* places, int number) { return ((const Place*)places)[number]; }
+
+DEVICE Grid grid_at(const Place& place, const GridGeometry& g) {
+  Grid grid = {place.y, place.x, place.height, place.width, g.sampling_ratio, g.sampling_ratio};
+  if (g.sampling_ratio <= 0) {  // as grid_of() has them
+    const Real most = MOST_SAMPLES;
+    grid.rows = int(max(Real(0), min(most, ceil(place.height))));
+    grid.columns = int(max(Real(0), min(most, ceil(place.width))));
+  }
+  return grid;
+}
+
+// The rows and columns of the pixels that samples of a bin may have; both are empty where one is.
+struct Spans {
+  Span y, x;
+};
+
+DEVICE Spans spans_of(const Place& place, const GridGeometry& g) {
+  const Spans spans = {pixels_of(place.y, place.height, g.height), pixels_of(place.x, place.width, g.width)};
+  return spans.y.first < spans.y.end && spans.x.first < spans.x.end ? spans : Spans{{0, 0}, {0, 0}};
+}
+
+DEVICE int words_of(int bins) { return (bins + MARKED - 1) / MARKED; }
+
+// The words of a tile: words_of(bins) for each region of its list.
+DEVICE const int* marks_of(const int* marks, const Tile& tile, const Tiles& t, int bins) {
+  const long long number = ((long long)tile.image * t.down + tile.top / t.rows) * t.across + tile.left / t.columns;
+  return marks + number * t.most * words_of(bins);
+}
+
+// The bins that some words of a tile's marks name, from word `first` on: their numbers among those of all regions, in order, to
+// hit[HITS]; how many there are. scratch: SHARED, FLAG_ROOM ints.
+DEVICE int hits_of(const Tile& tile, const int* words, int first, int some, int bins, int* scratch, int* hit) {
+  const int each = words_of(bins);
+  const auto count = [&](int i) {
+    int bits = 0;
+    for (unsigned word = words[first + i]; word; word &= word - 1) ++bits;
+    return bits;
+  };
+  return sums_before(scratch, some, count, [&](int i, int before, int) {
+    const int j = (first + i) / each, start = tile.list[j] * bins + (first + i - j * each) * MARKED;
+    const unsigned word = words[first + i];
+#pragma unroll 1  // one thread's work, which would fill a block's instructions
+    for (int bit = 0; bit < MARKED && word >> bit != 0; ++bit)
+      if (word >> bit & 1) hit[before++] = start + bit;
+  });
+}
