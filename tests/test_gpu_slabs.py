@@ -72,6 +72,14 @@ LAYERS: dict[str, tuple[str, list[Any], list[bool], dict[str, Any]]] = {
         'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 9 pooled_w: 11 spatial_scale: 2 sampling_ratio: 33 }',
         [SMOOTH, ROWS], [], {},
     ),
+    "PrROIPooling": (f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', [SMOOTH, ROWS], [], {}),
+    "PrROIPooling many bins": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 70 spatial_scale: 0.5 }', [SMOOTH, ROWS], [], {},
+    ),
+    "PrROIPooling wide maps": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+        [np.tile(SMOOTH[:, :5, :9], (1, 1, 1, 30)), ROWS * [1, 12, 0.5, 16, 0.2]], [], {},
+    ),
     "PointSample": (layer("PointSample"), [SMOOTH, POINTS], [True, True], {}),
 }  # fmt: skip
 PLANES = RNG.standard_normal((2, 18, 18, 24))  # rows that begin at a multiple of 128 bits
@@ -116,7 +124,7 @@ def test_slabs_give_the_bits_of_planes(name, dtype, monkeypatch):
     limit = {np.float64: 1e-13, np.float32: 1e-5, np.float16: 2e-3}[dtype]
     for one, other, repeated in zip(got, wanted, again, strict=True):
         assert same(one, repeated)
-        if ("Pooling" in name and "Deform" not in name) or "nearest" in name:
+        if ("Pooling" in name and not name.startswith(("Deform", "Modulated", "PrROI"))) or "nearest" in name:
             assert same(one, other)
         else:
             np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
