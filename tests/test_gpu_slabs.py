@@ -10,7 +10,7 @@ from harness import Rig
 from region_checks import regions
 from test_sampling import layer
 
-from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions import psroi_base, region_base
 from boxpresso.layers.regions.psroi_base import PositionSensitive
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 
@@ -146,11 +146,25 @@ def test_channels_last_are_packed(channels, monkeypatch):
 def test_regions_of_a_channel_are_cut_among_blocks(name, together, monkeypatch):
     wanted = results(CUT[name], np.float32)
 
-    def parts(self: PositionSensitive, bins: int = 1) -> tuple[int, int]:
+    def parts(self: PositionSensitive, bins: int = 1, alone: bool = False) -> tuple[int, int]:
         return self.channels * -(-self.regions // together), together
 
     monkeypatch.setattr(PositionSensitive, "parts", parts)
     assert all(same(one, other) for one, other in zip(results(CUT[name], np.float32), wanted, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_samples_one_by_one_give_what_weights_of_rows_give(samples, dtype, monkeypatch):
+    """On planes of finite numbers: a weight of 0 times infinity is NaN, and rows that no sample touches have one."""
+    text = f'type: "PSROIAlign" psroi_align_param {{ {PSROI} sample_num: {samples} }}'
+    case = text, [np.nan_to_num(PLANES, posinf=2, neginf=-2), ROWS], FEATURES, {}
+    wanted = results(case, dtype)
+    monkeypatch.setitem(psroi_base.ONE_BY_ONE, "cpu", True)
+    limit = {np.float64: 1e-13, np.float32: 1e-5, np.float16: 2e-3}[dtype]
+    assert wanted[0].any()
+    for one, other in zip(results(case, dtype), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
 
 
 @pytest.mark.parametrize("name", [*LAYERS, *CUT])
