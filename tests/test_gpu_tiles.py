@@ -54,7 +54,7 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 15 pooled_w: 14 spatial_scale: 0.5 }', [MAPS, ROWS], [True, True],
     ),
     "PrROIPooling few channels": (
-        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 2 }', [MAPS[:, :3], ROWS], [True, True],
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 2 }', [MAPS[:, :3, :, :44], ROWS], [True, True],
     ),
     "ROIAlignRotated": (
         f'type: "ROIAlignRotated" roi_align_rotated_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, TURNED], [True, True],
