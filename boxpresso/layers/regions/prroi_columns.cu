@@ -23,7 +23,8 @@ constexpr int SPACE = LINE + ABREAST;  // room for those of a bin of y in a chan
 constexpr int LINES = (sizeof(Real) > 4 ? SLAB : SLAB * 3 / 2) * SPACE;  // for all channels and, of few columns, several bins
 constexpr int BINS = 64;  // whose averages a block keeps with them
 
-// Columns x to x + ABREAST - 1 of a map, as far as they are among columns left to right - 1 of a region; others count as 0.
+// Columns x to x + ABREAST - 1 of a map; what is found of those that are not among columns left to right - 1 of a region has no
+// meaning, and is left out where columns are summed.
 struct Strip {
   const Store* plane;
   int x, left, right, width, whole;
@@ -35,9 +36,10 @@ DEVICE bool whole_rows(const Store* maps, int width) {
   return sizeof(Store) == sizeof(Real) && width % ABREAST == 0 && (unsigned long long)maps % sizeof(Pixels) == 0;
 }
 
+DEVICE const Store* row_of(const Strip& strip, int row) { return strip.plane + (long long)row * strip.width + strip.x; }
+
 // Adds a row, times its weight.
-DEVICE void add_row(const Strip& strip, int row, Real weight, Pixels& sum) {
-  const Store* at = strip.plane + (long long)row * strip.width + strip.x;
+DEVICE void add_row(const Strip& strip, const Store* at, Real weight, Pixels& sum) {
 #if defined(__CUDACC__)
   if (strip.whole) {
     const Pixels values = *(const Pixels*)at;
@@ -49,26 +51,22 @@ DEVICE void add_row(const Strip& strip, int row, Real weight, Pixels& sum) {
     if (has(strip, i)) sum.of[i] += weight * Real(at[i]);
 }
 
-DEVICE Pixels kept(const Strip& strip, Pixels sum) {
-  for (int i = 0; i < ABREAST; ++i) sum.of[i] = has(strip, i) ? sum.of[i] : Real(0);
-  return sum;
-}
-
 // The sums of rows `first` to end - 1, times their weights; AHEAD: rows that are loaded together, which costs registers.
 template <int AHEAD>
 DEVICE Pixels sum_of(const Strip& strip, const Real* down, int first, int end) {
   Pixels sum = {};
+  const Store* at = row_of(strip, first);
 #pragma unroll AHEAD
-  for (int row = first; row < end; ++row) add_row(strip, row, down[row], sum);
-  return kept(strip, sum);
+  for (int row = first; row < end; ++row, at += strip.width) add_row(strip, at, down[row], sum);
+  return sum;
 }
 
 // The surface at an edge of y, of the pixels `below` and after it that are among rows `first` to end - 1.
 DEVICE Pixels surface(const Strip& strip, int below, Real part, int first, int end) {
   Pixels sum = {};
-  if (below >= first && below < end) add_row(strip, below, 1 - part, sum);
-  if (below + 1 >= first && below + 1 < end) add_row(strip, below + 1, part, sum);
-  return kept(strip, sum);
+  if (below >= first && below < end) add_row(strip, row_of(strip, below), 1 - part, sum);
+  if (below + 1 >= first && below + 1 < end) add_row(strip, row_of(strip, below + 1), part, sum);
+  return sum;
 }
 
 // What the threads of a block share.
@@ -136,7 +134,7 @@ DEVICE void add_columns(const Region& r, const Strip& strip, int first, int end,
       const Real part = r.part_x[e], change = (e > 0 ? Real(line[e - 1]) : Real(0)) - (e < r.pooled_width ? Real(line[e]) : Real(0));
       Real value = 0;
       for (int i = 0; i < ABREAST; ++i)
-        if (at == i || at + 1 == i) value += (at == i ? 1 - part : part) * inside.of[i];
+        if ((at == i || at + 1 == i) && has(strip, i)) value += (at == i ? 1 - part : part) * inside.of[i];
       sum[0] += change * value;
       sum[1] += e * share_x * (change * value);
     }
