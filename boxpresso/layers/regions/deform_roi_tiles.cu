@@ -74,30 +74,29 @@ DEVICE void clip(Axis& axis, int first, int end) {
   axis.count = kept;
 }
 
-// Bins that touch a tile, and what they give. rows: of each row of the tile, a bit for each bin that has a sample there.
+// Bins that touch a tile, and their gradients. rows: of each row of the tile, a bit for each bin that has a sample there; entry:
+// where its axis has that row.
 struct Bins {
-  Axis axis[2 * FEW];  // y and x of each
+  Axis axis[2 * FEW];  // y and x of each; y's weights are times the mask, by the number of samples
   Place place[FEW];
-  int rows[TILE_SIDE];
+  int rows[TILE_SIDE], entry[TILE_SIDE][FEW];
   Wide given[stage_of(FEW)];
 };
 
-// Takes bins hit[0] to hit[some - 1] in: their gradients, times the mask, by the number of samples.
-DEVICE void take(Bins& taken, const int* hit, int some, const Real* places, const Store* top_diff, const Store* mask, int channel,
-                 const GridGeometry& g) {
+// Takes bins hit[0] to hit[some - 1] in.
+DEVICE void take(Bins& taken, const int* hit, int some, const Real* places, const Store* top_diff, int channel, const GridGeometry& g) {
   const int bins = g.pooled_height * g.pooled_width;
   THREAD_LOOP(i, some) taken.place[i] = place_at(places, hit[i]);
   TILE_LOOP(c, i, SLAB, some) {
     const int k = hit[i] / bins, bin = hit[i] - k * bins;
-    const Grid grid = grid_at(place_at(places, hit[i]), g);
-    const Real times = (mask ? Real(mask[hit[i]]) : Real(1)) / (Real(grid.rows) * Real(grid.columns));
     const Store* from = top_diff + ((long long)k * g.channels + channel + c) * bins + bin;
-    ((Real*)taken.given)[i * STAGE_ROW + c] = channel + c < g.channels ? times * Real(*from) : Real(0);
+    ((Real*)taken.given)[i * STAGE_ROW + c] = channel + c < g.channels ? Real(*from) : Real(0);
   }
 }
 
 // Adds what the bins give by TAKEN samples of each axis, from `row` and `column` on.
-DEVICE void add(Bins& taken, int some, int row, int column, const Tile& tile, const TileMap& map, const GridGeometry& g) {
+DEVICE void add(Bins& taken, const int* hit, int some, const Store* mask, int row, int column, const Tile& tile, const TileMap& map,
+                const GridGeometry& g) {
   THREAD_LOOP(line, TILE_SIDE) taken.rows[line] = 0;
   BARRIER();
   THREAD_LOOP(t, 2 * some) {
@@ -109,8 +108,13 @@ DEVICE void add(Bins& taken, int some, int row, int column, const Tile& tile, co
     } else {
       touch(axis, grid.y, grid.bin_height, grid.rows, row, min(row + TAKEN, grid.rows), g.height);
       clip(axis, tile.top, tile.bottom);
-      for (int e = 0; e < axis.count; ++e)  // pixels ascend, and some are there twice
-        if (e == 0 || axis.at[e] != axis.at[e - 1]) add(&taken.rows[axis.at[e] - tile.top], 1 << t / 2);
+      const Real times = (mask ? Real(mask[hit[t / 2]]) : Real(1)) / (Real(grid.rows) * Real(grid.columns));
+      for (int e = 0; e < axis.count; ++e) {
+        axis.weight[e] *= times;
+        if (e > 0 && axis.at[e] == axis.at[e - 1]) continue;  // pixels ascend, and some are there twice
+        taken.entry[axis.at[e] - tile.top][t / 2] = e;
+        add(&taken.rows[axis.at[e] - tile.top], 1 << t / 2);
+      }
     }
   }
   BARRIER();
@@ -121,8 +125,7 @@ DEVICE void add(Bins& taken, int some, int row, int column, const Tile& tile, co
       if (!(rows >> i & 1)) continue;
       const Axis &y = taken.axis[2 * i], &x = taken.axis[2 * i + 1];
       const Lanes given = *(const Lanes*)((const Real*)taken.given + i * STAGE_ROW + group * LANES);
-      for (int e = 0; e < y.count; ++e) {
-        if (y.at[e] != tile.top + line) continue;
+      for (int e = taken.entry[line][i]; e < y.count && y.at[e] == tile.top + line; ++e) {
         const Lanes share = y.weight[e] * given;
         for (int f = 0; f < x.count; ++f) along(to, map, x.at[f]) += x.weight[f] * share;
       }
@@ -145,7 +148,7 @@ KERNEL deform_roi_backward_tiles(int n, const Store* top_diff, const int* lists,
         const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, scratch, hit);
         for (int h = 0; h < hits; h += FEW) {
           const int some = min(FEW, hits - h);
-          take(taken, hit + h, some, places, top_diff, mask, channel, g);
+          take(taken, hit + h, some, places, top_diff, channel, g);
           int rows = g.sampling_ratio, columns = rows;  // the most samples of an axis of these bins
           for (int i = h; i < h + some && g.sampling_ratio <= 0; ++i) {
             const Grid grid = grid_at(place_at(places, hit[i]), g);
@@ -153,7 +156,8 @@ KERNEL deform_roi_backward_tiles(int n, const Store* top_diff, const int* lists,
             columns = max(columns, grid.columns);
           }
           for (int row = 0; row < rows; row += TAKEN)
-            for (int column = 0; column < columns; column += TAKEN) add(taken, some, row, column, tile, map, g);
+            for (int column = 0; column < columns; column += TAKEN)
+              add(taken, hit + h, some, mask, row, column, tile, map, g);
         }
       }
     };
