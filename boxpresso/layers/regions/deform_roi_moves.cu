@@ -6,42 +6,15 @@
 // each of these four has a place of its own for what it adds, which deform_roi_moves_sum adds up in order. Bins with samples in
 // more tiles, or with very many, are read from memory by all threads of the block whose tile their first sample is in.
 #include "deform_roi_tiles.h"
-#include "sample.h"
 #include "wide.h"
 
 constexpr int BESIDE = TILE_SIDE + 1;  // rows and columns of pixels that samples of a tile have
 constexpr int TOGETHER = 2;            // slabs of a block
 constexpr int SLOTS = 4;               // tiles that a bin's samples may be in
-constexpr int FINE = 256;              // samples of a bin, up to which they are taken from the block's own memory
 constexpr int SPLIT = 4;               // threads of such a bin, and
 constexpr int PASS = 256 / SPLIT;      // bins that are taken together
 constexpr int PORTIONS = 16;           // of the samples of other bins, a thread each in every channel
 constexpr int GAINS = SLAB * PORTIONS > PASS * SPLIT ? SLAB * PORTIONS : PASS * SPLIT;
-
-// Sample i of `count` along an axis.
-DEVICE Real sample_at(Real start, Real size, int i, int count) { return start + (i + Real(0.5)) * size / count; }
-
-// The tiles that the samples of a bin may be in: rows top to bottom, columns left to right, ends included. Pixels are clamped to
-// the map, so that each sample on it is in one of them. wide: they are too many, or the samples are, and the first owns the bin.
-struct Owners {
-  int top, bottom, left, right;
-  bool some, wide;
-};
-
-DEVICE int tile_at(Real coordinate, int size) { return int(min(max(coordinate, Real(0)), Real(size - 1))) / TILE_SIDE; }
-
-DEVICE Owners owners_of(const Place& place, const Grid& grid, const GridGeometry& g) {
-  const Spans spans = spans_of(place, g);
-  if (spans.y.first >= spans.y.end) return {0, 0, 0, 0, false, false};
-  const int y = tile_at(sample_at(grid.y, grid.bin_height, 0, grid.rows), g.height);
-  const int x = tile_at(sample_at(grid.x, grid.bin_width, 0, grid.columns), g.width);
-  const int below = tile_at(sample_at(grid.y, grid.bin_height, grid.rows - 1, grid.rows), g.height);
-  const int behind = tile_at(sample_at(grid.x, grid.bin_width, grid.columns - 1, grid.columns), g.width);
-  Owners owners = {min(y, below), max(y, below), min(x, behind), max(x, behind), true, false};
-  owners.wide = owners.bottom - owners.top > 1 || owners.right - owners.left > 1 || grid.rows * grid.columns > FINE;
-  if (owners.wide) owners.bottom = owners.top, owners.right = owners.left;
-  return owners;
-}
 
 DEVICE int slot_of(int row, int column) { return 2 * (row % 2) + column % 2; }
 

@@ -35,21 +35,25 @@ KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* b
   }
 }
 
-// The marks of deform_roi_tiles.h; a block for each tile of each image.
+// The marks of deform_roi_tiles.h; a block for each tile of each image, a thread for each bin.
 KERNEL deform_roi_marks(int n, const int* lists, const Real* places, int* marks, GridGeometry g) {
-  const int bins = g.pooled_height * g.pooled_width, words = words_of(bins);
+  const int bins = g.pooled_height * g.pooled_width, each = words_of(bins);
   const Tiles tiles = tiles_of(lists);
   BLOCK_LOOP(b, n) {
+    SHARED int word[WORDS];
     const Tile tile = tile_of(b, lists, tiles, g.height, g.width);
-    TILE_LOOP(j, word, tile.count, words) {
-      const int from = tile.list[j] * bins + word * MARKED;
-      unsigned mark = 0;
-      for (int bit = 0; bit < min(MARKED, bins - word * MARKED); ++bit) {
-        const Spans spans = spans_of(place_at(places, from + bit), g);
-        if (spans.y.first < tile.bottom && spans.y.end > tile.top && spans.x.first < tile.right && spans.x.end > tile.left)
-          mark |= 1u << bit;
+    int* to = marks + (long long)b * tiles.most * each;
+    for (int first = 0; first < tile.count * each && !STOPPED(); first += WORDS) {
+      const int some = min(WORDS, tile.count * each - first);
+      THREAD_LOOP(i, some) word[i] = 0;
+      BARRIER();
+      TILE_LOOP(i, bit, some, MARKED) {
+        const int j = (first + i) / each, bin = (first + i - j * each) * MARKED + bit;
+        if (bin < bins && touches(place_at(places, tile.list[j] * bins + bin), tile, g)) add(word + i, int(1u << bit));
       }
-      marks[((long long)b * tiles.most + j) * words + word] = int(mark);
+      BARRIER();
+      THREAD_LOOP(i, some) to[first + i] = word[i];
+      BARRIER();
     }
   }
 }
