@@ -10,11 +10,17 @@
 
 constexpr int BESIDE = TILE_SIDE + 1;  // rows and columns of pixels that samples of a tile have
 constexpr int TOGETHER = 2;            // slabs of a block
+#if defined(__CUDACC__)
+constexpr int HELD = sizeof(Real) > 4 ? WIDE : SLAB;  // channels that a block brings into its memory at once
+constexpr int HELD_ROW = HELD + WIDE;                 // from a pixel to the next: few banks are met twice
+#else
+constexpr int HELD = SLAB, HELD_ROW = SLAB;
+#endif
 constexpr int SLOTS = 4;               // tiles that a bin's samples may be in
 constexpr int SPLIT = 4;               // threads of such a bin, and
 constexpr int PASS = 256 / SPLIT;      // bins that are taken together
 constexpr int PORTIONS = 16;           // of the samples of other bins, a thread each in every channel
-constexpr int GAINS = SLAB * PORTIONS > PASS * SPLIT ? SLAB * PORTIONS : PASS * SPLIT;
+constexpr int GAINS = HELD * PORTIONS > PASS * SPLIT ? HELD * PORTIONS : PASS * SPLIT;
 
 DEVICE int slot_of(int row, int column) { return 2 * (row % 2) + column % 2; }
 
@@ -40,15 +46,15 @@ DEVICE void stage(const Tile& tile, const Store* from, int channels, int height,
   const Store* corner = from + (long long)tile.top * width + tile.left;
   const long long area = (long long)height * width;
   Real* to = (Real*)values;
-  TILE_LOOP(part, cell, rows * (TILE_SIDE / 8), SLAB * 8) {  // eight columns of four channels for a warp: no bank is met twice
+  TILE_LOOP(part, cell, rows * (TILE_SIDE / 8), HELD * 8) {  // eight columns of four channels for a warp: no bank is met twice
     const int row = part / (TILE_SIDE / 8), x = part % (TILE_SIDE / 8) * 8 + cell % 8, c = cell / 8;
-    if (x < columns) to[(row * BESIDE + x) * STAGE_ROW + c] = c < channels ? Real(corner[c * area + row * width + x]) : Real(0);
+    if (x < columns) to[(row * BESIDE + x) * HELD_ROW + c] = c < channels ? Real(corner[c * area + row * width + x]) : Real(0);
   }
-  if (columns > TILE_SIDE) TILE_LOOP(row, c, rows, SLAB)
-    to[(row * BESIDE + TILE_SIDE) * STAGE_ROW + c] = c < channels ? Real(corner[c * area + row * width + TILE_SIDE]) : Real(0);
+  if (columns > TILE_SIDE) TILE_LOOP(row, c, rows, HELD)
+    to[(row * BESIDE + TILE_SIDE) * HELD_ROW + c] = c < channels ? Real(corner[c * area + row * width + TILE_SIDE]) : Real(0);
 }
 
-// Adds to sum what samples `first`, first + SPLIT, .. of a bin give that are in a tile; given: its gradient, the slab's channels.
+// Adds to sum what samples `first`, first + SPLIT, .. of a bin give that are in a tile; given: its gradient, the channels that are held.
 DEVICE void add_samples(const Grid& grid, int first, const Tile& tile, const Wide* given, const Wide* values, const GridGeometry& g,
                         Real* sum) {
 #pragma unroll 1  // more at once would cost registers, and with them blocks
@@ -62,9 +68,9 @@ DEVICE void add_samples(const Grid& grid, int first, const Tile& tile, const Wid
 #pragma unroll 2
     for (int corner = 0; corner < 4; ++corner) {
       const int y = (corner / 2 ? s.low : s.top) - tile.top, x = (corner % 2 ? s.right : s.left) - tile.left;
-      const Wide* pixel = values + stage_of(y * BESIDE + x);
+      const Wide* pixel = values + (y * BESIDE + x) * (HELD_ROW / WIDE);
       Wide products = {};
-      for (int share = 0; share < SHARES; ++share) products += given[share] * pixel[share];
+      for (int share = 0; share < HELD / WIDE; ++share) products += given[share] * pixel[share];
       Real p = 0;
       for (int c = 0; c < WIDE; ++c) p += lane(products, c);
       add_corner(s, corner, p, sum);
@@ -72,11 +78,11 @@ DEVICE void add_samples(const Grid& grid, int first, const Tile& tile, const Wid
   }
 }
 
-// What PORTIONS threads in each channel add for all samples of a bin; gain: SHARED. maps, given: from the slab's first channel on.
+// What PORTIONS threads in each channel add for all samples of a bin; gain: SHARED. maps, given: from the first channel that is held on.
 DEVICE void add_wide(const Grid& grid, const Store* maps, const Store* given, int channels, int bins, const GridGeometry& g,
                      Real (*gain)[GAINS]) {
   const Looked looked = looked_at(grid, g.height, g.width);
-  TILE_LOOP(c, portion, SLAB, PORTIONS) {
+  TILE_LOOP(c, portion, HELD, PORTIONS) {
     Real sum[3] = {};
     for (int i = portion; c < channels && i < looked.count; i += PORTIONS) {
       Sample s;
@@ -101,26 +107,26 @@ KERNEL deform_roi_moves_tiles(int n, const Store* top_diff, const Store* feature
                               const Real* places, Real* parts, int kinds, GridGeometry g) {
   const int bins = g.pooled_height * g.pooled_width, tiles = g.batch * tiles_of(lists).down * tiles_of(lists).across;
   BLOCK_LOOP(b, n) {
-    SHARED Wide values[stage_of(BESIDE * BESIDE)];
-    SHARED Wide given[stage_of(PASS)];
+    SHARED Wide values[BESIDE * BESIDE * (HELD_ROW / WIDE)];
+    SHARED Wide given[PASS * (HELD_ROW / WIDE)];
     SHARED int scratch[FLAG_ROOM], hit[HITS], owned[PASS], wide;
     SHARED Real gain[3][GAINS];
-    const int group = b / tiles, first_slab = group * TOGETHER;
+    const int group = b / tiles, first_channel = group * TOGETHER * SLAB, end = min(first_channel + TOGETHER * SLAB, g.channels);
     const Tile tile = tile_of(b - group * tiles, lists, tiles_of(lists), g.height, g.width);
     const int row = tile.top / TILE_SIDE, column = tile.left / TILE_SIDE;
     const int* words = marks_of(marks, tile, tiles_of(lists), bins);
     const int count = tile.count * words_of(bins);
     Real* mine = parts + (long long)group * g.regions * bins * SLOTS * kinds;
-    for (int slab = first_slab; slab < min(first_slab + TOGETHER, slabs_of(g.channels)) && count > 0 && !STOPPED(); ++slab) {
-      const int channels = min(SLAB, g.channels - slab * SLAB);
-      const Store* maps = features + ((long long)tile.image * g.channels + slab * SLAB) * g.height * g.width;
+    for (int channel = first_channel; channel < end && count > 0 && !STOPPED(); channel += HELD) {
+      const int channels = min(HELD, end - channel);
+      const Store* maps = features + ((long long)tile.image * g.channels + channel) * g.height * g.width;
       const auto put = [&](int number, int q, Real value) {
         Real& part = mine[((long long)number * SLOTS + slot_of(row, column)) * kinds + q];
-        part = slab == first_slab ? value : part + value;
+        part = channel == first_channel ? value : part + value;
       };
       const auto given_at = [&](int number) {
         const int k = number / bins;
-        return top_diff + ((long long)k * g.channels + slab * SLAB) * bins + (number - k * bins);
+        return top_diff + ((long long)k * g.channels + channel) * bins + (number - k * bins);
       };
       stage(tile, maps, channels, g.height, g.width, values);
       THREAD_LOOP(one, 1) wide = 0;
@@ -136,13 +142,13 @@ KERNEL deform_roi_moves_tiles(int n, const Store* top_diff, const Store* feature
             owned[h] = here && !owners.wide;
             if (here && owners.wide) raise_to(&wide, 1);
           }
-          TILE_LOOP(c, h, SLAB, some)
-            ((Real*)given)[h * STAGE_ROW + c] = c < channels ? Real(given_at(hit[pass + h])[(long long)c * bins]) : Real(0);
+          TILE_LOOP(c, h, HELD, some)
+            ((Real*)given)[h * HELD_ROW + c] = c < channels ? Real(given_at(hit[pass + h])[(long long)c * bins]) : Real(0);
           BARRIER();
           TILE_LOOP(h, part, some, SPLIT) {
             Real sum[3] = {};
             const Grid grid = grid_at(place_at(places, hit[pass + h]), g);
-            if (owned[h]) add_samples(grid, part, tile, given + stage_of(h), values, g, sum);
+            if (owned[h]) add_samples(grid, part, tile, given + h * (HELD_ROW / WIDE), values, g, sum);
             for (int q = 0; q < 3; ++q) gain[q][h * SPLIT + part] = sum[q];
           }
           BARRIER();

@@ -11,7 +11,7 @@
 constexpr int FINE = 256;              // samples of a bin, up to which a tile takes those that are its own
 constexpr int COUNTED = 16;            // samples of an axis, up to which each is looked at to see what a bin touches
 constexpr int MARKED = 32;             // bins in a word of marks
-constexpr int WORDS = 64;              // of a tile, that are taken together
+constexpr int WORDS = sizeof(Real) > 4 ? 16 : 64;  // of a tile, that are taken together
 constexpr int HITS = WORDS * MARKED;   // bins that they name, at most
 
 // A bin, in pixels of the map; y is NaN where it has no samples.
