@@ -136,7 +136,7 @@ KERNEL deform_roi_moves_tiles(int n, const Store* top_diff, const Store* feature
         for (int pass = 0; pass < hits; pass += PASS) {
           const int some = min(PASS, hits - pass);
           THREAD_LOOP(h, some) {
-            const Place place = place_at(places, hit[pass + h]);
+            const BinPlace place = place_at(places, hit[pass + h]);
             const Owners owners = owners_of(place, grid_at(place, g), g);
             const bool here = owners.some && row >= owners.top && row <= owners.bottom && column >= owners.left && column <= owners.right;
             owned[h] = here && !owners.wide;
@@ -161,7 +161,7 @@ KERNEL deform_roi_moves_tiles(int n, const Store* top_diff, const Store* feature
         }
         BARRIER();
         for (int h = 0; wide && h < hits; ++h) {
-          const Place place = place_at(places, hit[h]);
+          const BinPlace place = place_at(places, hit[h]);
           const Grid grid = grid_at(place, g);
           const Owners owners = owners_of(place, grid, g);
           if (!owners.wide || row != owners.top || column != owners.left) continue;
@@ -186,7 +186,7 @@ KERNEL deform_roi_moves_sum(int n, const Real* parts, const Real* places, const 
   const int bins = g.pooled_height * g.pooled_width;
   GRID_LOOP(i, n) {
     const int k = i / bins, bin = i - k * bins;
-    const Place place = place_at(places, i);
+    const BinPlace place = place_at(places, i);
     const Grid grid = grid_at(place, g);
     const Owners owners = owners_of(place, grid, g);
     Real sum[3] = {};

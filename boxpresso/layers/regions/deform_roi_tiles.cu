@@ -20,8 +20,8 @@ KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* b
     BARRIER();
     THREAD_LOOP(bin, bins) {
       const Grid grid = bin_of(whole, offset, k, bin, g, gamma);
-      const Place place = {sampled ? grid.y : Real(NAN), grid.x, grid.bin_height, grid.bin_width};
-      ((Place*)places)[k * bins + bin] = place;
+      const BinPlace place = {sampled ? grid.y : Real(NAN), grid.x, grid.bin_height, grid.bin_width};
+      ((BinPlace*)places)[k * bins + bin] = place;
       const Spans spans = spans_of(place, g);
       if (spans.y.first >= spans.y.end) continue;
       raise_to(edge, -spans.y.first);
@@ -82,7 +82,7 @@ DEVICE void clip(Axis& axis, int first, int end) {
 // where its axis has that row.
 struct Bins {
   Axis axis[2 * FEW];  // y and x of each; y's weights are times the mask, by the number of samples
-  Place place[FEW];
+  BinPlace place[FEW];
   int rows[TILE_SIDE], entry[TILE_SIDE][FEW];
   Wide given[stage_of(FEW)];
 };
@@ -99,8 +99,8 @@ DEVICE void take(Bins& taken, const int* hit, int some, const Real* places, cons
 }
 
 // Adds what the bins give by TAKEN samples of each axis, from `row` and `column` on.
-DEVICE void add(Bins& taken, const int* hit, int some, const Store* mask, int row, int column, const Tile& tile, const TileMap& map,
-                const GridGeometry& g) {
+DEVICE void add_bins(Bins& taken, const int* hit, int some, const Store* mask, int row, int column, const Tile& tile, const TileMap& map,
+                     const GridGeometry& g) {
   THREAD_LOOP(line, TILE_SIDE) taken.rows[line] = 0;
   BARRIER();
   THREAD_LOOP(t, 2 * some) {
@@ -161,7 +161,7 @@ KERNEL deform_roi_backward_tiles(int n, const Store* top_diff, const int* lists,
           }
           for (int row = 0; row < rows; row += TAKEN)
             for (int column = 0; column < columns; column += TAKEN)
-              add(taken, hit + h, some, mask, row, column, tile, map, g);
+              add_bins(taken, hit + h, some, mask, row, column, tile, map, g);
         }
       }
     };

@@ -16,16 +16,16 @@ constexpr int HITS = WORDS * MARKED;   // bins that they name, at most
 
 // A bin, in pixels of the map; y is NaN where it has no samples.
 #if defined(__CUDACC__)
-struct alignas(4 * sizeof(Real)) Place {
+struct alignas(4 * sizeof(Real)) BinPlace {
 #else
-struct Place {
+struct BinPlace {
 #endif
   Real y, x, height, width;
 };
 
-DEVICE const Place& place_at(const Real* places, int number) { return ((const Place*)places)[number]; }
+DEVICE const BinPlace& place_at(const Real* places, int number) { return ((const BinPlace*)places)[number]; }
 
-DEVICE Grid grid_at(const Place& place, const GridGeometry& g) {
+DEVICE Grid grid_at(const BinPlace& place, const GridGeometry& g) {
   Grid grid = {place.y, place.x, place.height, place.width, g.sampling_ratio, g.sampling_ratio};
   if (g.sampling_ratio <= 0) {  // as grid_of() has them
     const Real most = MOST_SAMPLES;
@@ -40,7 +40,7 @@ struct Spans {
   Span y, x;
 };
 
-DEVICE Spans spans_of(const Place& place, const GridGeometry& g) {
+DEVICE Spans spans_of(const BinPlace& place, const GridGeometry& g) {
   const Spans spans = {pixels_of(place.y, place.height, g.height), pixels_of(place.x, place.width, g.width)};
   return spans.y.first < spans.y.end && spans.x.first < spans.x.end ? spans : Spans{{0, 0}, {0, 0}};
 }
@@ -57,7 +57,7 @@ struct Owners {
 
 DEVICE int tile_at(Real coordinate, int size) { return int(min(max(coordinate, Real(0)), Real(size - 1))) / TILE_SIDE; }
 
-DEVICE Owners owners_of(const Place& place, const Grid& grid, const GridGeometry& g) {
+DEVICE Owners owners_of(const BinPlace& place, const Grid& grid, const GridGeometry& g) {
   const Spans spans = spans_of(place, g);
   if (spans.y.first >= spans.y.end) return {0, 0, 0, 0, false, false};
   const int y = tile_at(sample_at(grid.y, grid.bin_height, 0, grid.rows), g.height);
@@ -82,7 +82,7 @@ DEVICE bool reaches(Real start, Real size, int samples, int limit, int first, in
 }
 
 // Whether a tile owns samples of a bin or, where these are few, one of their pixels.
-DEVICE bool touches(const Place& place, const Tile& tile, const GridGeometry& g) {
+DEVICE bool touches(const BinPlace& place, const Tile& tile, const GridGeometry& g) {
   const Spans spans = spans_of(place, g);
   if (spans.y.first >= tile.bottom || spans.y.end <= tile.top || spans.x.first >= tile.right || spans.x.end <= tile.left) return false;
   const Grid grid = grid_at(place, g);
