@@ -281,3 +281,18 @@ def test_gradients_of_regions_by_region_and_slab():
     assert launches["prroi_pooling_moves"] == 998 * 16
     assert launches["prroi_pooling_backward_tiles"] == 7904
     assert "prroi_pooling_backward" not in launches
+
+
+@pytest.mark.parametrize("operator", ["DeformROIPooling", "ModulatedDeformROIPooling", "PrROIPooling"])
+def test_gradients_read_the_maps_as_they_are(operator):
+    """Nothing is turned or packed: what must be moved is at least 70 % of all arrays of all launches."""
+    case = next(c for c in gpu_operators.cases(quick=True) if c.operator == operator and c.backward)
+    device = counts.passed(case)
+    assert not any("turn" in name or "pack" in name for name, _ in device.launches)
+    assert gpu_operators.moved(case) >= 0.7 * device.bytes
+
+
+def test_blocks_of_position_sensitive_forwards():
+    for operator in ("PSROIPooling", "PSROIAlign", "DeformablePSROIPooling"):
+        case = next(c for c in gpu_operators.cases(quick=True) if c.operator == operator and not c.backward)
+        assert max(blocks for _, blocks in counts.launches_of(case)) >= 2000

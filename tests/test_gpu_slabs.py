@@ -10,7 +10,7 @@ from harness import Rig
 from region_checks import regions
 from test_sampling import layer
 
-from boxpresso.layers.regions import region_base
+from boxpresso.layers.regions import psroi_base, region_base
 from boxpresso.layers.regions.psroi_base import PositionSensitive
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 
@@ -72,6 +72,14 @@ LAYERS: dict[str, tuple[str, list[Any], list[bool], dict[str, Any]]] = {
         'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 9 pooled_w: 11 spatial_scale: 2 sampling_ratio: 33 }',
         [SMOOTH, ROWS], [], {},
     ),
+    "PrROIPooling": (f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', [SMOOTH, ROWS], [], {}),
+    "PrROIPooling many bins": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 70 spatial_scale: 0.5 }', [SMOOTH, ROWS], [], {},
+    ),
+    "PrROIPooling wide maps": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
+        [np.tile(SMOOTH[:, :5, :9], (1, 1, 1, 30)), ROWS * [1, 12, 0.5, 16, 0.2]], [], {},
+    ),
     "PointSample": (layer("PointSample"), [SMOOTH, POINTS], [True, True], {}),
 }  # fmt: skip
 PLANES = RNG.standard_normal((2, 18, 18, 24))  # rows that begin at a multiple of 128 bits
@@ -116,7 +124,7 @@ def test_slabs_give_the_bits_of_planes(name, dtype, monkeypatch):
     limit = {np.float64: 1e-13, np.float32: 1e-5, np.float16: 2e-3}[dtype]
     for one, other, repeated in zip(got, wanted, again, strict=True):
         assert same(one, repeated)
-        if ("Pooling" in name and "Deform" not in name) or "nearest" in name:
+        if ("Pooling" in name and not name.startswith(("Deform", "Modulated", "PrROI"))) or "nearest" in name:
             assert same(one, other)
         else:
             np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
@@ -138,11 +146,25 @@ def test_channels_last_are_packed(channels, monkeypatch):
 def test_regions_of_a_channel_are_cut_among_blocks(name, together, monkeypatch):
     wanted = results(CUT[name], np.float32)
 
-    def parts(self: PositionSensitive, bins: int = 1) -> tuple[int, int]:
+    def parts(self: PositionSensitive, bins: int = 1, alone: bool = False) -> tuple[int, int]:
         return self.channels * -(-self.regions // together), together
 
     monkeypatch.setattr(PositionSensitive, "parts", parts)
     assert all(same(one, other) for one, other in zip(results(CUT[name], np.float32), wanted, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_samples_one_by_one_give_what_weights_of_rows_give(samples, dtype, monkeypatch):
+    """On planes of finite numbers: a weight of 0 times infinity is NaN, and rows that no sample touches have one."""
+    text = f'type: "PSROIAlign" psroi_align_param {{ {PSROI} sample_num: {samples} }}'
+    case = text, [np.nan_to_num(PLANES, posinf=2, neginf=-2), ROWS], FEATURES, {}
+    wanted = results(case, dtype)
+    monkeypatch.setitem(psroi_base.ONE_BY_ONE, "cpu", True)
+    limit = {np.float64: 1e-13, np.float32: 1e-5, np.float16: 2e-3}[dtype]
+    assert wanted[0].any()
+    for one, other in zip(results(case, dtype), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=limit, atol=limit)
 
 
 @pytest.mark.parametrize("name", [*LAYERS, *CUT])

@@ -54,6 +54,9 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "PrROIPooling many bins": (
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 15 pooled_w: 14 spatial_scale: 0.5 }', [MAPS, ROWS], [True, True],
     ),
+    "PrROIPooling few channels": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 2 }', [MAPS[:, :3, :, :44], ROWS], [True, True],
+    ),
     "ROIAlignRotated": (
         f'type: "ROIAlignRotated" roi_align_rotated_param {{ {POOL} sampling_ratio: 2 }}', [MAPS, TURNED], [True, True],
     ),
@@ -78,6 +81,19 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     ),
     "ModulatedDeformROIPooling": (
         f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} }}', [MAPS, ROWS, OFFSETS, MASK],
+        [True, False, True, True],
+    ),
+    "DeformROIPooling bins over many tiles": (
+        'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 1 pooled_w: 1 spatial_scale: 0.5 sampling_ratio: 3 gamma: 0.2 }',
+        [MAPS, ROWS, OFFSETS[:, :, :1, :1]], [True, False, True],
+    ),
+    "ModulatedDeformROIPooling many samples": (
+        f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 18 }}', [MAPS, ROWS, OFFSETS, MASK],
+        [True, False, True, True],
+    ),
+    "ModulatedDeformROIPooling many bins": (
+        'type: "ModulatedDeformROIPooling" deform_roi_pooling_param { pooled_h: 19 pooled_w: 9 spatial_scale: 0.5 sampling_ratio: 2 }',
+        [np.tile(MAPS, (1, 2, 1, 1))[:, :35], ROWS, RNG.uniform(-1, 1, (14, 2, 19, 9)), RNG.uniform(0, 1, (14, 1, 19, 9))],
         [True, False, True, True],
     ),
     "PSROIAlign": (f'type: "PSROIAlign" psroi_align_param {{ {PSROI} sample_num: 2 }}', [PLANES, ROWS], [True, False]),

@@ -169,7 +169,10 @@ def test_slabs_made_first_or_one_after_another(monkeypatch):
         for packed in (False, True):
             monkeypatch.setattr("boxpresso.layers.regions.region_base.PACKED", {"cpu": packed})
             tops.append(Rig(text, inputs(np.random.default_rng(10), 30)).forward()[0])
-        assert np.array_equal(*tops)
+        if "PrROI" in text:  # sums along the rows first, or down the columns
+            close(*tops, rtol=1e-5, atol=1e-5)
+        else:
+            assert np.array_equal(*tops)
 
 
 def test_wild_regions_contribute_nothing(device):

@@ -27,7 +27,7 @@ from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppr
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
-from boxpresso.layers.regions import align_rotated_base, levels, region_base
+from boxpresso.layers.regions import align_rotated_base, levels, psroi_base, region_base
 from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 from boxpresso.proto import SolverParameter, parse_net
@@ -140,8 +140,10 @@ def pack_slabs() -> None:
     """The region layers that make all slabs first on a GPU, and on the CPU one after another."""
     from test_gpu_slabs import CUT, LAYERS
 
-    region_base.PACKED["cpu"] = True
+    region_base.PACKED["cpu"] = psroi_base.ONE_BY_ONE["cpu"] = True
     try:
+        run(*CUT["PSROIAlign"][:3])
+        psroi_base.ONE_BY_ONE["cpu"] = False
         for text in (
             'type: "PrROIPooling" prroi_pooling_param { pooled_h: 3 pooled_w: 2 }',
             'type: "ROIAlign" roi_align_param { pooled_h: 3 pooled_w: 2 pool_mode: MAX }',
@@ -153,7 +155,7 @@ def pack_slabs() -> None:
                 run(text, bottoms, down if "PSROI" in text else [], options)
         channels_last()
     finally:
-        region_base.PACKED["cpu"] = False
+        region_base.PACKED["cpu"] = psroi_base.ONE_BY_ONE["cpu"] = False
     channels_last()
 
 
@@ -211,8 +213,10 @@ def make_tiles() -> None:
 
     region_base.TILED["cpu"] = True
     try:
-        text, bottoms, down = LAYERS["PrROIPooling"]  # by region and slab, in an order that no machine changes
-        run(text, bottoms, down, {"phase": "TRAIN"})
+        for name, (text, bottoms, down) in LAYERS.items():
+            if name.startswith(("PrROI", "Deform", "Modulated")):  # other sums in an order that no machine changes
+                with np.errstate(all="ignore"):
+                    run(text, bottoms, down, {"phase": "TRAIN"})
         for text, bottoms, down in LAYERS.values():
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})

@@ -227,9 +227,11 @@ class Threaded(host.Cpu):
             wanted = args[i].reshape(-1)
             if got.tobytes() == wanted.tobytes():
                 continue
-            # The order of add() is not fixed, and a file that asks which compiler it is, or visits bins by the word that does,
-            # may sum in another order on a GPU; and what is `fused` is rounded once on the host.
-            other_order = any(word in kernel.file.text for word in ("__CUDACC__", "visit_adding(", "fused"))
+            # The order of add() is not fixed, and a file that asks which compiler it is, or visits bins or adds their parts
+            # by the word that does, may sum in another order on a GPU; and what is `fused` is rounded once on the host.
+            other_order = any(
+                word in kernel.file.text for word in ("__CUDACC__", "visit_adding(", "split_sums(", "fused")
+            )
             if wanted.dtype.kind == "f" and (kernel.file.adds or other_order):
                 rounding = 16 * np.finfo(wanted.dtype).eps
                 scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1)

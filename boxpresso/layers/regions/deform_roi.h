@@ -43,3 +43,17 @@ DEVICE Reach part_on_map(Real start, Real size, int count, int length) {
   const int from = int(max(min(low, Real(count)), Real(0)));
   return {from, max(from, int(max(min(high, Real(count)), Real(0))))};
 }
+
+// The samples of a bin that are looked at, in order: `count` from row `top` and column `left` on, `columns` in a row.
+struct Looked {
+  int top, left, columns, count;
+};
+
+DEVICE Looked looked_at(const Grid& bin, int height, int width) {
+  Reach down = {0, bin.rows}, across = {0, bin.columns};
+  if (bin.rows * bin.columns > MANY) {
+    down = part_on_map(bin.y, bin.bin_height, bin.rows, height);
+    across = part_on_map(bin.x, bin.bin_width, bin.columns, width);
+  }
+  return {down.from, across.from, across.to - across.from, (down.to - down.from) * (across.to - across.from)};
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,6 +20,7 @@ class DeformPoolingLayer(RegionLayer):
     slabs = Kernels("deform_roi_slabs.cu")
     in_tiles = Kernels("deform_roi_tiles.cu")
     from_slabs = Kernels("deform_roi_packed.cu")
+    moves = Kernels("deform_roi_moves.cu")
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -56,10 +58,12 @@ class DeformPoolingLayer(RegionLayer):
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         if self.packed:
             self.packed_room()
-        if backward or not self.packed:
+        if not self.packed or (backward and not self.tiled):
             self.features_last  # noqa: B018  # asking is what counts it
             self.bins_last  # noqa: B018
-        if backward and not self.tiled and self.by_slabs:
+        if backward and self.tiled:
+            self.tile_room(len(bottom) > 2, len(bottom) > 3)
+        elif backward and self.by_slabs:
             self.slab_room()
 
     @property
@@ -72,6 +76,16 @@ class DeformPoolingLayer(RegionLayer):
         slab = self.slabs.constants["SLAB"]
         at_once = min(self.device.workers, self.batch * -(-self.channels // slab))
         return self.scratch("room", (at_once, 2 * self.size[0] * self.size[1] + 4 * self.bins, slab))
+
+    def tile_room(self, moves: bool, masked: bool) -> tuple[AnyArray, AnyArray, AnyArray | None]:
+        """Room for where the bins lie, which of them touch each tile, and the parts of the gradients of offsets and mask."""
+        constants = self.moves.constants
+        tiles = self.batch * math.prod(-(-size // constants["TILE_SIDE"]) for size in self.size)
+        groups, words = -(-self.channel_slabs // constants["TOGETHER"]), -(-self.bins // constants["MARKED"])
+        places = self.scratch("places", (self.regions, self.bins, 4))
+        marks = self.scratch("marks", (tiles, self.regions, words), np.int32)
+        shape = groups, self.regions, self.bins, constants["SLOTS"], 3 if masked else 2
+        return places, marks, self.scratch("parts", shape) if moves or masked else None
 
     def packed_room(self) -> AnyArray:
         """Room for the features in slabs, on a GPU."""
@@ -116,20 +130,20 @@ class DeformPoolingLayer(RegionLayer):
         regions = self.checked_before(bottom[1].data, False)
         _, _, offset, mask = self.four(bottom, "data")
         feature_diff, _, offset_diff, mask_diff = self.four(bottom, "diff", propagate_down)
-        if not self.tiled and self.by_slabs:
+        if self.tiled:
+            self.backward_tiles(top[0].diff, bottom, regions, feature_diff, offset_diff, mask_diff)
+            return
+        if self.by_slabs:
             self.backward_slabs(top[0].diff, bottom, feature_diff, offset_diff, mask_diff)
             return
-        if offset_diff is not None or mask_diff is not None or not self.tiled:
-            self.turn(top[0].diff, self.bins_last)
+        self.turn(top[0].diff, self.bins_last)
         if offset_diff is not None or mask_diff is not None:
             self.turn(bottom[0].data, self.features_last)
             self.kernels.deform_roi_moves(
                 self.regions * self.bins, self.bins_last, self.features_last, regions, offset, mask, offset_diff, mask_diff,
                 self.gamma, self.geometry,
             )  # fmt: skip
-        if feature_diff is not None and self.tiled:
-            self.backward_tiles(top[0].diff, regions, offset, mask, feature_diff)
-        elif feature_diff is not None:
+        if feature_diff is not None:
             self.features_last.fill(0)
             height, shares = self.size[0], self.batch * -(-self.padded // self.kernels.constants["OWNED"])
             band = max(1, height if self.device.kind == "cpu" and shares >= 2 * self.device.workers else 8)
@@ -140,15 +154,30 @@ class DeformPoolingLayer(RegionLayer):
             self.turn_back(self.features_last, feature_diff)
 
     def backward_tiles(
-        self, top_diff: AnyArray, regions: AnyArray | None, offset: AnyArray | None, mask: AnyArray | None, diff: AnyArray
+        self, top_diff: AnyArray, bottom: list[Blob], regions: AnyArray, diff: AnyArray | None, offset_diff: AnyArray | None,
+        mask_diff: AnyArray | None,
     ) -> None:  # fmt: skip
-        """The gradient of the features, in tiles."""
+        """The gradients that are not None, in tiles."""
+        features, _, offset, mask = self.four(bottom, "data")
+        moves, masked = offset_diff is not None or mask_diff is not None, mask_diff is not None
+        places, marks, parts = self.tile_room(moves, masked)
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
-        self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, self.gamma, self.geometry)
+        self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
-        self.in_tiles.deform_roi_backward_tiles(
-            tiles * self.channel_slabs, top_diff, lists, regions, offset, mask, diff, self.gamma, self.geometry
-        )
+        self.in_tiles.deform_roi_marks(tiles, lists, places, marks, self.geometry)
+        if moves:
+            kinds = 3 if masked else 2
+            groups = -(-self.channel_slabs // self.moves.constants["TOGETHER"])
+            self.moves.deform_roi_moves_tiles(
+                tiles * groups, top_diff, features, lists, marks, places, parts, kinds, self.geometry
+            )
+            self.moves.deform_roi_moves_sum(
+                self.regions * self.bins, parts, places, mask, offset_diff, mask_diff, self.gamma, kinds, self.geometry
+            )
+        if diff is not None:
+            self.in_tiles.deform_roi_backward_tiles(
+                tiles * self.channel_slabs, top_diff, lists, marks, places, mask, diff, self.geometry
+            )
 
     def backward_slabs(
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,

@@ -12,20 +12,6 @@ struct Samples {
   Real weight[4][SAMPLES];
 };
 
-// The samples of a bin that are looked at, in order: `count` from row `top` and column `left` on, `columns` in a row.
-struct Looked {
-  int top, left, columns, count;
-};
-
-DEVICE Looked looked_at(const Grid& bin, int height, int width) {
-  Reach down = {0, bin.rows}, across = {0, bin.columns};
-  if (bin.rows * bin.columns > MANY) {
-    down = part_on_map(bin.y, bin.bin_height, bin.rows, height);
-    across = part_on_map(bin.x, bin.bin_width, bin.columns, width);
-  }
-  return {down.from, across.from, across.to - across.from, (down.to - down.from) * (across.to - across.from)};
-}
-
 DEVICE void find(Samples& samples, int i, const Grid& bin, const Looked& looked, int sample, Real times, int height, int width) {
   const int row = looked.top + sample / looked.columns, column = looked.left + sample % looked.columns;
   const Real y = bin.y + (row + Real(0.5)) * bin.bin_height / bin.rows;

@@ -70,14 +70,15 @@ struct Sample {
   Real down, across;
 };
 
-// The walker: visit(sample) for each sample of a bin on the map; how many there are.
-template <class Visit>
-DEVICE int walk(const Bin& bin, int samples, int height, int width, Visit visit) {
+// The walker: visit(sample) for each sample of a bin on the map, or for each `step` of rows and columns from first_row and
+// first_column on; how many there are.
+template <int step = 1, class Visit>
+DEVICE int walk(const Bin& bin, int samples, int height, int width, Visit visit, int first_row = 0, int first_column = 0) {
   int count = 0, top, bottom, left, right;
   Real down, across;
-  for (int row = 0; row < samples; ++row) {
+  for (int row = first_row; row < samples; row += step) {
     if (!ends(bin.y + row * bin.step_y, height, &top, &bottom, &down)) continue;
-    for (int column = 0; column < samples; ++column) {
+    for (int column = first_column; column < samples; column += step) {
       if (!ends(bin.x + column * bin.step_x, width, &left, &right, &across)) continue;
       visit(Sample{{top * width + left, top * width + right, bottom * width + left, bottom * width + right}, down, across});
       ++count;
@@ -86,26 +87,42 @@ DEVICE int walk(const Bin& bin, int samples, int height, int width, Visit visit)
   return count;
 }
 
+// How many samples of an axis lie on the map.
+DEVICE int on_map(Real start, Real step, int samples, int size) {
+  int count = 0, low, high;
+  Real part;
+  for (int i = 0; i < samples; ++i) count += ends(start + i * step, size, &low, &high, &part);
+  return count;
+}
+
+constexpr int PLACES = SPLIT_ROOM / SPLIT;
+
 // A block owns `together` regions in a channel. top: (K, output_dim, pooled, pooled); count (or null), alike: how many samples
 // lay on the map.
 KERNEL deformable_psroi_pooling_forward(int n, const Store* features, const Store* regions, const Store* trans, Store* top,
                                         Store* count, int together, PartGeometry g) {
   const int samples = g.samples, height = g.height, width = g.width, channels = g.output_dim * g.group * g.group;
   BLOCK_LOOP(b, n) {
+    SHARED Real sums[SPLIT_ROOM];
+    SHARED int place[PLACES];
     const Part part = part_of(b, together, g.regions);
     const Channel c = channel_of(part.channel, g);
-    THREAD_LOOP(t, (part.end - part.first) * c.bins) {
+    const auto sum_of_samples = [&](int t, int q) {
       const int k = part.first + t / c.bins, image = image_of(regions + 5 * k, 5, g.batch);
       const Store* map = features + ((long long)max(image, 0) * channels + part.channel) * height * width;
       const Bin bin = bin_of(regions + 5 * k, trans, g, c, k, t % c.bins);
       Real sum = 0;
-      const int used = image < 0 ? 0 : walk(bin, samples, height, width, [&](const Sample& s) {
+      const auto visit = [&](const Sample& s) {
         sum += (1 - s.down) * (1 - s.across) * Real(map[s.at[0]]) + (1 - s.down) * s.across * Real(map[s.at[1]]) +
                s.down * (1 - s.across) * Real(map[s.at[2]]) + s.down * s.across * Real(map[s.at[3]]);
-      });
-      top[bin.place] = sum / max(used, 1);
-      if (count) count[bin.place] = Real(used);
-    }
+      };
+      int used = image < 0 ? 0 : walk<SPLIT_SIDE>(bin, samples, height, width, visit, q / SPLIT_SIDE, q % SPLIT_SIDE);
+      if (SPLIT > 1 && image >= 0) used = on_map(bin.y, bin.step_y, samples, height) * on_map(bin.x, bin.step_x, samples, width);
+      if (q == 0) place[t % PLACES] = bin.place;
+      if (q == 0 && count) count[bin.place] = Real(used);
+      return sum / max(used, 1);
+    };
+    split_sums((part.end - part.first) * c.bins, sums, sum_of_samples, [&](int t, Real sum) { top[place[t % PLACES]] = sum; });
   }
 }
 

@@ -153,7 +153,7 @@ class DeformablePSROIPooling(
             )
         if len(bottom) > 2 and propagate_down[2] and self.moved:
             slopes = self.scratch("slopes", (*top[0].shape, 2))
-            blocks, together = self.parts(self.bins_of_channel)
+            blocks, together = self.parts(self.bins_of_channel, alone=True)
             self.kernels.deformable_psroi_pooling_slopes(
                 blocks, top[0].diff, bottom[0].data, regions, move, slopes, together, self.geometry
             )

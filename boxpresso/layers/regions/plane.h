@@ -7,7 +7,7 @@
 #include "wide.h"
 
 // What a block of a forward takes: `together` regions from `first` on, before `end`, in one channel of their images. So a GPU has
-// many blocks, whose threads take a region each and read the pixels of its bin along rows of the map: every pixel is read once
+// many blocks, SPLIT of whose threads take a region and read the pixels of its bin along rows of the map: every pixel is read once
 // from memory, and nothing is copied before. With the channels last, a copy would move the maps twice more.
 struct Part {
   int channel, first, end;
@@ -16,6 +16,35 @@ struct Part {
 DEVICE Part part_of(int b, int together, int regions) {
   const int parts = (regions + together - 1) / together, channel = b / parts, first = (b - channel * parts) * together;
   return {channel, first, min(first + together, regions)};
+}
+
+// Threads of a GPU that share a bin, so that blocks of few regions, and thus many blocks, have work for all their threads.
+#if defined(__CUDACC__)
+constexpr int SPLIT_SIDE = 2;  // of rows and columns of samples each, where there are such
+#else
+constexpr int SPLIT_SIDE = 1;
+#endif
+constexpr int SPLIT = SPLIT_SIDE * SPLIT_SIDE;
+constexpr int SPLIT_ROOM = 256;  // numbers that a block needs for them
+
+// put(i, sum) for each 0 <= i < count with the sum of value(i, q) for 0 <= q < SPLIT. part: SHARED, SPLIT_ROOM numbers.
+template <class Value, class Put>
+DEVICE void split_sums(int count, Real* part, Value value, Put put) {
+#if defined(__CUDACC__)
+  for (int first = 0; first < count; first += SPLIT_ROOM / SPLIT) {
+    const int some = min(SPLIT_ROOM / SPLIT, count - first);
+    TILE_LOOP(i, q, some, SPLIT) part[i * SPLIT + q] = value(first + i, q);
+    BARRIER();
+    THREAD_LOOP(i, some) {
+      Real sum = 0;
+      for (int q = 0; q < SPLIT; ++q) sum += part[i * SPLIT + q];
+      put(first + i, sum);
+    }
+    BARRIER();
+  }
+#else
+  for (int i = 0; i < count; ++i) put(i, value(i, 0));
+#endif
 }
 
 // Whether a GPU's thread reads WIDE numbers of a row at a time: rows of `width` numbers begin at a multiple of them in memory.

@@ -55,7 +55,7 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     """
 
     kernels = Kernels("prroi_pooling.cu")
-    moves = Kernels("prroi_moves.cu")
+    by_columns = Kernels("prroi_columns.cu")
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
@@ -75,8 +75,8 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
 
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         slabs = self.batch * self.count
-        at_once = slabs if self.packed else min(self.device.workers, slabs)
-        self.scratch("slabs", (at_once, self.size[0] * self.size[1], self.slab))
+        if not self.packed:
+            self.scratch("slabs", (min(self.device.workers, slabs), self.size[0] * self.size[1], self.slab))
         if backward and not self.tiled:
             band, moves = min(BAND, self.size[0]), self.kernels.constants["MOVES"]
             pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
@@ -91,22 +91,25 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         features, regions = bottom[0].data, bottom[1].data
         self.cut(regions)
-        area, slabs, packed = self.size[0] * self.size[1], self.batch * self.count, self.packed
-        at_once = slabs if packed else min(self.device.workers, slabs)
-        room = self.scratch("slabs", (at_once, area, self.slab))
-        if packed:
-            self.pack_slabs(features, room)
-        self.kernels.prroi_pooling_forward(
-            self.count * self.regions if packed else at_once, features, self.by_place(regions), self.image, self.bins,
-            self.weights, room, top[0].data, packed, self.geometry,
-        )  # fmt: skip
+        slabs = self.batch * self.count
+        if self.packed:
+            self.by_columns.prroi_pooling_forward_columns(
+                self.count * self.regions, features, self.image, self.bins, self.weights, top[0].data, self.geometry
+            )
+        else:
+            at_once = min(self.device.workers, slabs)
+            room = self.scratch("slabs", (at_once, self.size[0] * self.size[1], self.slab))
+            self.kernels.prroi_pooling_forward(
+                at_once, features, self.by_place(regions), self.image, self.bins, self.weights, room, top[0].data, False,
+                self.geometry,
+            )  # fmt: skip
         if not slabs:
             top[0].data.fill(0)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
         features, regions, slabs = bottom[0].data, bottom[1].data, self.batch * self.count
-        moves = self.moves.constants["MOVES"]
+        moves = self.kernels.constants["MOVES"]
         slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
         self.cut(regions)
         if self.tiled:
@@ -134,10 +137,8 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
                 tiles * self.count, top_diff, lists, self.bins, self.weights, diff, self.geometry
             )
         if slopes is not None:
-            packed = self.scratch("slabs", (self.batch * self.count, self.size[0] * self.size[1], self.slab))
-            self.pack_slabs(features, packed)
-            self.moves.prroi_pooling_moves(
-                self.count * self.regions, top_diff, packed, self.image, self.bins, self.weights, self.below, slopes,
+            self.by_columns.prroi_pooling_moves(
+                self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, slopes,
                 self.geometry,
             )  # fmt: skip
 

@@ -5,6 +5,7 @@
 #include "sample.h"
 
 constexpr int WEIGHTS = 4;  // that a GPU's thread loads together
+constexpr int SINGLE = 3;   // samples of a bin in each direction, up to which a GPU reads them one by one
 
 // Bin p of an axis of a region: the pixels that its samples touch, and the sum of their weights for each.
 DEVICE void weigh(Real start, Real size, int samples, int p, int limit, int* begin, int* end, Real* weight) {
@@ -102,6 +103,37 @@ KERNEL psroi_align_forward(int n, const Store* features, const int* image, const
       }
       top[(long long)k * g.channels + part.channel] = sum / bin.count;
     }
+  }
+}
+
+// The same for few samples, on a GPU: they are read one by one, which is fewer numbers than the rows of a bin and their weights.
+KERNEL psroi_align_forward_samples(int n, const Store* features, const Real* regions, Store* top, int together, int sampling_ratio,
+                                   Geometry g) {
+  const int count = sampling_ratio * sampling_ratio;
+  BLOCK_LOOP(b, n) {
+    SHARED Real sums[SPLIT_ROOM];
+    const Part part = part_of(b, together, g.regions);
+    const Plane plane = plane_of(part.channel, g);
+    const auto sum_of_samples = [&](int i, int q) {
+      const Real* region = regions + 5 * (part.first + i);
+      const int image = image_of(region, 5, g.batch);
+      const Store* map = features + ((long long)max(image, 0) * g.channels + part.channel) * g.height * g.width;
+      const auto at = [&](int axis, int p, int pooled, int sample) {
+        const Real start = near_by(region[axis] * g.scale), size = (near_by(region[axis + 2] * g.scale) - start) / pooled;
+        return start - Real(0.5) + p * size + (sample + Real(0.5)) * size / sampling_ratio;
+      };
+      Real sum = 0;
+      for (int s = q; image >= 0 && s < count; s += SPLIT) {
+        int pixel[4];
+        Real weight[4];
+        const Real y = at(2, plane.ph, g.pooled_height, s / sampling_ratio), x = at(1, plane.pw, g.pooled_width, s % sampling_ratio);
+        if (!bilinear(y, x, g.height, g.width, pixel, weight)) continue;
+        for (int corner = 0; corner < 4; ++corner) sum += weight[corner] * Real(map[pixel[corner]]);
+      }
+      return sum / count;
+    };
+    split_sums(part.end - part.first, sums, sum_of_samples,
+               [=](int i, Real sum) { top[(long long)(part.first + i) * g.channels + part.channel] = sum; });
   }
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from .psroi_base import PositionSensitive
+from .psroi_base import ONE_BY_ONE, PositionSensitive
 
 
 class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2)):
@@ -79,14 +79,30 @@ class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param"
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = self.widened(self.check_grids(bottom[1].data, False))
-        self.kernels.psroi_align_weights(self.regions, rows, *self.lists, self.ratio, self.geometry)
-        blocks, together = self.parts()
+        blocks, together = self.parts(alone=not self.one_by_one)
+        if self.one_by_one:
+            self.kernels.psroi_align_forward_samples(
+                blocks, bottom[0].data, rows, top[0].data, together, self.ratio, self.geometry
+            )
+            return
+        self.weigh(rows)
         self.kernels.psroi_align_forward(blocks, bottom[0].data, *self.lists, top[0].data, together, self.geometry)
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether a forward reads samples one by one."""
+        return ONE_BY_ONE[self.device.kind] and 0 < self.ratio <= self.kernels.constants["SINGLE"]
+
+    def weigh(self, rows: AnyArray) -> None:
+        """The weights of the rows and columns of all bins."""
+        self.kernels.psroi_align_weights(self.regions, rows, *self.lists, self.ratio, self.geometry)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need_no_region_gradient(propagate_down)
         if propagate_down[0]:
             diff = bottom[0].diff
+            if self.one_by_one:  # the forward needs none
+                self.weigh(self.widened(self.checked_before(bottom[1].data, False)))
             if self.tiled:
                 image, samples, bins, weights = self.lists
                 tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(bottom[1].data))

@@ -9,7 +9,11 @@ import numpy as np
 from ...device import Blob
 from .region_base import RegionLayer
 
-TOGETHER = 256  # regions that a GPU's block takes in a channel
+TOGETHER, ALONE = (
+    64,
+    256,
+)  # regions that a GPU's block takes in a channel: where threads share a bin, and where they do not
+ONE_BY_ONE = {"cpu": False, "cuda": True}  # whether few samples of a bin are read one by one, not by rows and weights
 
 
 class PositionSensitive(RegionLayer):
@@ -28,10 +32,10 @@ class PositionSensitive(RegionLayer):
         )
         self.setup_bins(p.group_size, p.group_size, p.spatial_scale)
 
-    def parts(self, bins: int = 1) -> tuple[int, int]:
+    def parts(self, bins: int = 1, alone: bool = False) -> tuple[int, int]:
         """The blocks of a forward, and how many regions each takes in a channel that is for `bins` of their bins: all of them
-        on the CPU, where a map stays in a core's cache, and as many as a block has threads on a GPU."""
-        together = max(self.regions if self.device.kind == "cpu" else TOGETHER // bins, 1)
+        on the CPU, where a map stays in a core's cache, and as many as a block has threads for on a GPU."""
+        together = max(self.regions if self.device.kind == "cpu" else (ALONE if alone else TOGETHER) // bins, 1)
         return self.channels * -(-self.regions // together), together
 
     @property

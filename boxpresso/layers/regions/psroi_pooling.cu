@@ -42,14 +42,15 @@ KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, con
   const int width = g.width, area = g.height * width;
   const bool whole = whole_rows(features, width);
   BLOCK_LOOP(b, n) {
+    SHARED Real sums[SPLIT_ROOM];
     const Part part = part_of(b, together, g.regions);
     const Plane plane = plane_of(part.channel, g);
-    THREAD_LOOP(i, part.end - part.first) {
+    const auto sum_of_rows = [=](int i, int q) {
       const int k = part.first + i;
       const Store* map = features + ((long long)max(image[k], 0) * g.channels + part.channel) * area;
       const Box box = box_of(bins, pooled_of(g), k, plane.ph, plane.pw);  // empty for a region that lies in no image
       Real sum = 0;
-      for (int y = box.top; y < box.bottom; ++y) {
+      for (int y = box.top + q; y < box.bottom; y += SPLIT) {
         const Store* row = map + y * width;
         if (whole) {
           visit_fours(row, box.left, box.right, [&](int x, Wide four) {
@@ -59,8 +60,10 @@ KERNEL psroi_pooling_forward(int n, const Store* features, const int* image, con
           for (int x = box.left; x < box.right; ++x) sum += Real(row[x]);
         }
       }
-      top[(long long)k * g.channels + part.channel] = sum / area_of(box);
-    }
+      return sum / area_of(box);
+    };
+    split_sums(part.end - part.first, sums, sum_of_rows,
+               [=](int i, Real sum) { top[(long long)(part.first + i) * g.channels + part.channel] = sum; });
   }
 }
 

@@ -21,6 +21,10 @@ DEVICE Wide operator/(Wide value, Real divisor) {
   for (int i = 0; i < WIDE; ++i) value.of[i] /= divisor;
   return value;
 }
+DEVICE Wide operator*(Wide a, const Wide& b) {
+  for (int i = 0; i < WIDE; ++i) a.of[i] *= b.of[i];
+  return a;
+}
 DEVICE Wide operator+(Wide a, const Wide& b) {
   for (int i = 0; i < WIDE; ++i) a.of[i] += b.of[i];
   return a;

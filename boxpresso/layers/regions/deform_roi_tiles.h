@@ -1,0 +1,121 @@
+// deform_roi_tiles.h: which bins of deformable pooling may touch a tile of the map, found once for all channels.
+//
+// places: (K, bins, 4), where each bin starts and its size. marks: (tiles, K, words), a bit for each bin of the region that stands
+// there in the tile's list of tiles.h: whether its samples may have pixels in the tile.
+#pragma once
+#include "deform_roi.h"
+#include "ranks.h"
+#include "sample.h"
+#include "tiles.h"
+
+constexpr int FINE = 256;              // samples of a bin, up to which a tile takes those that are its own
+constexpr int COUNTED = 16;            // samples of an axis, up to which each is looked at to see what a bin touches
+constexpr int MARKED = 32;             // bins in a word of marks
+constexpr int WORDS = sizeof(Real) > 4 ? 16 : 64;  // of a tile, that are taken together
+constexpr int HITS = WORDS * MARKED;   // bins that they name, at most
+
+// A bin, in pixels of the map; y is NaN where it has no samples.
+#if defined(__CUDACC__)
+struct alignas(4 * sizeof(Real)) BinPlace {
+#else
+struct BinPlace {
+#endif
+  Real y, x, height, width;
+};
+
+DEVICE const BinPlace& place_at(const Real* places, int number) { return ((const BinPlace*)places)[number]; }
+
+DEVICE Grid grid_at(const BinPlace& place, const GridGeometry& g) {
+  Grid grid = {place.y, place.x, place.height, place.width, g.sampling_ratio, g.sampling_ratio};
+  if (g.sampling_ratio <= 0) {  // as grid_of() has them
+    const Real most = MOST_SAMPLES;
+    grid.rows = int(max(Real(0), min(most, ceil(place.height))));
+    grid.columns = int(max(Real(0), min(most, ceil(place.width))));
+  }
+  return grid;
+}
+
+// The rows and columns of the pixels that samples of a bin may have; both are empty where one is.
+struct Spans {
+  Span y, x;
+};
+
+DEVICE Spans spans_of(const BinPlace& place, const GridGeometry& g) {
+  const Spans spans = {pixels_of(place.y, place.height, g.height), pixels_of(place.x, place.width, g.width)};
+  return spans.y.first < spans.y.end && spans.x.first < spans.x.end ? spans : Spans{{0, 0}, {0, 0}};
+}
+
+// Sample i of `count` along an axis.
+DEVICE Real sample_at(Real start, Real size, int i, int count) { return start + (i + Real(0.5)) * size / count; }
+
+// The tiles that the samples of a bin may be in: rows top to bottom, columns left to right, ends included. Pixels are clamped to
+// the map, so that each sample on it is in one of them. wide: they are too many, or the samples are, and the first owns the bin.
+struct Owners {
+  int top, bottom, left, right;
+  bool some, wide;
+};
+
+DEVICE int tile_at(Real coordinate, int size) { return int(min(max(coordinate, Real(0)), Real(size - 1))) / TILE_SIDE; }
+
+DEVICE Owners owners_of(const BinPlace& place, const Grid& grid, const GridGeometry& g) {
+  const Spans spans = spans_of(place, g);
+  if (spans.y.first >= spans.y.end) return {0, 0, 0, 0, false, false};
+  const int y = tile_at(sample_at(grid.y, grid.bin_height, 0, grid.rows), g.height);
+  const int x = tile_at(sample_at(grid.x, grid.bin_width, 0, grid.columns), g.width);
+  const int below = tile_at(sample_at(grid.y, grid.bin_height, grid.rows - 1, grid.rows), g.height);
+  const int behind = tile_at(sample_at(grid.x, grid.bin_width, grid.columns - 1, grid.columns), g.width);
+  Owners owners = {min(y, below), max(y, below), min(x, behind), max(x, behind), true, false};
+  owners.wide = owners.bottom - owners.top > 1 || owners.right - owners.left > 1 || grid.rows * grid.columns > FINE;
+  if (owners.wide) owners.bottom = owners.top, owners.right = owners.left;
+  return owners;
+}
+
+// Whether some sample of an axis has one of the pixels `first` to end - 1.
+DEVICE bool reaches(Real start, Real size, int samples, int limit, int first, int end) {
+  int low, high;
+  Real part;
+  for (int i = 0; i < samples; ++i)
+    if (neighbours(sample_at(start, size, i, samples), limit, &low, &high, &part) &&
+        ((low >= first && low < end) || (high >= first && high < end)))
+      return true;
+  return false;
+}
+
+// Whether a tile owns samples of a bin or, where these are few, one of their pixels.
+DEVICE bool touches(const BinPlace& place, const Tile& tile, const GridGeometry& g) {
+  const Spans spans = spans_of(place, g);
+  if (spans.y.first >= tile.bottom || spans.y.end <= tile.top || spans.x.first >= tile.right || spans.x.end <= tile.left) return false;
+  const Grid grid = grid_at(place, g);
+  const Owners owners = owners_of(place, grid, g);
+  const int row = tile.top / TILE_SIDE, column = tile.left / TILE_SIDE;
+  if (row >= owners.top && row <= owners.bottom && column >= owners.left && column <= owners.right) return true;
+  if (grid.rows > COUNTED || grid.columns > COUNTED) return true;
+  return reaches(grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom) &&
+         reaches(grid.x, grid.bin_width, grid.columns, g.width, tile.left, tile.right);
+}
+
+DEVICE int words_of(int bins) { return (bins + MARKED - 1) / MARKED; }
+
+// The words of a tile: words_of(bins) for each region of its list.
+DEVICE const int* marks_of(const int* marks, const Tile& tile, const Tiles& t, int bins) {
+  const long long number = ((long long)tile.image * t.down + tile.top / t.rows) * t.across + tile.left / t.columns;
+  return marks + number * t.most * words_of(bins);
+}
+
+// The bins that some words of a tile's marks name, from word `first` on: their numbers among those of all regions, in order, to
+// hit[HITS]; how many there are. scratch: SHARED, FLAG_ROOM ints.
+DEVICE int hits_of(const Tile& tile, const int* words, int first, int some, int bins, int* scratch, int* hit) {
+  const int each = words_of(bins);
+  const auto count = [&](int i) {
+    int bits = 0;
+    for (unsigned word = words[first + i]; word; word &= word - 1) ++bits;
+    return bits;
+  };
+  return sums_before(scratch, some, count, [&](int i, int before, int) {
+    const int j = (first + i) / each, start = tile.list[j] * bins + (first + i - j * each) * MARKED;
+    const unsigned word = words[first + i];
+#pragma unroll 1  // one thread's work, which would fill a block's instructions
+    for (int bit = 0; bit < MARKED && word >> bit != 0; ++bit)
+      if (word >> bit & 1) hit[before++] = start + bit;
+  });
+}
