@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...device import Blob, Kernels
+from ...device import AnyArray, Blob, Kernels
 from .psroi_base import ONE_BY_ONE, PositionSensitive
 
 
