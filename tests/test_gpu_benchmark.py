@@ -233,7 +233,7 @@ def test_choices_are_counted_without_a_gpu():
     assert [(name, int(blocks)) for name, blocks in (row[-2:] for row in rows[:8])] == [
         ("detection_values", -(-21 * 8732 // 256)), ("order_tiles", 21 * 18), ("order_starts", 1),
         ("order_merge", 21 * 18 * 2), ("detection_boxes", -(-21 * 400 // 256)), ("suppress_words", -(-13 * 21 * 400 // 256)),
-        ("suppress_chosen", 21), ("detection_taken", 21),
+        ("suppress_chosen", 21), ("order_taken", 21),
     ]  # fmt: skip
     assert len(rows) == 3 * 10 + 2 * 9 + 22 + 12  # DetectionOutputs, the two of one map, the pyramid, YOLO
 

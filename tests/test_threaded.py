@@ -27,7 +27,7 @@ from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppr
 from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
-from boxpresso.layers.regions import align_rotated_base, levels, psroi_base, region_base
+from boxpresso.layers.regions import levels, listed, psroi_base, region_base
 from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 from boxpresso.proto import SolverParameter, parse_net
@@ -221,9 +221,9 @@ def make_tiles() -> None:
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
         text, bottoms, down = LAYERS["ROIAlignRotated"]
-        most, align_rotated_base.MOST_ENTRIES = align_rotated_base.MOST_ENTRIES, 20000  # some tiles' lists have no room
+        most, listed.MOST_ENTRIES = listed.MOST_ENTRIES, 20000  # some tiles' lists have no room
         run(text, bottoms, [True, False], {"phase": "TRAIN"})
-        align_rotated_base.MOST_ENTRIES = most
+        listed.MOST_ENTRIES = most
     finally:
         region_base.TILED["cpu"] = False
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer
+from .listed import Listed
 
 MOST_ENTRIES = 2**27  # of all tiles' lists of samples: of 8 bytes in float, a GiB
 MOST_PLACED = 2**33  # numbers of packed gradients: an int says where four of them lie
 FEW_ENTRIES = 1024  # of a tile: a list may have so many whatever the average is
 
 
-class AlignRotated(RegionLayer):
+class AlignRotated(Listed):
     """What both layers do: `setup_align` reads the parameters, `pool` and its two gradients work on arrays.
 
     Regions: (K, 6): batch index, centre x and y, width, height in pixels of the image, angle in radians.
@@ -81,25 +80,9 @@ class AlignRotated(RegionLayer):
             self.clockwise, self.geometry,
         )  # fmt: skip
 
-    def lists_room(self) -> tuple[AnyArray, AnyArray, AnyArray, int]:
-        """Room for gradients of bins with the channels last, and for the samples of tiles: where those of each pixel begin,
-        what they are, and how many a tile has room for (see listed.h).
-
-        With a fixed grid that is four times what the tiles have on average if no sample lies off the map; with an
-        adaptive one, of which the host does not know how many samples it has, twice the bytes of the maps' gradient.
-        """
-        of, side = self.listed.constants, self.listed.constants["TILE_SIDE"]
-        padded, tiles = self.slabs * self.slab, self.batch * math.prod(-(-size // side) for size in self.size)
-        bins = self.regions * math.prod(self.pooled)
-        most = min(padded * side**2, MOST_ENTRIES // max(tiles, 1))
-        if bins * padded >= MOST_PLACED:
-            most = 0
-        if self.ratio > 0:
-            entries = 4 * bins * self.ratio**2
-            most = min(most, entries, max(FEW_ENTRIES, 4 * -(-entries // max(tiles, 1))))
-        given = self.scratch("given", (bins, padded))
-        heads = self.scratch("heads", (tiles, of["LIST_HEAD"]), np.int32)
-        return given, heads, self.scratch("entries", (tiles, most, 2)), most
+    @property
+    def packed_channels(self) -> int:
+        return self.listed.constants["PACKED_CHANNELS"]
 
     def to_features(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int = 0) -> None:
         """The features' gradient; on a GPU that of mixtures of so many orientations, where `mixes` says so."""
@@ -114,24 +97,30 @@ class AlignRotated(RegionLayer):
 
     def mixes(self, orientations: int) -> bool:
         """Whether `to_features` takes the gradient of mixtures of so many orientations."""
-        return self.tiled and self.listed.constants["PACKED_CHANNELS"] % orientations == 0
+        return self.tiled and self.packed_channels % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
         """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""
         if diff.size == 0:
             return
-        of, g = self.listed.constants, self.geometry
-        boxes = self.scratch("boxes", (self.regions, 5), np.int32)
+        boxes, g = self.scratch("boxes", (self.regions, 5), np.int32), self.geometry
         self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, g)
         tiles, lists = self.tiles(boxes, self.by_place(rows))
-        given, heads, entries, most = self.lists_room()
-        blocks = tiles + self.regions * -(-self.channels // of["PACKED_CHANNELS"])
+        given, heads, entries, most = listed = self.lists_room()
         self.listed.align_rotated_prepare(
-            blocks, pooled_diff, rows, lists, given, heads, entries, most, orientations, self.clockwise, g
+            self.prepare_blocks(tiles),
+            pooled_diff,
+            rows,
+            lists,
+            given,
+            heads,
+            entries,
+            most,
+            orientations,
+            self.clockwise,
+            g,
         )
-        blocks = tiles * of["ADDED_PARTS"] * -(-self.channels // of["ADDED_CHANNELS"])
-        self.listed.align_rotated_add(blocks, given, lists, heads, entries, most, diff, g)
-        if self.ratio <= 0 or most < 4 * self.regions * math.prod(self.pooled) * self.ratio**2:
+        if self.add_listed(tiles, lists, listed, diff):
             self.in_tiles.align_rotated_backward_tiles(
                 tiles * self.slabs, given, lists, heads, rows, diff, self.clockwise, g
             )

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer, first_numbers
+from .listed import Listed
+from .region_base import first_numbers
 
 MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 
 
-class DeformPoolingLayer(RegionLayer):
+class DeformPoolingLayer(Listed):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
@@ -21,6 +22,8 @@ class DeformPoolingLayer(RegionLayer):
     in_tiles = Kernels("deform_roi_tiles.cu")
     from_slabs = Kernels("deform_roi_packed.cu")
     moves = Kernels("deform_roi_moves.cu")
+    listed = Kernels("deform_roi_lists.cu")
+    adaptive_share = 0.5  # one entry for a bin and a pixel
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -63,6 +66,7 @@ class DeformPoolingLayer(RegionLayer):
             self.bins_last  # noqa: B018
         if backward and self.tiled:
             self.tile_room(len(bottom) > 2, len(bottom) > 3)
+            self.lists_room()
         elif backward and self.by_slabs:
             self.slab_room()
 
@@ -174,10 +178,20 @@ class DeformPoolingLayer(RegionLayer):
             self.moves.deform_roi_moves_sum(
                 self.regions * self.bins, parts, places, mask, offset_diff, mask_diff, self.gamma, kinds, self.geometry
             )
-        if diff is not None:
+        if diff is None or diff.size == 0:
+            return
+        given, heads, entries, most = listed = self.lists_room()
+        self.listed.deform_roi_prepare(
+            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, given, heads, entries, most, self.geometry
+        )
+        if self.add_listed(tiles, lists, listed, diff):
             self.in_tiles.deform_roi_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, marks, places, mask, diff, self.geometry
+                tiles * self.channel_slabs, top_diff, lists, marks, places, heads, mask, diff, self.geometry
             )
+
+    @property
+    def packed_channels(self) -> int:
+        return self.listed.constants["PACKED_CHANNELS"]
 
     def backward_slabs(
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,

@@ -3,6 +3,7 @@
 // Of the bins that touch a tile some are taken at a time, a thread to an axis of each. A thread that owns a row of the tile in a
 // channel adds what those give to it that have samples there.
 #include "deform_roi_tiles.h"
+#include "listed.h"
 #include "touched.h"
 #include "wide.h"
 
@@ -138,15 +139,18 @@ DEVICE void add_bins(Bins& taken, const int* hit, int some, const Store* mask, i
   BARRIER();
 }
 
+// Of tiles that have no lists; heads: what deform_roi_prepare() of deform_roi_lists.cu has made.
 KERNEL deform_roi_backward_tiles(int n, const Store* top_diff, const int* lists, const int* marks, const Real* places,
-                                 const Store* mask, Store* diff, GridGeometry g) {
+                                 const int* heads, const Store* mask, Store* diff, GridGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     SHARED Bins taken;
     SHARED int scratch[FLAG_ROOM], hit[HITS];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const int* words = marks_of(marks, tile, tiles_of(lists), bins);
+      const int* words = marks_of(marks, tile, tiles, bins);
       const int count = tile.count * words_of(bins);
       for (int first = 0; first < count && !STOPPED(); first += WORDS) {
         const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, scratch, hit);

@@ -139,8 +139,15 @@ DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
 #endif
 
 DEVICE void clear(const TileMap& map, const Tile& tile) {
+#if defined(__CUDACC__)
+  THREAD_LOOP(t, SLAB * TILE_SIDE * TILE_SIDE) {  // of a whole tile, whose sides are constants to divide by
+    const unsigned u = t;
+    at(map, u / TILE_SIDE % TILE_SIDE, u % TILE_SIDE, u / (TILE_SIDE * TILE_SIDE)) = 0;
+  }
+#else
   TILE_LOOP(line, u, tile.bottom - tile.top, (tile.right - tile.left) * GROUPS)
     at(map, line, u / GROUPS, u % GROUPS) = Lanes{};
+#endif
 }
 
 // The tile to its place in maps (B, C, area), from `channel` on.
@@ -149,9 +156,10 @@ DEVICE void store(const TileMap& map, const Tile& tile, Store* maps, int channel
   const long long area = (long long)height * width;
   Store* to = maps + ((long long)tile.image * channels + channel) * area + (long long)tile.top * width + tile.left;
 #if defined(__CUDACC__)
-  TILE_LOOP(line, x, count * rows, columns) {
-    const int c = line / rows, row = line - c * rows;
-    to[c * area + (long long)row * width + x] = at(map, row, x, c);
+  THREAD_LOOP(t, count * TILE_SIDE * TILE_SIDE) {
+    const unsigned u = t;
+    const int c = u / (TILE_SIDE * TILE_SIDE), row = u / TILE_SIDE % TILE_SIDE, x = u % TILE_SIDE;
+    if (row < rows && x < columns) to[c * area + row * width + x] = at(map, row, x, c);
   }
 #else
   for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);

@@ -1,0 +1,99 @@
+// deform_roi_lists.cu: the gradient of the maps of deform_roi.cu, for a GPU: bins are found once for all channels.
+//
+// A launch lists, for each pixel of each tile, the bins that have it: what their samples weigh there together, and the place of
+// the bin's gradient, in the order of regions and bins. It brings the gradients into rows of all channels of a bin besides.
+// listed_add.cu adds them up. A tile whose lists outgrow their room is left to deform_roi_tiles.cu.
+#include "deform_roi_tiles.h"
+#include "line_lists.h"
+#include "listed_pack.h"
+
+constexpr int AT_A_TIME = sizeof(Real) > 4 ? 32 : 64;  // bins that are listed together
+
+// What a block needs to list the bins of a tile. weight: of each bin, what its samples weigh in a row and in a column of the tile.
+struct Listing {
+  Lines<AT_A_TIME> lines;
+  Real weight[2][TILE_SIDE][AT_A_TIME];
+  int hit[HITS], scratch[FLAG_ROOM];
+};
+
+// Which of `count` samples of an axis may have a pixel from `first` on, before `end`.
+DEVICE Span samples_at(Real start, Real size, int count, int first, int end) {
+  const Real step = size / count, a = (first - 2 - start) / step, b = (end + 1 - start) / step;
+  const Real low = min(a, b) - 1, high = max(a, b) + 2, most = count;
+  if (!(low >= -REAL_MAX && high <= REAL_MAX)) return {0, count};
+  return {int(min(max(low, Real(0)), most)), int(min(max(high, Real(0)), most))};
+}
+
+// What the samples of bin i of those taken, along an axis, weigh in the lines `first` to end - 1 of a map of `limit`, times `times`.
+DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count, int limit, int first, int end, Real times) {
+  unsigned cover = 0;
+  for (int line = 0; line < TILE_SIDE; ++line) l.weight[axis][line][i] = 0;
+  const Span near = samples_at(start, size, count, first, end);
+  for (int s = near.first; s < near.end; ++s) {
+    int pixel[2];
+    Real upper;
+    if (!neighbours(sample_at(start, size, s, count), limit, pixel, pixel + 1, &upper)) continue;
+    for (int side = 0; side < 2; ++side) {
+      if (pixel[side] < first || pixel[side] >= end) continue;
+      l.weight[axis][pixel[side] - first][i] += (side ? upper : 1 - upper) * times;
+      cover |= 1u << (pixel[side] - first);
+    }
+  }
+  l.lines.covers[axis][i] = (unsigned short)cover;
+}
+
+// The lists of a tile: see listed.h. words: its marks. Its bins are found twice, to count and to put them.
+DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, const Store* mask, int* head, Entry* entries, int most,
+                      const GridGeometry& g, Listing& l) {
+  const int bins = g.pooled_height * g.pooled_width, each = padded_channels(g.channels) / PLACE, count = tile.count * words_of(bins);
+  begin_lines(l.lines);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int first = 0; first < count && !STOPPED(); first += WORDS) {
+      const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, l.scratch, l.hit);
+      for (int h = 0; h < hits && !STOPPED(); h += AT_A_TIME) {
+        const int some = min(AT_A_TIME, hits - h);
+        THREAD_LOOP(t, 2 * AT_A_TIME) {
+          const int i = t % AT_A_TIME, axis = t / AT_A_TIME;
+          if (i >= some) {
+            l.lines.covers[axis][i] = 0;
+            continue;
+          }
+          const Grid grid = grid_at(place_at(places, l.hit[h + i]), g);
+          if (axis) {
+            weigh(l, 1, i, grid.x, grid.bin_width, grid.columns, g.width, tile.left, tile.right, Real(1));
+          } else {
+            const Real times = (mask ? Real(mask[l.hit[h + i]]) : Real(1)) / (Real(grid.rows) * Real(grid.columns));
+            weigh(l, 0, i, grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom, times);
+          }
+        }
+        BARRIER();
+        mark_lines(l.lines);
+        take_entries(l.lines, most, pass == 0 ? nullptr : entries, [&](int i, int line, int column) {
+          return Entry{l.weight[0][line][i] * l.weight[1][column][i], l.hit[h + i] * each};
+        });
+      }
+    }
+    if (pass == 0 && !start_lines(l.lines, head, most)) break;
+  }
+}
+
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h; mask may be null.
+KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const int* marks, const Real* places, const Store* mask,
+                          Real* packed, int* heads, Real* room, int most, GridGeometry g) {
+  const int bins = g.pooled_height * g.pooled_width;
+  BLOCK_LOOP(b, n) {
+    SHARED Listing listing;
+    SHARED Real square[PACKED_SQUARE];
+    const Tiles tiles = tiles_of(lists);
+    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    if (turns.lists) {
+      const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
+      list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, heads + (long long)turns.number * LIST_HEAD,
+                entries_of(room, turns.number, most), most, g, listing);
+    } else {
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
+           [&](int c, int i) { return square[c * PACKED_ROW + i]; });
+    }
+    BARRIER();
+  }
+}

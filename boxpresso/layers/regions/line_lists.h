@@ -1,0 +1,63 @@
+// line_lists.h: the lists of listed.h of a tile, from items that each have some rows and some columns of it, in the items' order.
+#pragma once
+#include "bits.h"
+#include "listed.h"
+#include "ranks.h"
+
+// What a block needs of TOGETHER items, a multiple of 32, that are taken at once.
+template <int TOGETHER>
+struct Lines {
+  unsigned short covers[2][TOGETHER];             // of each: the rows, and the columns, of the tile that it has pixels in, a bit each
+  unsigned lines[2][TOGETHER / 32][TILE_SIDE];    // the same by lines: bit i % 32 of word i / 32 is item i's
+  int count[TILE_PIXELS], scratch[FLAG_ROOM];
+};
+
+template <int TOGETHER>
+DEVICE void begin_lines(Lines<TOGETHER>& l) {
+  THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = 0;
+  BARRIER();
+}
+
+// Which of the items have a pixel in each row and each column of the tile.
+template <int TOGETHER>
+DEVICE void mark_lines(Lines<TOGETHER>& l) {
+  const int words = TOGETHER / 32;
+  THREAD_LOOP(m, 2 * words * TILE_SIDE) {
+    const int axis = m / (words * TILE_SIDE), w = m / TILE_SIDE % words, line = m % TILE_SIDE;
+    unsigned word = 0;
+    for (int i = 0; i < 32; ++i) word |= unsigned(l.covers[axis][32 * w + i] >> line & 1) << i;
+    l.lines[axis][w][line] = word;
+  }
+  BARRIER();
+}
+
+// Counts the entries of each pixel, up to one more than `most`, or puts make(i, line, column) of items i from l.count[pixel] on.
+template <int TOGETHER, class Make>
+DEVICE void take_entries(Lines<TOGETHER>& l, int most, Entry* entries, Make make) {
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    const int line = pixel / TILE_SIDE, column = pixel % TILE_SIDE;
+    int count = l.count[pixel];
+    for (int w = 0; w < TOGETHER / 32; ++w) {
+      unsigned both = l.lines[0][w][line] & l.lines[1][w][column];
+      if (!entries)
+        count = min(count + bits_of(both), most + 1);
+      else
+        for (; both; both &= both - 1) entries[count++] = make(32 * w + lowest_bit(both), line, column);
+    }
+    l.count[pixel] = count;
+  }
+  BARRIER();
+}
+
+// Between counting and putting: where each pixel's entries begin, to `head`; whether there is room for them all.
+template <int TOGETHER>
+DEVICE bool start_lines(Lines<TOGETHER>& l, int* head, int most) {
+  const auto count = [&](int pixel) { return l.count[pixel]; };
+  const int all = sums_before(l.scratch, TILE_PIXELS, count, [&](int pixel, int start, int) {
+    head[pixel] = start;
+    l.count[pixel] = start;
+  });
+  THREAD_LOOP(one, 1) head[TILE_PIXELS] = all <= most ? all : -1;
+  BARRIER();
+  return all <= most;
+}
