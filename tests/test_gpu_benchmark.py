@@ -235,7 +235,8 @@ def test_choices_are_counted_without_a_gpu():
         ("order_merge", 21 * 18 * 2), ("detection_boxes", -(-21 * 400 // 256)), ("suppress_words", -(-13 * 21 * 400 // 256)),
         ("suppress_chosen", 21), ("order_taken", 21),
     ]  # fmt: skip
-    assert len(rows) == 3 * 10 + 2 * 9 + 22 + 12  # DetectionOutputs, the two of one map, the pyramid, YOLO
+    # DetectionOutputs, the two of one map, the pyramid, YOLO; MNC's and MS-CNN's regions, FrcnnOutput, NMS.
+    assert len(rows) == 3 * 10 + 2 * 9 + 22 + 12 + 10 + 12 + 11 + 8
 
 
 def test_counts_without_a_gpu():
@@ -285,11 +286,12 @@ def test_gradients_of_regions_by_region_and_slab():
 
 @pytest.mark.parametrize("operator", ["DeformROIPooling", "ModulatedDeformROIPooling", "PrROIPooling"])
 def test_gradients_read_the_maps_as_they_are(operator):
-    """Nothing is turned or packed: what must be moved is at least 70 % of all arrays of all launches."""
+    """No map is turned or packed: what must be moved is at least 70 % of all arrays of all launches, with deformable pooling's
+    packed gradients and the room of its lists half of them."""
     case = next(c for c in gpu_operators.cases(quick=True) if c.operator == operator and c.backward)
     device = counts.passed(case)
     assert not any("turn" in name or "pack" in name for name, _ in device.launches)
-    assert gpu_operators.moved(case) >= 0.7 * device.bytes
+    assert gpu_operators.moved(case) >= (0.7 if operator == "PrROIPooling" else 0.5) * device.bytes
 
 
 def test_blocks_of_position_sensitive_forwards():

@@ -182,6 +182,7 @@ def test_what_is_collected_in_a_capture_ends_after_it(gpu):
     net = small()
     for _ in range(4):
         net.forward(x=np.zeros((2, 3, 9, 9)))
+    gc.collect()  # what earlier tests have left
     kept, before = [net, Graph(gpu, lambda: x.fill(2))], stand_in.counts()
     del net
 

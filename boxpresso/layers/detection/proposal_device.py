@@ -46,7 +46,7 @@ class DeviceProposals(DeviceRegions):
     ) -> None:
         before, after = (int(settings[f"rpn_{name}_nms_top_n"]) for name in ("pre", "post"))
         super().__init__(layer, boxes.columns, before, after, settings["rpn_nms_thresh"])
-        self.least = float(settings["rpn_min_size"])
+        self.settings = settings
         self.anchors = [layer.device.table(each, np.float64) for each in anchors]
         self.strides = [float(stride) for stride in strides]
 
@@ -73,9 +73,8 @@ class DeviceProposals(DeviceRegions):
         def decode(boxes: AnyArray, best: Order) -> None:
             bound = kernels.on(self.device)
             kernel = bound.proposal_boxes if self.columns == 4 else bound.proposal_rotated
+            least = float(self.settings["rpn_min_size"])
             for count, score, by, anchors, places in zip(self.counts, scores, offsets, self.anchors, self.levels):
-                kernel(
-                    count, score.data, by.data, info.data, anchors, boxes, best.values, places, best.room, self.least
-                )
+                kernel(count, score.data, by.data, info.data, anchors, boxes, best.values, places, best.room, least)
 
         return self.choose(decode, regions, chances)
