@@ -210,4 +210,4 @@ MEASURE = """
 def test_a_process_takes_what_is_told(file):
     command = [sys.executable, "-c", textwrap.dedent(MEASURE), str(EXAMPLES / file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    assert 0.95 <= float(done.stdout) <= 1.3
+    assert 0.93 <= float(done.stdout) <= 1.3  # pages that an allocator keeps are seen to take up to 6 % more
