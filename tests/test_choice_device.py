@@ -9,6 +9,7 @@ import pytest
 import stand_in
 from harness import Rig, close
 from test_detection_device import WILD, both, on_the_stand_in, pair
+from test_proposal_device import same
 
 from boxpresso import LayerError
 from boxpresso.device import open_device
@@ -18,15 +19,6 @@ from boxpresso.proto.errors import BoxpressoWarning
 
 INFO = np.array([[112, 144, 1.5]])
 MNC = 'type: "MNCProposal" python_param { param_str: "{scales: [2, 4], ratios: [0.5, 1], rpn_min_size: 10, MORE}" }'
-
-
-def same(got: list, wanted: list, rtol: float = 0) -> None:
-    for one, other in zip(got, wanted, strict=True):
-        assert one.shape == other.shape
-        if rtol:
-            close(one, other, rtol=rtol, atol=1e-6)
-        else:
-            np.testing.assert_array_equal(one, other)
 
 
 def maps(rng, images: int, channels: int, height: int, width: int, sizes: float = 1) -> np.ndarray:

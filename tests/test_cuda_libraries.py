@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import stand_in
 from harness import Rig
+from test_cuda_faults import MODEL
 
 from boxpresso import Net
 from boxpresso.device import blas, cublas, cuda, cudnn, open_device
@@ -168,15 +169,6 @@ def test_a_product_over_no_terms_is_beta_times_what_is_there(trans_a, trans_b, m
     at = ctypes.c_void_p(c.address(True))
     with device, pytest.raises(DeviceError, match=r"cublasSgemm_v2 of cuBLAS failed with status 7.*lda 0, needs 1"):
         cublas.call("cublasSgemm_v2", known, 1, 0, 3, 2, 0, one, at, 0, at, 1, one, at, 3)
-
-
-MODEL = """
-    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
-    layer { name: "c" type: "Convolution" bottom: "x" top: "c"
-            convolution_param { num_output: 5 kernel_size: 3 weight_filler { type: "xavier" } } }
-    layer { name: "f" type: "InnerProduct" bottom: "c" top: "f"
-            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
-"""
 
 
 def test_handles_descriptors_and_workspaces_end_with_their_net():

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import stand_in
+from test_cuda_faults import MODEL
 
 from boxpresso import Net
 from boxpresso.device import Kernels, cuda
@@ -32,13 +33,6 @@ pytestmark = [
     pytest.mark.cuda,
     pytest.mark.skipif(not stand_in.active(), reason="needs the stand-in driver: python tests/stand_in/run.py"),
 ]
-MODEL = """
-    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } } }
-    layer { name: "c" type: "Convolution" bottom: "x" top: "c"
-            convolution_param { num_output: 5 kernel_size: 3 weight_filler { type: "xavier" } } }
-    layer { name: "f" type: "InnerProduct" bottom: "c" top: "f"
-            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
-"""
 TEXT = '#include "kernel.h"\nKERNEL twice(int n, const Real* x, Real* y) { GRID_LOOP(i, n) y[i] = 2 * x[i]; }\n'
 
 

@@ -80,10 +80,6 @@ class AlignRotated(Listed):
             self.clockwise, self.geometry,
         )  # fmt: skip
 
-    @property
-    def packed_channels(self) -> int:
-        return self.listed.constants["PACKED_CHANNELS"]
-
     def to_features(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int = 0) -> None:
         """The features' gradient; on a GPU that of mixtures of so many orientations, where `mixes` says so."""
         rows = self.check_grids(rows, not self.aligned)
@@ -97,7 +93,7 @@ class AlignRotated(Listed):
 
     def mixes(self, orientations: int) -> bool:
         """Whether `to_features` takes the gradient of mixtures of so many orientations."""
-        return self.tiled and self.packed_channels % orientations == 0
+        return self.tiled and self.listed.constants["PACKED_CHANNELS"] % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
         """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""

@@ -189,10 +189,6 @@ class DeformPoolingLayer(Listed):
                 tiles * self.channel_slabs, top_diff, lists, marks, places, heads, mask, diff, self.geometry
             )
 
-    @property
-    def packed_channels(self) -> int:
-        return self.listed.constants["PACKED_CHANNELS"]
-
     def backward_slabs(
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,
         mask_diff: AnyArray | None,

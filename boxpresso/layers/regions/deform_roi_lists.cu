@@ -16,20 +16,12 @@ struct Listing {
   int hit[HITS], scratch[FLAG_ROOM];
 };
 
-// Which of `count` samples of an axis may have a pixel from `first` on, before `end`.
-DEVICE Span samples_at(Real start, Real size, int count, int first, int end) {
-  const Real step = size / count, a = (first - 2 - start) / step, b = (end + 1 - start) / step;
-  const Real low = min(a, b) - 1, high = max(a, b) + 2, most = count;
-  if (!(low >= -REAL_MAX && high <= REAL_MAX)) return {0, count};
-  return {int(min(max(low, Real(0)), most)), int(min(max(high, Real(0)), most))};
-}
-
 // What the samples of bin i of those taken, along an axis, weigh in the lines `first` to end - 1 of a map of `limit`, times `times`.
 DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count, int limit, int first, int end, Real times) {
   unsigned cover = 0;
   for (int line = 0; line < TILE_SIDE; ++line) l.weight[axis][line][i] = 0;
-  const Span near = samples_at(start, size, count, first, end);
-  for (int s = near.first; s < near.end; ++s) {
+  const Reach near = part_on_map(start - first, size, count, end - first);
+  for (int s = near.from; s < near.to; ++s) {
     int pixel[2];
     Real upper;
     if (!neighbours(sample_at(start, size, s, count), limit, pixel, pixel + 1, &upper)) continue;

@@ -17,6 +17,7 @@ FEW_ENTRIES = 1024  # of a tile, for which there is always room
 class Listed(RegionLayer):
     """A layer whose bilinear samples are listed by pixel: a kernel of its own writes the lists, and packs gradients."""
 
+    listed: Kernels  # of subclasses: what writes the lists
     sums = Kernels("listed_add.cu")
     adaptive_share = (
         2.0  # bytes of the lists for each of the maps' gradient where the host does not know how many samples there are
@@ -50,12 +51,7 @@ class Listed(RegionLayer):
 
     def prepare_blocks(self, tiles: int) -> int:
         """The blocks of a kernel that lists so many tiles and packs the gradients of all regions."""
-        return tiles + self.regions * -(-self.channels // self.packed_channels)
-
-    @property
-    def packed_channels(self) -> int:
-        """How many channels of a region a block packs."""
-        raise NotImplementedError
+        return tiles + self.regions * -(-self.channels // self.listed.constants["PACKED_CHANNELS"])
 
     def add_listed(
         self, tiles: int, lists: AnyArray, listed: tuple[AnyArray, AnyArray, AnyArray, int], diff: AnyArray
