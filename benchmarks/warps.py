@@ -28,7 +28,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "stand_in")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from benchmarks import gpu_operators  # noqa: E402
 
@@ -104,7 +104,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="words that a row's name must have; a first word with ^ must begin it")
     parser.add_argument("--lines", type=int, default=0, help="lines of text of each kernel")
     asked = parser.parse_args()
-    import run as stand_in_run
+    from stand_in import run as stand_in_run
 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["STAND_IN_PROFILE"] = os.devnull

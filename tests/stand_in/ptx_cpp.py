@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptx import (
+from .ptx import (
     ADDRESS,
     BYTES,
     ENTRY,
@@ -20,7 +20,7 @@ from ptx import (
     mangled,
     split,
 )
-from ptx_values import Values
+from .ptx_values import Values
 
 # How many instructions of a Hopper's machine code one of PTX becomes, about: those that are not one. Longest prefix wins.
 WEIGHTS = {

@@ -219,13 +219,15 @@ struct Constant {
 // An address of global memory, looked up once for all that follow in the same allocation.
 inline char* in_global(Block& b, Range& known, uint64_t at, uint32_t bytes, const std::vector<Constant>& constants) {
   if (__builtin_expect(at < known.first || at + bytes > known.end || at + bytes < at, 0)) {
+    const Range before = known;
     bool found = b.driver->find(at, &known.first, &known.end);
     for (const Constant& c : constants)
       if (!found && at >= Count(c.at) && at < Count(c.at) + c.size) found = true, known = {Count(c.at), Count(c.at) + c.size};
     if (!found || at + bytes > known.end) {
       char text[200];
-      if (found)
-        snprintf(text, sizeof text, "uses %u bytes at byte %llu of an allocation of %llu", bytes, at - known.first, known.end - known.first);
+      const Range near = found ? known : before;  // of what it used before, where it has left that
+      if (near.first <= near.end && at + 4096 >= near.first && at <= near.end + 4096)
+        snprintf(text, sizeof text, "uses %u bytes at byte %lld of an allocation of %llu", bytes, (long long)(at - near.first), near.end - near.first);
       else
         snprintf(text, sizeof text, "uses %u bytes at %#llx, where no memory is allocated", bytes, (Count)at);
       known = {};
