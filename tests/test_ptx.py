@@ -42,8 +42,10 @@ class Kernels:
         )
         self.library = ctypes.CDLL(str(folder / "kernels.so"))
 
-    def __call__(self, name: str, *arrays: np.ndarray, blocks: int = 1, threads: int = 32) -> dict[str, int]:
-        """Runs a kernel on arrays; what it has counted."""
+    def __call__(
+        self, name: str, *arrays: np.ndarray, blocks: int = 1, threads: int = 32, counting: bool = False
+    ) -> dict[str, int]:
+        """Runs a kernel on arrays; what it has counted, where it does not look for blocks and threads that meet."""
         counts: dict[str, int] = {}
         said: list[str] = []
 
@@ -57,7 +59,7 @@ class Kernels:
         def tell(_: bytes, what: bytes, value: int) -> None:
             counts[what.decode()] = counts.get(what.decode(), 0) + value
 
-        driver = Driver(FIND(find), FAIL(lambda what: said.append(what.decode())), TELL(tell))
+        driver = Driver(FIND(find), FAIL(lambda what: said.append(what.decode())), TELL(tell) if counting else TELL())
         arguments = (ctypes.c_ulonglong * len(arrays))(*(array.ctypes.data for array in arrays))
         shape = [(ctypes.c_uint * 3)(size, 1, 1) for size in (blocks, threads)]
         if self.library[f"stand_in_grid_{name}"](arguments, *shape, ctypes.byref(driver)):
@@ -103,21 +105,29 @@ WRONG = {
     "foreign": (kernel("foreign", "mov.u64 %rd8, 64;\nst.global.f32 [%rd8], 0f00000000;"), "at 0x40, where no memory"),
     "misaligned": (kernel("misaligned", f"{at(1)}\nld.global.v2.f32 {{%f1, %f2}}, [%rd8];"), "as 8 bytes that is not aligned"),
     "beyond": (kernel("beyond", "ld.shared.u32 %r1, [room+1024];", more=SHARED), "4 bytes at 1024 of 1024 bytes of shared"),
-    "race": (kernel("race", "st.shared.u32 [room], %r0;", more=SHARED), "writes byte 0 of shared memory, which thread 0 has written"),
+    "race": (kernel("race", "st.shared.u32 [room], %r0;", more=SHARED), "thread 1 .* writes byte 0 of shared memory, which another thread has written"),
     "stale": (
         kernel("stale", "mov.u32 %r1, room;\nshl.b32 %r2, %r0, 2;\nadd.s32 %r3, %r1, %r2;\nst.shared.u32 [%r3], %r0;\n"
                "xor.b32 %r2, %r2, 4;\nadd.s32 %r3, %r1, %r2;\nld.shared.u32 %r4, [%r3];", more=SHARED),
-        "thread 1 .* writes byte 4 of shared memory, which thread 0 has read since the last barrier",
+        "thread 1 .* writes byte 4 of shared memory, which another thread has read since the last barrier",
     ),
     "early": (
         kernel("early", "mov.u32 %r1, room;\nld.shared.u32 %r4, [%r1];\nsetp.eq.s32 %p1, %r0, 7;\n"
                "@%p1 bra $L_store;\nret;\n$L_store:\nst.shared.u32 [%r1], %r0;", more=SHARED),
-        "thread 7 .* writes byte 0 of shared memory, which thread 65535 has read",
+        "thread 7 .* writes byte 0 of shared memory, which another thread has read",
     ),
     "divided": (
         kernel("divided", "setp.lt.s32 %p1, %r0, 9;\n@%p1 bra $L_one;\nbar.sync 0;\nbra.uni $L_end;\n$L_one:\nbar.sync 0;\n$L_end:"),
         "two different barriers",
     ),
+    "twice": (kernel("twice", "st.global.u32 [%rd1], 1;"), "thread 1 of block 0.* writes byte 0 of an allocation of 128, which another thread has written"),
+    "shared_by_blocks": (kernel("shared_by_blocks", f"{at(1)}\nst.global.u32 [%rd8], 1;"), "thread 0 of block 1.* which another block has written"),
+    "across": (
+        kernel("across", f"{at(1)}\nmov.u32 %r2, %ctaid.x;\nsetp.eq.s32 %p1, %r2, 1;\n@%p1 bra $L_write;\n"
+               "ld.global.u32 %r3, [%rd8];\nret;\n$L_write:\nst.global.u32 [%rd8], 1;"),
+        "thread 0 of block 1.* writes byte 0 .* which another block has read",
+    ),
+    "sums": (kernel("sums", "atom.global.add.f32 %f1, [%rd1], 0f3F800000;"), "thread 0 of block 1.* which another block has written"),
     "zero": (kernel("zero", "div.s32 %r1, 7, %r0;"), "thread 0 .*divides an integer by zero"),
 }  # fmt: skip
 
@@ -130,7 +140,23 @@ def wrong(build: Callable[[str], Kernels]) -> Kernels:
 @pytest.mark.parametrize("name", WRONG)
 def test_what_a_gpu_leaves_undefined_is_an_error(wrong: Kernels, name: str) -> None:
     with pytest.raises(Fault, match=f"^{name}: .*{WRONG[name][1]}"):
-        wrong(name, np.zeros(32, np.float32))
+        wrong(name, np.zeros(32, np.float32), blocks=2)
+
+
+def test_what_commutes_may_meet(build: Callable[[str], Kernels]) -> None:
+    """Whole numbers are added by all threads of all blocks; a block's sums of floats; a thread reads its own, and others' after a barrier."""
+    body = (
+        f"atom.global.add.u32 %r1, [%rd1], 1;\nmov.u32 %r2, %ctaid.x;\nmul.wide.u32 %rd7, %r2, 4;\n"
+        f"{at(2, each='%rd7')}\natom.global.add.f32 %f1, [%rd8], 0f3F800000;\nbar.sync 0;\nld.global.f32 %f2, [%rd8];\n"
+        "mov.u32 %r3, %ntid.x;\nmad.lo.s32 %r4, %r2, %r3, %r0;\nmul.wide.u32 %rd7, %r4, 4;\n"
+        f"{at(3, each='%rd7')}\nst.global.f32 [%rd8], %f2;\nld.global.f32 %f3, [%rd8];"
+    )
+    count, sums, seen = np.zeros(1, np.int32), np.zeros(2, np.float32), np.zeros(128, np.float32)
+    kernels = build(kernel("commute", body, 3))
+    kernels("commute", count, sums, seen, blocks=2, threads=64)
+    assert count[0] == 128
+    assert sums.tolist() == [64, 64]
+    assert set(seen.tolist()) == {64}
 
 
 def test_warps_part_and_meet_again_and_are_counted(build: Callable[[str], Kernels]) -> None:
@@ -142,7 +168,7 @@ def test_warps_part_and_meet_again_and_are_counted(build: Callable[[str], Kernel
         f"xor.b32 %r4, %r4, 4;\nadd.s32 %r5, %r3, %r4;\nld.shared.u32 %r6, [%r5];\n{at(1)}\nst.global.u32 [%rd8], %r6;"
     )
     result = sectors(64, np.int32)
-    counts = build(kernel("meet", body, more=SHARED))("meet", result, threads=64)
+    counts = build(kernel("meet", body, more=SHARED))("meet", result, threads=64, counting=True)
     np.testing.assert_array_equal(result, (np.arange(64) ^ 1) % 4)
     # Of a warp: those before the loop, four tests, three rounds, those to the barrier, and the rest.
     assert counts["instructions"] == int(2 * (2.6 + 4 * 2 + 3 * 3 + 4.3 + 6.5))
@@ -159,7 +185,9 @@ def test_sectors_and_banks_of_strided_accesses(build: Callable[[str], Kernels]) 
         "shl.b32 %r4, %r0, 7;\nadd.s32 %r5, %r3, %r4;\nst.shared.f32 [%r5], %f1;\nbar.sync 0;\nshl.b32 %r4, %r0, 4;\n"
         "add.s32 %r5, %r3, %r4;\nst.shared.v4.f32 [%r5], {%f1, %f1, %f1, %f1};"
     )
-    counts = build(kernel("strided", body, more=SHARED.replace("1024", "4096")))("strided", sectors(256, np.float32))
+    counts = build(kernel("strided", body, more=SHARED.replace("1024", "4096")))(
+        "strided", sectors(256, np.float32), counting=True
+    )
     assert (counts["requests"], counts["sectors"], counts["bytes asked"]) == (1, 32, 128)
     assert (counts["shared"], counts["shared least"]) == (32 + 4, 1 + 4)
 
