@@ -224,7 +224,7 @@ class Writer(Values):
       all += hits[line.block] * line.weight, threads += lanes[line.block] * line.weight;
       driver->tell("{k.name}", line.where, Count(hits[line.block] * line.weight + 0.5));
     }}
-    driver->tell("{k.name}", "instructions", Count(all)), driver->tell("{k.name}", "of threads", Count(threads));
+    driver->tell("{k.name}", "launches", 1), driver->tell("{k.name}", "instructions", Count(all)), driver->tell("{k.name}", "of threads", Count(threads));
     driver->tell("{k.name}", "requests", b.requests), driver->tell("{k.name}", "sectors", b.sectors);
     driver->tell("{k.name}", "bytes asked", b.asked);
     driver->tell("{k.name}", "shared", b.waves), driver->tell("{k.name}", "shared least", b.least_waves);
