@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
+from boxpresso.device.compiler import launchers
 from boxpresso.device.cubin import FLAGS, HEADERS
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
@@ -77,6 +78,14 @@ def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
         lines += [f"namespace file_{number} {{", f'#include "{path}"', *ends[number : number + 1], "}"]
         lines += [f"#undef {name}" for name in MACRO.findall(path.read_text(encoding="utf-8"))]
     return "\n".join(lines) + "\n"
+
+
+def launched(paths: Sequence[Path]) -> str:
+    """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
+    _, _, common = launchers(Kernels(str(paths[0]))).partition("\n")  # without the line that includes the file
+    common, set_stop, _ = common.partition('extern "C" void set_stop(int* at) { stop_at = at; }\n')
+    assert set_stop
+    return common + set_stop + together(paths, [launchers(Kernels(str(p))).partition(set_stop)[2] for p in paths])
 
 
 class Group:

@@ -362,7 +362,8 @@ def in_pairs(do: Callable, jobs: Iterable[tuple]) -> None:
 
 def test_every_kernel_is_right_for_every_launch():
     with threaded() as device:
-        in_pairs(lambda k: (library(k, "float"), device.build(k, np.dtype(np.float32))), ((k,) for k in files()))
+        device.build_together(k.path for k in files())
+        in_pairs(lambda k: library(k, "float"), ((k,) for k in files()))
         launch_all()
     missing = all_kernels() - device.kernels
     assert not missing, f"no case here and no LAUNCHES of a test file launches {sorted(missing)}: add one"
@@ -377,6 +378,7 @@ def test_no_kernel_has_a_race(tmp_path):
     in_pairs(lambda k, f: library(k, "float", *f), ((k, f) for k in files() for f in flags))
     records = tmp_path / "records"
     with threaded(threads=(), records=records, recorded=2) as device:
+        device.build_together(k.path for k in files())
         launch_all()
     assert device.written
     assert races(records) == []

@@ -18,18 +18,20 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ptxas
 import pytest
 
 from boxpresso.device import blas, cache, compiler, host
 from boxpresso.device import open as device
 from boxpresso.device.kernel import Kernels
-from boxpresso.device.signature import HEADERS, REALS, Kernel, StructValue, defines
+from boxpresso.device.signature import HEADERS, REALS, UNFUSED, Kernel, StructValue, defines
 from boxpresso.layers.dense import convolution_base as convolution
 
 HERE = Path(__file__).resolve().parent
@@ -41,6 +43,7 @@ ALONE = "-DSHARED_BY_NOBODY"
 PLAIN = "".join(
     f"#include <{name}>\n" for name in ("cfloat", "cmath", "csignal", "omp.h")
 )  # what a plain build reads first
+TOGETHER = 16  # files whose plain builds are one library, in less than half the time of so many
 THREADS = (1, 7, 32, 128)
 BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
 SHARED = re.compile(rb"^(?!\s*//|#define SHARED).*\bSHARED\b", re.M)  # where a text has shared memory
@@ -76,6 +79,14 @@ def prelude(text: str, *flags: str) -> tuple[str, ...]:
     return "-include", str(header)
 
 
+def plain(paths: Sequence[Path], real: str) -> Path:
+    """Files of kernels as they are built for the CPU, in one library."""
+    flags = (*compiler.FLAGS, *defines(real), f"-I{HEADERS}", "-fopenmp")
+    text = f"{ptxas.launched(paths)}// {cache.key(*(cache.sources(path, HEADERS) for path in paths))}\n"
+    return make(f"{paths[0].stem}-{real}-plain", text, *flags)
+
+
+@functools.cache
 def library(kernels: Kernels, real: str, *flags: str) -> Path:
     """A file of kernels; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of eight bytes."""
     source = cache.sources(kernels.path, HEADERS)
@@ -160,9 +171,24 @@ class Threaded(host.Cpu):
         self.written: Counter[Kernel] = Counter()
         self.kernels: set[tuple[str, str]] = set()  # file and name
         self.launches = self.runs = 0
+        self.together: dict[Path, Path] = {}  # of a file of kernels: the library of its plain build and others'
         self.turns = threading.Lock()  # there is one set of fibres
         self.fibres = ctypes.CDLL(str(runner("fibres", "-shared", "-Wl,-Bsymbolic")), ctypes.RTLD_GLOBAL).launch
         self.fibres.restype = ctypes.c_char_p
+
+    def build_together(self, paths: Iterable[Path]) -> None:
+        """Builds files plainly, for float, in few libraries."""
+        groups = ptxas.groups(paths, TOGETHER)
+        with ThreadPoolExecutor(2) as pool:
+            for group, made in zip(groups, pool.map(lambda group: plain(group, "float"), groups)):
+                self.together |= dict.fromkeys(group, made)
+
+    def build(self, kernels: Kernels, real: np.dtype) -> None:
+        key = kernels, REALS[np.dtype(real)]
+        made = self.together.get(kernels.path) if key[1] == "float" and set(kernels.options) <= {UNFUSED} else None
+        if made and key not in self.libraries:
+            self.libraries[key] = host.load_library(made)
+        super().build(kernels, real)
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
         if kernel.file.host_only or not self.is_new(kernel, real, args):
