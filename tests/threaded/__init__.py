@@ -18,7 +18,6 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -35,7 +34,6 @@ from boxpresso.device.signature import HEADERS, REALS, UNFUSED, Kernel, StructVa
 from boxpresso.layers.dense import convolution_base as convolution
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parents[1] / "boxpresso"
 EXACT = "-ffp-contract=off"  # both builds round each operation alike, so results are the same to the bit
 FLAGS = ("-std=c++17", "-O1", "-g0", EXACT, "-fPIC", "-w", "-U_FORTIFY_SOURCE")
 SANITIZE = ("-fsanitize=thread", "-g1", "-DREAL_THREADS")
@@ -43,7 +41,7 @@ ALONE = "-DSHARED_BY_NOBODY"
 PLAIN = "".join(
     f"#include <{name}>\n" for name in ("cfloat", "cmath", "csignal", "omp.h")
 )  # what a plain build reads first
-TOGETHER = 16  # files whose plain builds are one library, in less than half the time of so many
+TOGETHER = 8  # files that are built as one library
 THREADS = (1, 7, 32, 128)
 BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
 SHARED = re.compile(rb"^(?!\s*//|#define SHARED).*\bSHARED\b", re.M)  # where a text has shared memory
@@ -52,7 +50,7 @@ SLOT = 8  # bytes of an argument
 
 
 def make(name: str, text: str, *flags: str) -> Path:
-    """Compiles a text with words.h, or takes it from the kernel cache."""
+    """Compiles a text, or takes it from the kernel cache."""
     path = cache.folder() / f"{name}-{cache.key(text, *flags, compiler.identity())}"
     if not path.exists():
         made = cache.temporary(path)
@@ -79,37 +77,71 @@ def prelude(text: str, *flags: str) -> tuple[str, ...]:
     return "-include", str(header)
 
 
-def plain(paths: Sequence[Path], real: str) -> Path:
-    """Files of kernels as they are built for the CPU, in one library."""
-    flags = (*compiler.FLAGS, *defines(real), f"-I{HEADERS}", "-fopenmp")
-    text = f"{ptxas.launched(paths)}// {cache.key(*(cache.sources(path, HEADERS) for path in paths))}\n"
-    return make(f"{paths[0].stem}-{real}-plain", text, *flags)
+@functools.cache
+def companions() -> dict[Path, tuple[Path, ...]]:
+    """Of each file that a GPU may run those that are built in one library with it: all with shared memory, or all without."""
+    kinds: dict[bool, list[Path]] = {True: [], False: []}
+    for path in ptxas.files():
+        kinds[shares(path)].append(path)
+    groups = [group for paths in kinds.values() for group in ptxas.groups(paths, TOGETHER)]
+    return {path: group for group in groups for path in group}
+
+
+def shares(path: Path) -> bool:
+    """Whether a file, or one that it includes, has shared memory."""
+    return SHARED.search(cache.sources(path, HEADERS)) is not None
+
+
+def group_of(kernels: Kernels, real: str) -> tuple[Path, ...]:
+    """The files that are built with one: float builds take less than half the time when several are one library."""
+    alike = real == "float" and set(kernels.options) <= {UNFUSED}  # EXACT says that of all
+    return companions().get(kernels.path, (kernels.path,)) if alike else (kernels.path,)
 
 
 @functools.cache
 def library(kernels: Kernels, real: str, *flags: str) -> Path:
-    """A file of kernels; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of eight bytes."""
-    source = cache.sources(kernels.path, HEADERS)
-    if ALONE in flags and not SHARED.search(source):  # it would be the same
+    """A library of a file of kernels and others; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of
+    eight bytes."""
+    paths = group_of(kernels, real)
+    return blocks(paths, real, *(kernels.options if len(paths) == 1 else ()), *flags)
+
+
+@functools.cache
+def blocks(paths: Sequence[Path], real: str, *flags: str) -> Path:
+    """The library of these files."""
+    if ALONE in flags and not any(map(shares, paths)):  # it would be the same
         flags = tuple(flag for flag in flags if flag != ALONE)
-    text = [f'#include "{kernels.path}"']
-    for name, kernel in kernels.table.items():
-        types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
-        places = slots(kernel, real)
-        passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * at})" for type_, at in zip(types, places))
-        text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
-    text.append(f"// {cache.key(source)}")
+    ends = []
+    for path in paths:
+        end = []
+        for name, kernel in Kernels(path).table.items():
+            types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
+            places = slots(kernel, real)
+            passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * at})" for type_, at in zip(types, places))
+            end.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
+        ends.append("\n".join(end))
+    text = f"{ptxas.together(paths, ends)}// {key_of(paths)}\n"
     flags = (
         *prelude((HERE / "words.h").read_text(encoding="utf-8"), *FLAGS, *flags),
         *FLAGS,
         *flags,
-        *kernels.options,
         *defines(real),
         f"-I{HEADERS}",
         "-shared",
         "-Wl,-Bsymbolic",
     )
-    return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
+    return make(f"{paths[0].stem}-{real}-threaded", text, *flags)
+
+
+def key_of(paths: Iterable[Path]) -> str:
+    return cache.key(*(cache.sources(path, HEADERS) for path in paths))
+
+
+@functools.cache
+def plain(paths: Sequence[Path], flags: tuple[str, ...]) -> Path:
+    """Files of kernels as they are built for the CPU, for float, in one library."""
+    text = f"{ptxas.launched(paths)}// {key_of(paths)}\n"
+    return make(f"{paths[0].stem}-float-plain", text, *flags, *defines("float"), f"-I{HEADERS}", "-fopenmp")
 
 
 def slots(kernel: Kernel, real: str) -> list[int]:
@@ -171,23 +203,15 @@ class Threaded(host.Cpu):
         self.written: Counter[Kernel] = Counter()
         self.kernels: set[tuple[str, str]] = set()  # file and name
         self.launches = self.runs = 0
-        self.together: dict[Path, Path] = {}  # of a file of kernels: the library of its plain build and others'
         self.turns = threading.Lock()  # there is one set of fibres
         self.fibres = ctypes.CDLL(str(runner("fibres", "-shared", "-Wl,-Bsymbolic")), ctypes.RTLD_GLOBAL).launch
         self.fibres.restype = ctypes.c_char_p
 
-    def build_together(self, paths: Iterable[Path]) -> None:
-        """Builds files plainly, for float, in few libraries."""
-        groups = ptxas.groups(paths, TOGETHER)
-        with ThreadPoolExecutor(2) as pool:
-            for group, made in zip(groups, pool.map(lambda group: plain(group, "float"), groups)):
-                self.together |= dict.fromkeys(group, made)
-
     def build(self, kernels: Kernels, real: np.dtype) -> None:
         key = kernels, REALS[np.dtype(real)]
-        made = self.together.get(kernels.path) if key[1] == "float" and set(kernels.options) <= {UNFUSED} else None
-        if made and key not in self.libraries:
-            self.libraries[key] = host.load_library(made)
+        group = group_of(*key)
+        if len(group) > 1 and key not in self.libraries:
+            self.libraries[key] = host.load_library(plain(group, compiler.FLAGS))
         super().build(kernels, real)
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
@@ -343,11 +367,6 @@ def threaded(**options: Any) -> Iterator[Threaded]:
         yield made
 
 
-def files() -> list[Kernels]:
-    """Every file of kernels that a GPU may run."""
-    return [Kernels(path) for path in sorted(PACKAGE.rglob("*.cu"))]
-
-
 def all_kernels() -> set[tuple[str, str]]:
     """File and name of every kernel that a GPU may run."""
-    return {(kernels.path.name, name) for kernels in files() for name in kernels.table}
+    return {(path.name, name) for path in ptxas.files() for name in Kernels(path).table}
