@@ -76,9 +76,9 @@ CUresult need_host(const char* who, const void* at, size_t bytes) {
 // Whether the red zones of an allocation are as they were; broken ones are repaired after being reported once.
 CUresult whole(CUdeviceptr at, size_t size, const std::string& who) {
   auto broken = [](unsigned char* zone, size_t bytes) {
-    long seen = -1;
-    for (size_t i = 0; i < bytes && seen < 0; ++i)
-      if (zone[i] != FRESH) seen = long(i);
+    static const std::vector<unsigned char> fresh(ZONE, FRESH);
+    if (!memcmp(zone, fresh.data(), bytes)) return -1l;
+    const long seen = std::find_if(zone, zone + bytes, [](unsigned char byte) { return byte != FRESH; }) - zone;
     memset(zone, FRESH, bytes);
     return seen;
   };
