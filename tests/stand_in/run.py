@@ -203,7 +203,6 @@ def environment(report: Path) -> dict[str, str]:
         "LD_PRELOAD": str(driver),
         "LD_LIBRARY_PATH": f"{driver.parent / 'libraries'}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}",
         "PATH": f"{HERE / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "BOXPRESSO_CACHE": str(cache() / "kernels"),
         "BOXPRESSO_DEBUG": "1",  # no pool, so that each array has red zones of its own, and errors where they are made
         "STAND_IN_REPORT": str(report),
         "STAND_IN_PYTHON": sys.executable,
