@@ -126,12 +126,17 @@ CUresult drain(CUstream stream) {
   return first;
 }
 
-CUresult drain_all() {
+CUresult drain_streams() {
   CUresult first = CUDA_SUCCESS;
   for (CUstream stream : {&plain[0], &plain[1]})
     if (CUresult seen = drain(stream); !first) first = seen;
   for (CUstream stream : std::vector<CUstream>(streams))
     if (CUresult seen = drain(stream); !first) first = seen;
+  return first;
+}
+
+CUresult drain_all() {
+  CUresult first = drain_streams();
   for (auto& [at, memory] : live)
     if (CUresult seen = whole(at, memory.size, "something"); !first) first = seen;
   return first;
