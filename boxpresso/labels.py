@@ -69,14 +69,13 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
             f"{name} is a text, not a list of names: it has the line {line[:60]!r}; write one name per line"
         )
     if classes and len(lines) not in (classes, classes if with_background else classes - 1):
-        message = (
-            f"{name} has {len(lines)} names, the net {classes} classes (with the background): are they of this net?"
-        )
+        names = f"{len(lines)} name{'s' * (len(lines) != 1)}"
+        message = f"{name} has {names}, the net {classes} classes (with the background): are they of this net?"
         if len(lines) > classes:
             raise ModelError(
                 f"{message} Write {classes} lines, or {classes - 1} without the background, or a label map"
             )
-        warnings.warn(message, BoxpressoWarning, stacklevel=2)
+        warnings.warn(f"{message} Classes without a name are shown by their number", BoxpressoWarning, stacklevel=2)
     start = 1 if classes and len(lines) == classes - 1 and not with_background else 0
     return {label: line for label, line in enumerate(lines, start) if line}
 

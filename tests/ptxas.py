@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpresso.device import cache
+from boxpresso.device.compiler import launchers
 from boxpresso.device.cubin import FLAGS, HEADERS
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import defines
@@ -21,6 +22,7 @@ USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 INCLUDED = re.compile(r'^\s*#include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 WORD = re.compile(r"\w+")
 MACRO = re.compile(r"^\s*#define\s+(\w+)", re.M)
+CONSTANT = re.compile(r"^constexpr \w+ (\w+)", re.M)
 
 
 @dataclass(frozen=True)
@@ -79,27 +81,40 @@ def together(paths: Sequence[Path], ends: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
+def launched(paths: Sequence[Path]) -> str:
+    """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
+    _, _, common = launchers(Kernels(str(paths[0]))).partition("\n")  # without the line that includes the file
+    common, set_stop, _ = common.partition('extern "C" void set_stop(int* at) { stop_at = at; }\n')
+    assert set_stop
+    return common + set_stop + together(paths, [launchers(Kernels(str(p))).partition(set_stop)[2] for p in paths])
+
+
 class Group:
-    """Files that may stand in one text: no two kernels of one name, as these have C's names, and no macro of a header reaches
-    a file that uses its name otherwise."""
+    """Files that may stand in one text: no two kernels of one name, as these have C's names, no two headers' constants of one
+    name, and no macro of a header reaches a file that uses its name otherwise."""
 
     def __init__(self) -> None:
         self.files: list[Path] = []
         self.kernels: set[str] = set()
         self.macros: dict[str, Path] = {}  # the header that defines each
+        self.constants: dict[str, Path] = {}  # likewise
         self.plain: set[str] = set()  # words of files in which these are no macros
 
     def take(self, path: Path) -> bool:
         """Adds a file where it may stand with the others; whether it was added."""
         kernels, words = set(Kernels(str(path)).table), set(WORD.findall(cache.sources(path, HEADERS).decode()))
-        macros = {name: h for h in headers(path) for name in MACRO.findall(h.read_text(encoding="utf-8"))}
+        texts = {header: header.read_text(encoding="utf-8") for header in headers(path)}
+        macros = {name: header for header, text in texts.items() for name in MACRO.findall(text)}
+        constants = {name: header for header, text in texts.items() for name in CONSTANT.findall(text)}
         plain = words - macros.keys()
         clash = any(self.macros.get(name, header) != header for name, header in macros.items())
+        clash = clash or any(self.constants.get(name, header) != header for name, header in constants.items())
         if clash or kernels & self.kernels or plain & self.macros.keys() or self.plain & macros.keys():
             return False
         self.files.append(path)
         self.kernels |= kernels
         self.macros |= macros
+        self.constants |= constants
         self.plain |= plain
         return True
 

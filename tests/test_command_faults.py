@@ -56,6 +56,32 @@ def test_a_document_is_not_a_list_of_names(tmp_path, capsys):
         read_labels(tmp_path / "many.txt", 3)
 
 
+def test_a_class_without_a_name_is_shown_by_its_number(tmp_path, capsys):
+    (tmp_path / "names.txt").write_text("background\n")
+    shapes = ROOT / "examples" / "shapes"
+    words = (str(shapes / name) for name in ("deploy.prototxt", "shapes.caffemodel", "scene.png"))
+    status, out, err = call(
+        capsys,
+        "detect",
+        *words,
+        "--labels",
+        str(tmp_path / "names.txt"),
+        "--device",
+        "cpu",
+        "--out",
+        str(tmp_path / "found.png"),
+    )
+    assert status == 0, err
+    assert "has 1 name, the net 4 classes (with the background): are they of this net?" in err
+    assert "Classes without a name are shown by their number" in err
+    assert {line.split()[0] for line in out.splitlines() if line.startswith("  ") and "." in line.split()[1]} == {
+        "1",
+        "2",
+        "3",
+    }
+    assert (tmp_path / "found.png").exists()
+
+
 def test_summaries_are_whole_sentences():
     for cls in layer_types():
         assert summary(cls).endswith("."), (cls.type, summary(cls))

@@ -16,8 +16,7 @@ import ptxas
 import pytest
 
 from boxpresso.device import cache
-from boxpresso.device.compiler import FLAGS, launchers
-from boxpresso.device.kernel import Kernels
+from boxpresso.device.compiler import FLAGS
 from boxpresso.device.signature import HEADERS, defines
 
 TESTS = Path(__file__).resolve().parent
@@ -47,18 +46,10 @@ def reals(path: Path) -> list[str]:
     return ["float", "double", *["half"] * ("Store" in path.read_text(encoding="utf-8"))]
 
 
-def joined(paths: tuple[Path, ...]) -> str:
-    """Files of kernels with their launchers, as device/compiler.py compiles them one by one, in one text."""
-    _, _, common = launchers(Kernels(str(paths[0]))).partition("\n")  # without the line that includes the file
-    common, set_stop, _ = common.partition('extern "C" void set_stop(int* at) { stop_at = at; }\n')
-    assert set_stop
-    return common + set_stop + ptxas.together(paths, [launchers(Kernels(str(p))).partition(set_stop)[2] for p in paths])
-
-
 def errors(compiler: tuple[str, ...], version: str, paths: tuple[Path, ...], real: str) -> str:
     """What the compiler says against files in one text; "" where they compile, which is remembered in the kernel cache."""
     flags = (*(f for f in FLAGS if f not in ("-O3", "-shared")), *defines(real), f"-I{HEADERS}", *TO_NOTHING)
-    text = joined(paths)
+    text = ptxas.launched(paths)
     key = cache.key(version, *(cache.sources(path, HEADERS) for path in paths), text, *flags)
     compiled = cache.folder() / f"{len(paths)}-{real}-{key}.compiles"
     if compiled.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 import textwrap
@@ -19,6 +20,7 @@ MESSAGES = {name for name in LayerParameter.DESCRIPTOR.fields_by_name if name.en
 OURS = [cls for cls in layer_types() if cls.__module__.startswith("boxpresso.")]
 
 
+@functools.cache  # layers share their bases, and to find a class in its file takes milliseconds
 def body_of(thing: type | FunctionType) -> ast.AST:
     return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
 
@@ -78,6 +80,7 @@ def helpers(body: ast.AST, module: ModuleType) -> list[type | FunctionType]:
     return [t for t in ours if isinstance(t, FunctionType) or (isinstance(t, type) and not issubclass(t, Layer))]
 
 
+@functools.cache
 def messages_read(cls: type[Layer]) -> set[str]:
     """What the classes that a layer is made of, and the functions that they call, read of its LayerParameter."""
     names: set[str] = set()

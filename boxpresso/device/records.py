@@ -37,9 +37,8 @@ class Slots:
         self.index = index
         self.free: list[tuple[Numbers, int]] = []
         self.lock = threading.Lock()
-        self.marks = itertools.count(
-            1
-        )  # so that a late write of one who had a slot before is not taken for its new owner's
+        # So that a late write of one who had a slot before is not taken for its new owner's.
+        self.marks = itertools.count(1)
 
     def take(self) -> tuple[Slot, int]:
         """A slot, and what its owner's kernels write into the first number."""

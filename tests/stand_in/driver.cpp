@@ -198,7 +198,7 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr at) {
   if (!relaxed) NEED_NO_CAPTURE("cuMemFree");
   auto found = live.find(at);
   if (found == live.end()) return fault(CUDA_ERROR_INVALID_VALUE, text("cuMemFree of %#llx, which is not an allocation", at));
-  CUresult seen = drain_all();
+  CUresult seen = counts[FREED] % SWEEP ? drain_streams() : drain_all();
   if (CUresult zones = whole(at, found->second.size, "something"); !seen) seen = zones;
   ++counts[FREED];
   counts[HELD] -= found->second.size;

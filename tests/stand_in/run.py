@@ -142,7 +142,9 @@ def has_headers(place: Path) -> bool:
 
 def build_driver(include: Path) -> Path:
     """The stand-in for the driver's library, compiled where a text has changed, with those for cuBLAS and cuDNN beside it."""
-    texts = b"".join(path.read_bytes() for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h")]))
+    texts = b"".join(
+        path.read_bytes() for path in sorted([*HERE.glob("*.cpp"), *HERE.glob("*.h"), HERE / "bin" / "nvcc"])
+    )
     digest = hashlib.sha256(texts + str(include).encode()).hexdigest()[:16]
     place = cache() / digest
     if not place.exists():
@@ -162,6 +164,9 @@ def build_driver(include: Path) -> Path:
             (built / "libraries").mkdir()
             for name in LIBRARIES:
                 os.replace(f"{folder}/built-{name}", built / name if name == DRIVER else built / "libraries" / name)
+            prelude = [sys.executable, str(HERE / "bin" / "nvcc"), "--prelude", str(built / "prelude.h")]
+            if subprocess.run(prelude).returncode:
+                raise CannotRun(f"{' '.join(prelude)} failed")
             with suppress(OSError):  # another run has made it meanwhile
                 os.replace(built, place)
     return place / DRIVER
@@ -203,9 +208,10 @@ def environment(report: Path) -> dict[str, str]:
         "LD_PRELOAD": str(driver),
         "LD_LIBRARY_PATH": f"{driver.parent / 'libraries'}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}",
         "PATH": f"{HERE / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "BOXPRESSO_CACHE": str(cache() / "kernels"),
         "BOXPRESSO_DEBUG": "1",  # no pool, so that each array has red zones of its own, and errors where they are made
         "STAND_IN_REPORT": str(report),
+        "STAND_IN_PYTHON": sys.executable,
+        "STAND_IN_PRELUDE": str(driver.parent / "prelude.h"),
     }
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     probe = [sys.executable, "-c", "import pycuda.driver"]

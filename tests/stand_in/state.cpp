@@ -76,9 +76,9 @@ CUresult need_host(const char* who, const void* at, size_t bytes) {
 // Whether the red zones of an allocation are as they were; broken ones are repaired after being reported once.
 CUresult whole(CUdeviceptr at, size_t size, const std::string& who) {
   auto broken = [](unsigned char* zone, size_t bytes) {
-    long seen = -1;
-    for (size_t i = 0; i < bytes && seen < 0; ++i)
-      if (zone[i] != FRESH) seen = long(i);
+    static const std::vector<unsigned char> fresh(ZONE, FRESH);
+    if (!memcmp(zone, fresh.data(), bytes)) return -1l;
+    const long seen = std::find_if(zone, zone + bytes, [](unsigned char byte) { return byte != FRESH; }) - zone;
     memset(zone, FRESH, bytes);
     return seen;
   };
@@ -126,12 +126,17 @@ CUresult drain(CUstream stream) {
   return first;
 }
 
-CUresult drain_all() {
+CUresult drain_streams() {
   CUresult first = CUDA_SUCCESS;
   for (CUstream stream : {&plain[0], &plain[1]})
     if (CUresult seen = drain(stream); !first) first = seen;
   for (CUstream stream : std::vector<CUstream>(streams))
     if (CUresult seen = drain(stream); !first) first = seen;
+  return first;
+}
+
+CUresult drain_all() {
+  CUresult first = drain_streams();
   for (auto& [at, memory] : live)
     if (CUresult seen = whole(at, memory.size, "something"); !first) first = seen;
   return first;

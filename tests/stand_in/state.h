@@ -50,6 +50,7 @@ struct CUfunc_st {
 namespace stand_in {
 
 constexpr size_t ZONE = 512, ALIGN = 256, WAITING = 512;  // bytes beside an allocation; jobs that a stream may hold back
+constexpr int SWEEP = 32;  // all red zones are looked at when so many arrays were freed, as there may be thousands of others
 constexpr unsigned char FRESH = 0xFF;                      // a NaN in float and double, -1 in int
 enum Count { LAUNCHES, TO_DEVICE, TO_DEVICE_BYTES, TO_HOST, TO_HOST_BYTES, ON_DEVICE, CLEARED, ALLOCATED, FREED, HELD, PINNED,
              STREAMS, MODULES, FAULTS, ONE_THREAD, WAITS, CAPTURES, GRAPHS, REPLAYS, LIBRARY_CALLS, HANDLES, DESCRIPTORS, COUNTS };
@@ -106,7 +107,8 @@ CUresult whole(CUdeviceptr at, size_t size, const std::string& who);
 CUstream stream_of(CUstream given);
 CUresult need_stream(const char* who, CUstream given);
 CUresult drain(CUstream stream);
-CUresult drain_all();
+CUresult drain_streams();
+CUresult drain_all();  // and looks at all red zones
 CUresult later(CUstream stream, Job job);
 
 }  // namespace stand_in

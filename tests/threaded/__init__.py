@@ -24,16 +24,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import ptxas
 import pytest
 
 from boxpresso.device import blas, cache, compiler, host
 from boxpresso.device import open as device
 from boxpresso.device.kernel import Kernels
-from boxpresso.device.signature import HEADERS, REALS, Kernel, StructValue, defines
+from boxpresso.device.signature import HEADERS, REALS, UNFUSED, Kernel, StructValue, defines
 from boxpresso.layers.dense import convolution_base as convolution
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parents[1] / "boxpresso"
 EXACT = "-ffp-contract=off"  # both builds round each operation alike, so results are the same to the bit
 FLAGS = ("-std=c++17", "-O1", "-g0", EXACT, "-fPIC", "-w", "-U_FORTIFY_SOURCE")
 SANITIZE = ("-fsanitize=thread", "-g1", "-DREAL_THREADS")
@@ -41,6 +41,7 @@ ALONE = "-DSHARED_BY_NOBODY"
 PLAIN = "".join(
     f"#include <{name}>\n" for name in ("cfloat", "cmath", "csignal", "omp.h")
 )  # what a plain build reads first
+TOGETHER = 8  # files that are built as one library
 THREADS = (1, 7, 32, 128)
 BLOCKS = (1, 3, None)  # None: a block for each item of a BLOCK_LOOP, a thread for each item of a GRID_LOOP
 SHARED = re.compile(rb"^(?!\s*//|#define SHARED).*\bSHARED\b", re.M)  # where a text has shared memory
@@ -49,7 +50,7 @@ SLOT = 8  # bytes of an argument
 
 
 def make(name: str, text: str, *flags: str) -> Path:
-    """Compiles a text with words.h, or takes it from the kernel cache."""
+    """Compiles a text, or takes it from the kernel cache."""
     path = cache.folder() / f"{name}-{cache.key(text, *flags, compiler.identity())}"
     if not path.exists():
         made = cache.temporary(path)
@@ -76,29 +77,71 @@ def prelude(text: str, *flags: str) -> tuple[str, ...]:
     return "-include", str(header)
 
 
+@functools.cache
+def companions() -> dict[Path, tuple[Path, ...]]:
+    """Of each file that a GPU may run those that are built in one library with it: all with shared memory, or all without."""
+    kinds: dict[bool, list[Path]] = {True: [], False: []}
+    for path in ptxas.files():
+        kinds[shares(path)].append(path)
+    groups = [group for paths in kinds.values() for group in ptxas.groups(paths, TOGETHER)]
+    return {path: group for group in groups for path in group}
+
+
+def shares(path: Path) -> bool:
+    """Whether a file, or one that it includes, has shared memory."""
+    return SHARED.search(cache.sources(path, HEADERS)) is not None
+
+
+def group_of(kernels: Kernels, real: str) -> tuple[Path, ...]:
+    """The files that are built with one: float builds take less than half the time when several are one library."""
+    alike = real == "float" and set(kernels.options) <= {UNFUSED}  # EXACT says that of all
+    return companions().get(kernels.path, (kernels.path,)) if alike else (kernels.path,)
+
+
+@functools.cache
 def library(kernels: Kernels, real: str, *flags: str) -> Path:
-    """A file of kernels; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of eight bytes."""
-    source = cache.sources(kernels.path, HEADERS)
-    if ALONE in flags and not SHARED.search(source):  # it would be the same
+    """A library of a file of kernels and others; `block_NAME(arguments)` runs one thread of a kernel, its arguments in slots of
+    eight bytes."""
+    paths = group_of(kernels, real)
+    return blocks(paths, real, *(kernels.options if len(paths) == 1 else ()), *flags)
+
+
+@functools.cache
+def blocks(paths: Sequence[Path], real: str, *flags: str) -> Path:
+    """The library of these files."""
+    if ALONE in flags and not any(map(shares, paths)):  # it would be the same
         flags = tuple(flag for flag in flags if flag != ALONE)
-    text = [f'#include "{kernels.path}"']
-    for name, kernel in kernels.table.items():
-        types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
-        places = slots(kernel, real)
-        passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * at})" for type_, at in zip(types, places))
-        text.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
-    text.append(f"// {cache.key(source)}")
+    ends = []
+    for path in paths:
+        end = []
+        for name, kernel in Kernels(path).table.items():
+            types = [f"{'const ' * p.const}{p.kind}{'*' * p.pointer}" for p in kernel.parameters]
+            places = slots(kernel, real)
+            passed = ", ".join(f"*({type_} const*)(arguments + {SLOT * at})" for type_, at in zip(types, places))
+            end.append(f'extern "C" void block_{name}(const char* arguments) {{ {name}({passed}); }}')
+        ends.append("\n".join(end))
+    text = f"{ptxas.together(paths, ends)}// {key_of(paths)}\n"
     flags = (
         *prelude((HERE / "words.h").read_text(encoding="utf-8"), *FLAGS, *flags),
         *FLAGS,
         *flags,
-        *kernels.options,
         *defines(real),
         f"-I{HEADERS}",
         "-shared",
         "-Wl,-Bsymbolic",
     )
-    return make(f"{kernels.path.stem}-{real}-threaded", "\n".join(text) + "\n", *flags)
+    return make(f"{paths[0].stem}-{real}-threaded", text, *flags)
+
+
+def key_of(paths: Iterable[Path]) -> str:
+    return cache.key(*(cache.sources(path, HEADERS) for path in paths))
+
+
+@functools.cache
+def plain(paths: Sequence[Path], flags: tuple[str, ...]) -> Path:
+    """Files of kernels as they are built for the CPU, for float, in one library."""
+    text = f"{ptxas.launched(paths)}// {key_of(paths)}\n"
+    return make(f"{paths[0].stem}-float-plain", text, *flags, *defines("float"), f"-I{HEADERS}", "-fopenmp")
 
 
 def slots(kernel: Kernel, real: str) -> list[int]:
@@ -163,6 +206,13 @@ class Threaded(host.Cpu):
         self.turns = threading.Lock()  # there is one set of fibres
         self.fibres = ctypes.CDLL(str(runner("fibres", "-shared", "-Wl,-Bsymbolic")), ctypes.RTLD_GLOBAL).launch
         self.fibres.restype = ctypes.c_char_p
+
+    def build(self, kernels: Kernels, real: np.dtype) -> None:
+        key = kernels, REALS[np.dtype(real)]
+        group = group_of(*key)
+        if len(group) > 1 and key not in self.libraries:
+            self.libraries[key] = host.load_library(plain(group, compiler.FLAGS))
+        super().build(kernels, real)
 
     def launch(self, kernel: Kernel, real: np.dtype, args: Sequence[Any]) -> None:
         if kernel.file.host_only or not self.is_new(kernel, real, args):
@@ -317,11 +367,6 @@ def threaded(**options: Any) -> Iterator[Threaded]:
         yield made
 
 
-def files() -> list[Kernels]:
-    """Every file of kernels that a GPU may run."""
-    return [Kernels(path) for path in sorted(PACKAGE.rglob("*.cu"))]
-
-
 def all_kernels() -> set[tuple[str, str]]:
     """File and name of every kernel that a GPU may run."""
-    return {(kernels.path.name, name) for kernels in files() for name in kernels.table}
+    return {(path.name, name) for path in ptxas.files() for name in Kernels(path).table}

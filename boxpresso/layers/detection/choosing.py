@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Generic, Protocol, TypeVar
 
 from ...device import Blob
 from ..core import Layer
 from ..core.places import told
+
+
+class Chooser(Protocol):
+    """What chooses rows by kernels alone: `rows` is how many at most, 0 where the host has to choose."""
+
+    rows: int
+
+
+There = TypeVar("There", bound=Chooser)
 
 
 class Choosing(Layer):
@@ -41,3 +51,31 @@ class Choosing(Layer):
 
     def allow_force_backward(self, index: int) -> bool:
         return False
+
+
+class ChoosingThere(Choosing, Generic[There]):
+    """One whose `on_device` chooses where the device needs no host.
+
+    A subclass gives `launch`, and `finish` where more is to be done than to count rows.
+    """
+
+    on_device: There | None = None
+
+    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
+        there = self.on_device
+        if there is None or not there.rows:
+            return False
+        self.launch(there, bottom, top)
+        return True
+
+    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
+        assert self.on_device is not None
+        self.finish(self.on_device, bottom, top)
+
+    def launch(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+        """Launches the kernels that choose."""
+        raise NotImplementedError(f"{self} has no launch")
+
+    def finish(self, there: There, bottom: list[Blob], top: list[Blob]) -> None:
+        """Waits for them, and gives the tops their shapes."""
+        self.shape_as_told(top, there.rows)

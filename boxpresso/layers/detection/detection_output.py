@@ -15,7 +15,7 @@ from ...proto.errors import BoxpressoWarning, LayerError
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
 from . import detection_device, suppress
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .detection_device import DeviceDetections
 from .order import ON_DEVICE
 from .results import Results
@@ -24,7 +24,9 @@ _CODES = DetectionOutputParameter.DESCRIPTOR.fields_by_name["code_type"].enum_ty
 CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
-class DetectionOutput(Choosing, type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1):
+class DetectionOutput(
+    ChoosingThere[DeviceDetections], type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1
+):
     """The last layer of SSD: turns predictions relative to priors into a list of detections.
 
     For each image and each class but `background_label_id`, these steps choose the detections:
@@ -94,6 +96,7 @@ class DetectionOutput(Choosing, type="DetectionOutput", param="detection_output_
     kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels
     gpu_files = detection_device.FILES
+    on_device: DeviceDetections
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_output_param
@@ -156,14 +159,11 @@ class DetectionOutput(Choosing, type="DetectionOutput", param="detection_output_
             self.on_device.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if not self.on_device.rows:
-            return False
-        self.on_device.launch(bottom, top[0])
-        return True
+    def launch(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
+        there.launch(bottom, top[0])
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.on_device.finish(top[0]):
+    def finish(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
+        if not there.finish(top[0]):
             warn_of_nan(self, bottom)
         if self.results:
             self.save(np.asarray(top[0].data)[0, 0])

@@ -11,12 +11,12 @@ from ...data.boxes import best
 from ...device import Blob, Kernels
 from ..core.doubt import warn_of_nan
 from . import fields_device, suppress
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .fields_device import DeviceFields
 from .order import ON_DEVICE
 
 
-class FieldRegions(Choosing):
+class FieldRegions(ChoosingThere[DeviceFields]):
     """Regions (R, 5, 1, 1), and with their scores (R, 6, 1, 1). A subclass's setup gives the attributes.
 
     Attributes
@@ -39,7 +39,6 @@ class FieldRegions(Choosing):
 
     kernels: ClassVar[Kernels] = suppress.kernels
     gpu_files = fields_device.FILES
-    on_device: DeviceFields | None = None  # on a GPU
     pixels: ClassVar[bool]
     groups: Sequence[tuple[np.ndarray, float]]
     limits: tuple[int, int]
@@ -71,16 +70,12 @@ class FieldRegions(Choosing):
             self.on_device.reshape(self.images, [blob.shape for blob in self.maps(bottom)[0]])
         self.shape(top, 1)  # forward knows how many there are
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
-        self.shape(top, self.on_device.rows + 1)
-        self.on_device.launch(*self.maps(bottom), top)
-        return True
+    def launch(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
+        self.shape(top, there.rows + 1)
+        there.launch(*self.maps(bottom), top)
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        if not self.shape_as_told(top, self.on_device.rows):
+    def finish(self, there: DeviceFields, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_as_told(top, there.rows):
             warn_of_nan(self, bottom)
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -8,12 +8,14 @@ from ...data.boxes import best
 from ...device import Blob
 from ..core.doubt import warn_of_nan
 from . import fields, frcnn_device, suppress
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .frcnn_device import DeviceFrcnn
 from .order import ON_DEVICE
 
 
-class FrcnnOutput(Choosing, type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1):
+class FrcnnOutput(
+    ChoosingThere[DeviceFrcnn], type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1
+):
     """The detections of one image, from class probabilities, box offsets and regions.
 
     For each class but the background: of the regions with a probability of `conf_thr` or more, moved by their offsets
@@ -62,7 +64,6 @@ class FrcnnOutput(Choosing, type="FrcnnOutput", param=("frcnn_output_param", "bb
 
     kernels = suppress.kernels
     gpu_files = frcnn_device.FILES
-    on_device: DeviceFrcnn | None = None  # on a GPU
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -94,15 +95,11 @@ class FrcnnOutput(Choosing, type="FrcnnOutput", param=("frcnn_output_param", "bb
             self.on_device.reshape(rows, columns, classes, few // 4)
         top[0].reshape(1, 7, 1, 1)  # forward knows how many there are
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
-        self.on_device.launch(bottom, top[0])
-        return True
+    def launch(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
+        there.launch(bottom, top[0])
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        count, foreign = self.on_device.finish(top[0])
+    def finish(self, there: DeviceFrcnn, bottom: list[Blob], top: list[Blob]) -> None:
+        count, foreign = there.finish(top[0])
         if foreign:
             self.check_images(np.asarray(bottom[2].data).reshape(-1, self.columns))
         if not count:

@@ -75,6 +75,7 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
 
     def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
+        self.shape(top, there.rows + 1)
         best, kept, out = there.launch([scores], [offsets], info, top[0].data, None)
         self.taken = there.scratch("taken", (there.rows,))
         proposal_device.kernels.on(self.device).proposal_numbers(

@@ -10,12 +10,12 @@ import numpy as np
 from ...data.boxes import best
 from ...device import Blob, Kernels
 from . import nms_device, suppress
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .nms_device import DeviceNMS
 from .order import ON_DEVICE
 
 
-class NMS(Choosing, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
+class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", bottoms=(1, 2), tops=1):
     """Greedy suppression: the indices of the boxes that overlap no better box too much.
 
     A box is suppressed when its intersection over union with a better box that stays is `iou_threshold` or more; a
@@ -57,7 +57,6 @@ class NMS(Choosing, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", 
 
     kernels: ClassVar[Kernels] = suppress.kernels
     gpu_files = nms_device.FILES
-    on_device: DeviceNMS | None = None  # on a GPU
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
@@ -81,15 +80,11 @@ class NMS(Choosing, type=("NMS", "NMSRotated", "RotateNMS"), param="nms_param", 
     def shape(self, top: Sequence[Blob], rows: int) -> None:
         top[0].reshape(rows)
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
-        self.on_device.launch(bottom, top[0])
-        return True
+    def launch(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
+        there.launch(bottom, top[0])
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        self.on_device.finish(top[0])
+    def finish(self, there: DeviceNMS, bottom: list[Blob], top: list[Blob]) -> None:
+        there.finish(top[0])
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         boxes = np.asarray(bottom[0].data)

@@ -2,6 +2,7 @@
 // of its own; an item's place in its group is then its place in its tile, plus how many items of the group's other tiles are better.
 // Nothing is contended, so the order is the same in every run: of equal values the lower index comes first. NaN is no item.
 #include "order.h"
+#include "running.h"
 
 // Block b sorts tile b % tiles of group b / tiles in place, of values (groups, tiles, TILE), of which the first `items` of each group
 // count: its best come first, their indices in the group go to `at`, of the same shape, and how many there are to sizes (groups,
@@ -54,30 +55,14 @@ KERNEL order_sums(int n, const int* sizes, int* sums, int parts) {
 // Where each group's list starts, and behind the last where it ends: a group has the sum of its sizes (groups, parts), and at most
 // `most`. By one block.
 KERNEL order_starts(int n, const int* sizes, int* start, int groups, int parts, int most) {
-  SHARED int sum[SHARES];
+  SHARED int sum[STRETCHES];
   BLOCK_LOOP(b, n) {
-    const int each = (groups + SHARES - 1) / SHARES;
     const auto size_of = [=](int group) {
       int size = 0;
       for (int k = 0; k < parts; ++k) size += sizes[group * parts + k];
       return min(size, most);
     };
-    THREAD_LOOP(t, SHARES) {
-      int whole = 0;
-      for (int g = t * each; g < min(groups, t * each + each); ++g) whole += size_of(g);
-      sum[t] = whole;
-    }
-    BARRIER();
-    THREAD_LOOP(t, SHARES) {
-      int before = 0;
-      for (int k = 0; k < t; ++k) before += sum[k];
-      for (int g = t * each; g < min(groups, t * each + each); ++g) {
-        start[g] = before;
-        before += size_of(g);
-      }
-      if (t == SHARES - 1) start[groups] = before;
-    }
-    BARRIER();
+    running_sums(sum, groups, size_of, [=](int group, int before, int) { start[group] = before; }, [=](int all) { start[groups] = all; });
   }
 }
 

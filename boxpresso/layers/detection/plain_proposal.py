@@ -12,18 +12,17 @@ from ..core.param_str import given_names
 from . import proposal_device, suppress
 from .anchors import choose_anchors
 from .choice import chosen, least_above_0
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .order import ON_DEVICE
 from .proposal_device import DeviceProposals
 from .rcnn import Upright
 
 
-class PlainProposal(Choosing):
+class PlainProposal(ChoosingThere[DeviceProposals]):
     """Regions (R, 5) of an image, and what a subclass tells of each. Its setup gives `anchors`, `stride` and `limits`."""
 
     kernels: ClassVar[Kernels] = suppress.kernels
     gpu_files = proposal_device.FILES
-    on_device: DeviceProposals | None = None  # on a GPU
     anchors: np.ndarray
     stride: float
     limits: Mapping[str, Any]  # of the choice, by the names of py-faster-rcnn
@@ -62,21 +61,11 @@ class PlainProposal(Choosing):
             self.on_device.reshape(1, [(height, width)], (1, bottom[2].count))
         self.shape(top, 1)  # forward knows how many there are
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
-        self.shape(top, self.on_device.rows + 1)
-        self.launch(self.on_device, bottom, top)
-        return True
-
     def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
-        """Launches all; the second top is the scores."""
+        """The second top is the scores."""
         scores, offsets, info = bottom
+        self.shape(top, there.rows + 1)
         there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
-
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        self.shape_as_told(top, self.on_device.rows)
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:
         scores, info = np.asarray(bottom[0].data), np.asarray(bottom[2].data).reshape(-1)

@@ -13,7 +13,7 @@ from ..core.param_str import given_names, settings
 from . import proposal_device, suppress
 from .anchors import choose_anchors
 from .choice import chosen, least_above_0, limits
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .order import ON_DEVICE
 from .proposal_device import DeviceProposals
 from .rcnn import Boxes, Rotated, Upright
@@ -30,7 +30,9 @@ def away(x: np.ndarray) -> np.ndarray:
     return np.floor(x + 0.5)
 
 
-class Proposal(Choosing, type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)):
+class Proposal(
+    ChoosingThere[DeviceProposals], type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)
+):
     """Regions of interest from the output of a region proposal network: scores, box offsets, suppression.
 
     The anchors at each place are moved by the offsets and clipped to the image. Then the regions are chosen:
@@ -101,7 +103,6 @@ class Proposal(Choosing, type="Proposal", param=("proposal_param", "python_param
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
     angles: ClassVar[tuple[float, ...]] = (0,)
-    on_device: DeviceProposals | None = None  # on a GPU
     suppression: ClassVar[Kernels] = suppress.kernels
     gpu_files = proposal_device.FILES
 
@@ -176,18 +177,13 @@ class Proposal(Choosing, type="Proposal", param=("proposal_param", "python_param
         after = int(self.settings["rpn_post_nms_top_n"])
         return images * least_above_0(after, len(self.anchors) * height * width)
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if self.on_device is None or not self.on_device.rows:
-            return False
+    def launch(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
         scores, offsets, info = bottom
-        self.shape(top, self.on_device.rows + 1)
-        chances = top[1].data if len(top) > 1 else None
-        self.on_device.launch([scores], [offsets], info, top[0].data, chances)
-        return True
+        self.shape(top, there.rows + 1)
+        there.launch([scores], [offsets], info, top[0].data, top[1].data if len(top) > 1 else None)
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        assert self.on_device is not None
-        if not self.shape_as_told(top, self.on_device.rows):
+    def finish(self, there: DeviceProposals, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.shape_as_told(top, there.rows):
             warn_of_nan(self, bottom)
 
     def forward_host(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 from ...device import Blob
 from ..core.doubt import warn_of_nan
 from . import suppress, yolo_device
-from .choosing import Choosing
+from .choosing import ChoosingThere
 from .yolo_device import DeviceYolo
 
 
-class YoloOutput(Choosing):
+class YoloOutput(ChoosingThere[DeviceYolo]):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
     A subclass's setup gives `p` and `on_device`.
@@ -37,14 +37,11 @@ class YoloOutput(Choosing):
         top[0].reshape(1, 1, 1, 7)  # forward knows how many rows there are
         self.on_device.reshape([blob.shape for blob in bottom])
 
-    def forward_launch(self, bottom: list[Blob], top: list[Blob]) -> bool:
-        if not self.on_device.rows:
-            return False
-        self.on_device.launch(bottom, top[0])
-        return True
+    def launch(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
+        there.launch(bottom, top[0])
 
-    def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
-        count = self.on_device.finish(top[0])
+    def finish(self, there: DeviceYolo, bottom: list[Blob], top: list[Blob]) -> None:
+        count = there.finish(top[0])
         if count is None:
             self.forward_host(bottom, top)
         elif not count:

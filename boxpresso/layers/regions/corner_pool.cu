@@ -9,10 +9,10 @@ struct Lines {
 
 // What holds after `most` at a pixel of that value; NaN holds from where it comes, as in torch's cummax.
 template <class Value>
-DEVICE Value larger(const Value& most, const Value& value) { return (most != most) | (value < most) ? most : value; }
+DEVICE Value larger(Value most, Value value) { return (most != most) | (value < most) ? most : value; }
 // Whether that is the pixel: of equal ones the latest is.
 template <class Value>
-DEVICE auto takes_over(const Value& most, const Value& value) { return (value != value) | (value >= most); }
+DEVICE auto takes_over(Value most, Value value) { return (value != value) | (value >= most); }
 
 // Tile `first` of `count` rows from `line` on: tile[i] is pixel i of each.
 template <class From>
