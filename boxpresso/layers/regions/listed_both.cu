@@ -1,0 +1,150 @@
+// listed_both.cu: from the lists of listed.h two gradients in one walk, for a GPU: that of the maps and, for that of what places the
+// samples, the product of each entry's gradient with its pixel of the maps, over all channels.
+//
+// A warp owns a pixel: each thread some of its channels, whose sums stay in registers. What it adds to the product of an entry goes
+// to the block's own memory; of a row of pixels these are added up together, a thread for each entry.
+#include "both_lists.h"
+
+constexpr int SUMMED = 2;                                  // times WIDE channels of a pixel that a thread takes
+constexpr int ACROSS = BOTH_CHANNELS / (SUMMED * WIDE);    // threads of a pixel: a warp
+constexpr int BOTH_PARTS = 8;                              // of the rows of a tile, for a block each
+constexpr int BOTH_ROWS = TILE_SIDE / BOTH_PARTS;
+constexpr int CELL = SUMMED * ACROSS + 1;                  // Wide from a pixel to the next, so that few banks are met twice
+constexpr int KEPT = sizeof(Real) > 4 ? 32 : 192;          // entries whose products a block adds up together
+constexpr int KEPT_ROW = ACROSS + 4;                       // numbers from an entry to the next
+constexpr int STAGED = 32;                                 // channels of half a row that threads bring in together, a number each
+constexpr int EACH = BOTH_CHANNELS / STAGED;               // times for all of them
+constexpr int STORED = 16;                                 // shares of a row that a block stores at once
+
+struct alignas(4 * sizeof(Real)) Four {
+  Real of[4];
+};
+
+// A row of a tile's pixels in `channels` planes of `area` numbers; what is missing becomes 0.
+DEVICE void stage_row(const Store* from, int channels, int columns, long long area, Wide* cells) {
+  const bool whole = channels >= BOTH_CHANNELS && columns == TILE_SIDE;
+  THREAD_LOOP(t, STAGED * 8) {  // eight columns of four channels for a warp: no bank is met twice
+    const int x = t % 8, c = t / 8;
+    const Store* at = from + c * area + x;
+    Real* to = (Real*)cells + x * (CELL * WIDE) + c;
+    Real values[2 * EACH];
+    if (whole) {
+      for (int i = 0; i < EACH; ++i, at += STAGED * area)
+        for (int half = 0; half < 2; ++half) values[2 * i + half] = Real(at[half * 8]);
+    } else {
+      for (int i = 0; i < EACH; ++i, at += STAGED * area)
+        for (int half = 0; half < 2; ++half)
+          values[2 * i + half] = c + i * STAGED < channels && x + half * 8 < columns ? Real(at[half * 8]) : Real(0);
+    }
+    for (int i = 0; i < EACH; ++i)
+      for (int half = 0; half < 2; ++half) to[half * (8 * CELL * WIDE) + i * STAGED] = values[2 * i + half];
+  }
+}
+
+// The sum of the products of some channels of a gradient with those of a pixel.
+DEVICE Real product_of(const Wide* given, const Wide* pixel) {
+  Real sum = dot(given[0], pixel[0]);
+  for (int s = 1; s < SUMMED; ++s) sum += dot(given[s], pixel[s]);
+  return sum;
+}
+
+// Walks the entries of a row of pixels from `first` on. ADD: all of them, their sums to `cells` in place of the pixels; what the threads
+// add to the products of the first KEPT goes to `kept`. WHOLE: there are all the channels that a block takes.
+template <bool ADD, bool WHOLE>
+DEVICE void walk_row(const int* head, int first, const Entry* entries, const Real* packed, int shares, Wide* cells, Real* kept) {
+  TILE_LOOP(i, share, TILE_SIDE, ACROSS) {
+    Wide *cell = cells + i * CELL + share, pixel[SUMMED], sum[SUMMED];
+    for (int s = 0; s < SUMMED; ++s) {
+      pixel[s] = cell[s * ACROSS];
+      sum[s] = Wide{};
+    }
+    const Real* mine = packed + share * WIDE;
+    const int begin = max(head[i], first) - first, end = ADD ? head[i + 1] - first : min(head[i + 1] - first, KEPT);
+    const Entry* from = entries + first;
+    Real* to = (Real*)kept + begin * KEPT_ROW + share;
+#pragma unroll 2
+    for (int e = begin; e < end; ++e) {
+      const Entry entry = from[unsigned(e)];
+      const Wide* at = &given_at(mine, entry.place);
+      Wide given[SUMMED];
+      for (int s = 0; s < SUMMED; ++s)
+        given[s] = WHOLE || share + s * ACROSS < shares ? at[s * ACROSS] : Wide{};
+      for (int s = 0; ADD && s < SUMMED; ++s) sum[s] += entry.weight * given[s];
+      if (!ADD || e < KEPT) kept[e * KEPT_ROW + share] = product_of(given, pixel);
+    }
+    for (int s = 0; ADD && s < SUMMED; ++s) cell[s * ACROSS] = sum[s];
+  }
+}
+
+// The products of `count` entries.
+DEVICE void add_up(const Four* kept, int count, Real* products) {
+  THREAD_LOOP(e, count) {
+    Four sum = {};
+    for (int q = 0; q < ACROSS / 4; ++q)
+      for (int i = 0; i < 4; ++i) sum.of[i] += kept[e * (KEPT_ROW / 4) + q].of[i];
+    products[e] = (sum.of[0] + sum.of[1]) + (sum.of[2] + sum.of[3]);
+  }
+}
+
+// A row of sums to planes of `area` numbers.
+DEVICE void store_row(const Wide* cells, Store* to, int channels, int columns, long long area) {
+  const int shares = (min(channels, BOTH_CHANNELS) + WIDE - 1) / WIDE;
+  THREAD_LOOP(t, TILE_SIDE * STORED) {
+    const int x = t % TILE_SIDE;
+    if (x >= columns) continue;
+    Store* at = to + t / TILE_SIDE * WIDE * area + x;
+#pragma unroll 1
+    for (int share = t / TILE_SIDE; share < shares; share += STORED, at += STORED * WIDE * area) {
+      const Wide sum = cells[x * CELL + share];
+      if (channels >= (share + 1) * WIDE) {
+        for (int c = 0; c < WIDE; ++c) at[c * area] = lane(sum, c);
+      } else {
+        for (int c = 0; c < WIDE; ++c)
+          if (share * WIDE + c < channels) at[c * area] = lane(sum, c);
+      }
+    }
+  }
+}
+
+// A block takes BOTH_CHANNELS channels of some rows of a tile that has lists. entries: those of all tiles, of which there is room for
+// `most`; heads: where each pixel's begin among them. diff (B, channels, height, width) or null; products: (groups of channels, most).
+KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, const Store* features,
+                   Store* diff, Real* products, int most, int channels, int height, int width) {
+  BLOCK_LOOP(b, n) {
+    SHARED Wide cells[TILE_SIDE * CELL];
+    SHARED Four kept[KEPT * KEPT_ROW / 4];
+    const int groups = product_groups(channels), count = n / (BOTH_PARTS * groups);
+    const int part = b % BOTH_PARTS, number = b / BOTH_PARTS % count, group = b / BOTH_PARTS / count, channel = group * BOTH_CHANNELS;
+    const Tile tile = tile_of(number, lists, tiles_of(lists), height, width);
+    const int* head = heads + (long long)number * LIST_HEAD;
+    if (!has_lists(head)) continue;
+    const int shares = min(BOTH_CHANNELS, padded_channels(channels) - channel) / WIDE, columns = tile.right - tile.left;
+    const long long area = (long long)height * width;
+    for (int line = part * BOTH_ROWS; line < min((part + 1) * BOTH_ROWS, tile.bottom - tile.top); ++line) {
+      const int *starts = head + line * TILE_SIDE, first = starts[0], end = starts[TILE_SIDE];
+      const long long place = ((long long)tile.image * channels + channel) * area + (long long)(tile.top + line) * width + tile.left;
+      const Entry* all = (const Entry*)entries;
+      const auto stage = [&] {
+        stage_row(features + place, channels - channel, columns, area, cells);
+        BARRIER();
+      };
+      const auto finish = [&](int from) { add_up(kept, min(end - from, KEPT), products + (long long)group * most + from); };
+      if (first < end) stage();
+      if (shares == SUMMED * ACROSS)
+        walk_row<true, true>(starts, first, all, packed + channel, shares, cells, (Real*)kept);
+      else
+        walk_row<true, false>(starts, first, all, packed + channel, shares, cells, (Real*)kept);
+      BARRIER();
+      if (diff) store_row(cells, diff + place, channels - channel, columns, area);
+      finish(first);
+      BARRIER();
+      for (int from = first + KEPT; from < end; from += KEPT) {  // the products of more entries
+        stage();
+        walk_row<false, false>(starts, from, all, packed + channel, shares, cells, (Real*)kept);
+        BARRIER();
+        finish(from);
+        BARRIER();
+      }
+    }
+  }
+}
