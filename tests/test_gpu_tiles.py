@@ -25,6 +25,7 @@ ROWS[3, 1:] = [5, 5, 200, 190]  # all of the map, and more
 ROWS[5, 0], ROWS[6, 2] = 7, np.nan
 TURNED = np.c_[ROWS[:, :1], (ROWS[:, 1:3] + ROWS[:, 3:]) / 2, ROWS[:, 3:] - ROWS[:, 1:3], RNG.uniform(-3, 3, 14)]
 OFFSETS, MASK = RNG.uniform(-1, 1, (14, 2, 3, 4)), RNG.uniform(0, 1, (14, 1, 3, 4))
+CLOSE = np.c_[RNG.integers(0, 2, 14), 40 + RNG.uniform(-1, 1, (14, 2)), 42 + RNG.uniform(0, 8, (14, 2))]  # hundreds of bins a pixel
 PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
 
 # name: layer, bottoms, which of them get a gradient
@@ -86,6 +87,11 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "DeformROIPooling bins over many tiles": (
         'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 1 pooled_w: 1 spatial_scale: 0.5 sampling_ratio: 3 gamma: 0.2 }',
         [MAPS, ROWS, OFFSETS[:, :, :1, :1]], [True, False, True],
+    ),
+    "ModulatedDeformROIPooling one place": (
+        'type: "ModulatedDeformROIPooling" deform_roi_pooling_param { pooled_h: 12 pooled_w: 11 spatial_scale: 0.5 sampling_ratio: 3 }',
+        [np.tile(MAPS, (1, 14, 1, 1))[:, :261], CLOSE, RNG.uniform(-1, 1, (14, 2, 12, 11)), RNG.uniform(0, 1, (14, 1, 12, 11))],
+        [True, False, True, True],
     ),
     "ModulatedDeformROIPooling many samples": (
         f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 18 }}', [MAPS, ROWS, OFFSETS, MASK],

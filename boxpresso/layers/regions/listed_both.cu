@@ -1,16 +1,16 @@
 // listed_both.cu: from the lists of listed.h two gradients in one walk, for a GPU: that of the maps and, for that of what places the
 // samples, the product of each entry's gradient with its pixel of the maps, over all channels.
 //
-// A warp owns a pixel: each thread some of its channels, whose sums stay in registers. What it adds to the product of an entry goes
-// to the block's own memory; of a row of pixels these are added up together, a thread for each entry.
+// Sixteen threads own a pixel: each some of its channels, whose sums stay in registers. What it adds to the product of an entry goes to
+// the block's own memory; of a row of pixels these are added up together, a thread for each entry.
 #include "both_lists.h"
 
-constexpr int SUMMED = 2;                                  // times WIDE channels of a pixel that a thread takes
-constexpr int ACROSS = BOTH_CHANNELS / (SUMMED * WIDE);    // threads of a pixel: a warp
+constexpr int ACROSS = 16;                                 // threads of a pixel
+constexpr int SUMMED = BOTH_CHANNELS / (ACROSS * WIDE);    // times WIDE channels that each takes
 constexpr int BOTH_PARTS = 8;                              // of the rows of a tile, for a block each
 constexpr int BOTH_ROWS = TILE_SIDE / BOTH_PARTS;
 constexpr int CELL = SUMMED * ACROSS + 1;                  // Wide from a pixel to the next, so that few banks are met twice
-constexpr int KEPT = sizeof(Real) > 4 ? 32 : 192;          // entries whose products a block adds up together
+constexpr int KEPT = sizeof(Real) > 4 ? 80 : 360;          // entries whose products a block adds up together
 constexpr int KEPT_ROW = ACROSS + 4;                       // numbers from an entry to the next
 constexpr int STAGED = 32;                                 // channels of half a row that threads bring in together, a number each
 constexpr int EACH = BOTH_CHANNELS / STAGED;               // times for all of them
@@ -43,34 +43,44 @@ DEVICE void stage_row(const Store* from, int channels, int columns, long long ar
 
 // The sum of the products of some channels of a gradient with those of a pixel.
 DEVICE Real product_of(const Wide* given, const Wide* pixel) {
-  Real sum = dot(given[0], pixel[0]);
-  for (int s = 1; s < SUMMED; ++s) sum += dot(given[s], pixel[s]);
+  Real sum = 0;
+  for (int s = 0; s < SUMMED; ++s)
+    for (int i = 0; i < WIDE; ++i) sum += lane(given[s], i) * lane(pixel[s], i);
   return sum;
 }
 
-// Walks the entries of a row of pixels from `first` on. ADD: all of them, their sums to `cells` in place of the pixels; what the threads
-// add to the products of the first KEPT goes to `kept`. WHOLE: there are all the channels that a block takes.
+// Walks the entries of some pixels of a row, from `first` on. ADD: all of them, their sums to `cells` in place of the pixels; what the
+// threads add to the products of the first KEPT goes to `kept`. WHOLE: there are all the channels that a block takes.
 template <bool ADD, bool WHOLE>
-DEVICE void walk_row(const int* head, int first, const Entry* entries, const Real* packed, int shares, Wide* cells, Real* kept) {
-  TILE_LOOP(i, share, TILE_SIDE, ACROSS) {
+DEVICE void walk_pixels(const int* head, int pixels, int first, const Entry* entries, const Real* packed, int shares, Wide* cells,
+                        Real* kept) {
+  TILE_LOOP(i, share, pixels, ACROSS) {
     Wide *cell = cells + i * CELL + share, pixel[SUMMED], sum[SUMMED];
     for (int s = 0; s < SUMMED; ++s) {
       pixel[s] = cell[s * ACROSS];
       sum[s] = Wide{};
     }
     const Real* mine = packed + share * WIDE;
-    const int begin = max(head[i], first) - first, end = ADD ? head[i + 1] - first : min(head[i + 1] - first, KEPT);
+    const int end = head[i + 1] - first, last = min(end, KEPT);
     const Entry* from = entries + first;
-    Real* to = (Real*)kept + begin * KEPT_ROW + share;
-#pragma unroll 2
-    for (int e = begin; e < end; ++e) {
-      const Entry entry = from[unsigned(e)];
+    int e = max(head[i] - first, 0);
+    Real* to = kept + e * KEPT_ROW + share;
+    const auto take = [&](Wide* given) {
+      const Entry entry = from[e];
       const Wide* at = &given_at(mine, entry.place);
-      Wide given[SUMMED];
-      for (int s = 0; s < SUMMED; ++s)
-        given[s] = WHOLE || share + s * ACROSS < shares ? at[s * ACROSS] : Wide{};
+      for (int s = 0; s < SUMMED; ++s) given[s] = WHOLE || share + s * ACROSS < shares ? at[s * ACROSS] : Wide{};
       for (int s = 0; ADD && s < SUMMED; ++s) sum[s] += entry.weight * given[s];
-      if (!ADD || e < KEPT) kept[e * KEPT_ROW + share] = product_of(given, pixel);
+    };
+#pragma unroll 1
+    for (; e < last; ++e, to += KEPT_ROW) {
+      Wide given[SUMMED];
+      take(given);
+      *to = product_of(given, pixel);
+    }
+#pragma unroll 1
+    for (; ADD && e < end; ++e) {
+      Wide given[SUMMED];
+      take(given);
     }
     for (int s = 0; ADD && s < SUMMED; ++s) cell[s * ACROSS] = sum[s];
   }
@@ -124,27 +134,30 @@ KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads
       const int *starts = head + line * TILE_SIDE, first = starts[0], end = starts[TILE_SIDE];
       const long long place = ((long long)tile.image * channels + channel) * area + (long long)(tile.top + line) * width + tile.left;
       const Entry* all = (const Entry*)entries;
-      const auto stage = [&] {
+      if (first < end) {
         stage_row(features + place, channels - channel, columns, area, cells);
         BARRIER();
-      };
-      const auto finish = [&](int from) { add_up(kept, min(end - from, KEPT), products + (long long)group * most + from); };
-      if (first < end) stage();
-      if (shares == SUMMED * ACROSS)
-        walk_row<true, true>(starts, first, all, packed + channel, shares, cells, (Real*)kept);
-      else
-        walk_row<true, false>(starts, first, all, packed + channel, shares, cells, (Real*)kept);
-      BARRIER();
-      if (diff) store_row(cells, diff + place, channels - channel, columns, area);
-      finish(first);
-      BARRIER();
-      for (int from = first + KEPT; from < end; from += KEPT) {  // the products of more entries
-        stage();
-        walk_row<false, false>(starts, from, all, packed + channel, shares, cells, (Real*)kept);
-        BARRIER();
-        finish(from);
-        BARRIER();
       }
+      for (int i = 0, stop; i < TILE_SIDE; i = stop) {  // as many pixels as have entries that are kept, or one
+        for (stop = TILE_SIDE; stop - i > 1 && starts[stop] - starts[i] > KEPT;) stop = (i + stop) / 2;
+        const int begin = starts[i], after = starts[stop];
+        const auto add_kept = [&](int from) { add_up(kept, min(after - from, KEPT), products + (long long)group * most + from); };
+        for (int from = begin + KEPT; from < after; from += KEPT) {  // of one pixel
+          walk_pixels<false, false>(starts + i, 1, from, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+          BARRIER();
+          add_kept(from);
+          BARRIER();
+        }
+        if (shares == SUMMED * ACROSS)
+          walk_pixels<true, true>(starts + i, stop - i, begin, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+        else
+          walk_pixels<true, false>(starts + i, stop - i, begin, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+        BARRIER();
+        add_kept(begin);
+        if (stop < TILE_SIDE) BARRIER();
+      }
+      if (diff) store_row(cells, diff + place, channels - channel, columns, area);
+      BARRIER();
     }
   }
 }
