@@ -55,6 +55,10 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "PrROIPooling many bins": (
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 15 pooled_w: 14 spatial_scale: 0.5 }', [MAPS, ROWS], [True, True],
     ),
+    "PrROIPooling one place": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 12 pooled_w: 11 spatial_scale: 0.5 }',
+        [np.tile(MAPS, (1, 14, 1, 1))[:, :261], CLOSE], [True, True],
+    ),
     "PrROIPooling few channels": (
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 2 }', [MAPS[:, :3, :, :44], ROWS], [True, True],
     ),
@@ -151,7 +155,7 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
-@pytest.mark.parametrize("name", [name for name in LAYERS if "AlignRotated" in name or "DeformROI" in name])
+@pytest.mark.parametrize("name", [name for name in LAYERS if any(word in name for word in ("AlignRotated", "DeformROI", "PrROI"))])
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. The
     bits are the same where samples are listed one by one; the lists of deformable pooling have what a bin's samples weigh together."""

@@ -30,6 +30,7 @@ class DeformPoolingLayer(ListedBoth):
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
         self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
+        self.list_share = 2.0 if self.ratio > 0 else 0.5
         self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
         self.tile = self.kernels.constants["TILE"]

@@ -35,7 +35,7 @@ class ListedBoth(RegionLayer):
 
     both = Kernels("listed_both.cu")
     adds = Kernels("listed_add.cu")
-    list_share = 0.5  # bytes of the lists for each of the maps' gradient where the host does not know how many entries there are
+    list_share = 2.0  # bytes of all lists for each of the maps' gradient, at most
 
     def most_entries(self) -> int | None:
         """How many entries there are at most; None where that depends on the regions."""
@@ -47,9 +47,9 @@ class ListedBoth(RegionLayer):
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
         padded, tiles = slabs * of["SLAB"], self.batch * math.prod(-(-size // side) for size in self.size)
         bins, known = self.regions * math.prod(self.pooled), self.most_entries()
-        numbers = tiles * side**2 * padded  # of the maps' gradient; an entry takes two
-        most = int(numbers * self.list_share / 2) if known is None else min(numbers, known)
-        most = min(most, listed.MOST_ENTRIES)
+        most = min(int(tiles * side**2 * padded * self.list_share / 2), listed.MOST_ENTRIES)  # an entry is two numbers
+        if known is not None:
+            most = min(most, known)
         if bins * padded >= listed.MOST_PLACED:
             most = 0
         groups = -(-self.channels // of["BOTH_CHANNELS"])

@@ -379,12 +379,14 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
   }
 }
 
-// The gradient of the features in tiles, for a GPU: see tiles.h.
-KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lists, const int* bins, const Real* weights,
-                                    Store* diff, Geometry g) {
+// The gradient of the features in tiles that have no lists, for a GPU: see tiles.h and prroi_lists.cu.
+KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lists, const int* heads, const int* bins,
+                                    const Real* weights, Store* diff, Geometry g) {
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, channels = g.channels;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       Given given = {};
       given.channel = channel, given.channels = channels, given.bins = pooled_height * pooled_width;
@@ -413,16 +415,19 @@ KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lis
   }
 }
 
-// region_diff (K, 5) from the sums over the slabs; 0 for the batch index. A side that moves by d adds d (line - average) / length
+// region_diff (K, 5) from the sums over the slabs or, of regions whose tiles all have lists, over the bins of y in `lines`; 0 for the
+// batch index. heads: of those lists, or null for none. A side that moves by d adds d (line - average) / length
 // to a bin's average, and it moves by its share of what the region's first and last side move by.
-KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Store* regions, const int* image, const int* bins,
-                                 Store* region_diff, Geometry g) {
+KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Real* lines, const int* heads, const Store* regions,
+                                 const int* image, const int* bins, Store* region_diff, Geometry g) {
   GRID_LOOP(k, n) {
     const int* row = bins + k * pooled_of(g).columns();
     const bool valid = image[k] >= 0 && row[g.pooled_height + g.pooled_height - 1] > 0;  // some row of the map is taken
     double sum[MOVES] = {};
-    for (int s = 0; s < slabs_of(g.channels) && valid; ++s)
-      for (int q = 0; q < MOVES; ++q) sum[q] += slopes[((long long)s * g.regions + k) * MOVES + q];
+    const bool by_lines = valid && heads && listed(row, heads, image[k], g);
+    for (int s = 0; s < (by_lines ? g.pooled_height : slabs_of(g.channels)) && valid; ++s)
+      for (int q = 0; q < MOVES; ++q)
+        sum[q] += by_lines ? lines[((long long)k * g.pooled_height + s) * MOVES + q] : slopes[((long long)s * g.regions + k) * MOVES + q];
     region_diff[5 * k] = Real(0);
     for (int axis = 0; axis < 2; ++axis) {
       const int count = axis ? g.pooled_width : g.pooled_height;
