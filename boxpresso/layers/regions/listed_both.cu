@@ -86,13 +86,14 @@ DEVICE void walk_pixels(const int* head, int pixels, int first, const Entry* ent
   }
 }
 
-// The products of `count` entries.
-DEVICE void add_up(const Four* kept, int count, Real* products) {
+// The products of `count` entries; slots: where each is to stand, -1 for nowhere, or null for one behind the other from `first` on.
+DEVICE void add_up(const Four* kept, int first, int count, const int* slots, Real* products) {
   THREAD_LOOP(e, count) {
     Four sum = {};
     for (int q = 0; q < ACROSS / 4; ++q)
       for (int i = 0; i < 4; ++i) sum.of[i] += kept[e * (KEPT_ROW / 4) + q].of[i];
-    products[e] = (sum.of[0] + sum.of[1]) + (sum.of[2] + sum.of[3]);
+    const int slot = slots ? slots[first + e] : first + e;
+    if (slot >= 0) products[slot] = (sum.of[0] + sum.of[1]) + (sum.of[2] + sum.of[3]);
   }
 }
 
@@ -116,10 +117,16 @@ DEVICE void store_row(const Wide* cells, Store* to, int channels, int columns, l
   }
 }
 
-// A block takes BOTH_CHANNELS channels of some rows of a tile that has lists. entries: those of all tiles, of which there is room for
-// `most`; heads: where each pixel's begin among them. diff (B, channels, height, width) or null; products: (groups of channels, most).
-KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, const Store* features,
-                   Store* diff, Real* products, int most, int channels, int height, int width) {
+// Maps of `channels` planes of height x width, and how many entries there is room for.
+struct BothGeometry {
+  int channels, height, width, most;
+};
+
+// A block takes BOTH_CHANNELS channels of some rows of a tile that has lists. entries: those of all tiles; heads: where each pixel's
+// begin among them. diff (B, channels, height, width) or null; products: (groups of channels, most); slots: see add_up().
+KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, const int* slots,
+                   const Store* features, Store* diff, Real* products, BothGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Wide cells[TILE_SIDE * CELL];
     SHARED Four kept[KEPT * KEPT_ROW / 4];
@@ -141,7 +148,9 @@ KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads
       for (int i = 0, stop; i < TILE_SIDE; i = stop) {  // as many pixels as have entries that are kept, or one
         for (stop = TILE_SIDE; stop - i > 1 && starts[stop] - starts[i] > KEPT;) stop = (i + stop) / 2;
         const int begin = starts[i], after = starts[stop];
-        const auto add_kept = [&](int from) { add_up(kept, min(after - from, KEPT), products + (long long)group * most + from); };
+        const auto add_kept = [&](int from) {
+          add_up(kept, from, min(after - from, KEPT), slots, products + (long long)group * g.most);
+        };
         for (int from = begin + KEPT; from < after; from += KEPT) {  // of one pixel
           walk_pixels<false, false>(starts + i, 1, from, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
           BARRIER();

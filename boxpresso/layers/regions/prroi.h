@@ -1,7 +1,6 @@
 // prroi.h: what the kernels of PrROIPooling share: the weights that prroi_pooling_weights makes, and the sums for the regions' gradient.
 #pragma once
 #include "bins.h"
-#include "listed.h"
 
 // The weights of region k: those of the rows of the map for each bin in y, those of the columns for each in x, then how far each
 // edge lies behind the pixel before it.
@@ -14,15 +13,3 @@ DEVICE Number* weights_of(Number* weights, int k, const Geometry& g) {
 // edge times its number as a part of the bins; the same two for y; and that sum itself. An edge moves both bins that end there:
 // what they have in common is taken once.
 constexpr int MOVES = 5;
-
-// Whether all tiles that a region, with its row of `bins`, has pixels in have lists: heads, see both_lists.h.
-DEVICE bool listed(const int* bins, const int* heads, int image, const Geometry& g) {
-  const int *y = bins, *x = y + 2 * g.pooled_height;
-  const int down = (g.height + TILE_SIDE - 1) / TILE_SIDE, across = (g.width + TILE_SIDE - 1) / TILE_SIDE;
-  const int top = y[0], bottom = y[2 * g.pooled_height - 1], left = x[0], right = x[2 * g.pooled_width - 1];
-  if (top >= bottom || left >= right) return true;
-  for (int row = top / TILE_SIDE; row * TILE_SIDE < bottom; ++row)
-    for (int column = left / TILE_SIDE; column * TILE_SIDE < right; ++column)
-      if (!has_lists(heads + (((long long)image * down + row) * across + column) * LIST_HEAD)) return false;
-  return true;
-}

@@ -2,9 +2,8 @@
 //
 // The surface is the sum of v[i, j] hat(y - i) hat(x - j) with hat(t) = max(0, 1 - |t|): 0 from one pixel outside the map on.
 // So a bin's average is Wy . v . Wx with the averages Wy[i] of hat(y - i) and Wx[j] of hat(x - j) over its sides.
+#include "listed.h"
 #include "prroi.h"
-#include "tiles.h"
-#include "wide.h"
 
 DEVICE double hat(double t) { return max(0.0, 1 - abs(t)); }
 
@@ -415,19 +414,18 @@ KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lis
   }
 }
 
-// region_diff (K, 5) from the sums over the slabs or, of regions whose tiles all have lists, over the bins of y in `lines`; 0 for the
-// batch index. heads: of those lists, or null for none. A side that moves by d adds d (line - average) / length
+// region_diff (K, 5) from the sums over the slabs or, of regions that are not left out, from those of `listed`, which may be null; 0 for
+// the batch index. A side that moves by d adds d (line - average) / length
 // to a bin's average, and it moves by its share of what the region's first and last side move by.
-KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Real* lines, const int* heads, const Store* regions,
+KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Real* listed, const int* left_out, const Store* regions,
                                  const int* image, const int* bins, Store* region_diff, Geometry g) {
   GRID_LOOP(k, n) {
     const int* row = bins + k * pooled_of(g).columns();
     const bool valid = image[k] >= 0 && row[g.pooled_height + g.pooled_height - 1] > 0;  // some row of the map is taken
     double sum[MOVES] = {};
-    const bool by_lines = valid && heads && listed(row, heads, image[k], g);
-    for (int s = 0; s < (by_lines ? g.pooled_height : slabs_of(g.channels)) && valid; ++s)
-      for (int q = 0; q < MOVES; ++q)
-        sum[q] += by_lines ? lines[((long long)k * g.pooled_height + s) * MOVES + q] : slopes[((long long)s * g.regions + k) * MOVES + q];
+    const bool once = listed && !left_out[k];
+    for (int s = 0; s < (once ? 1 : slabs_of(g.channels)) && valid; ++s)
+      for (int q = 0; q < MOVES; ++q) sum[q] += (once ? listed : slopes)[((long long)s * g.regions + k) * MOVES + q];
     region_diff[5 * k] = Real(0);
     for (int axis = 0; axis < 2; ++axis) {
       const int count = axis ? g.pooled_width : g.pooled_height;

@@ -58,7 +58,7 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
     kernels = Kernels("prroi_pooling.cu")
     by_columns = Kernels("prroi_columns.cu")
     listed = Kernels("prroi_lists.cu")
-    list_share = 1.0
+    list_share, slotted = 1.0, True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
@@ -131,12 +131,12 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
             self.region_diff(slopes, None, None, regions, diffs[1])
 
     def region_diff(
-        self, slopes: AnyArray | None, lines: AnyArray | None, heads: AnyArray | None, regions: AnyArray,
+        self, slopes: AnyArray | None, listed: AnyArray | None, left_out: AnyArray | None, regions: AnyArray,
         diff: AnyArray | None,
     ) -> None:  # fmt: skip
         """The gradient of the regions from sums."""
         self.kernels.prroi_pooling_region_diff(
-            self.regions, slopes, lines, heads, regions, self.image, self.bins, diff, self.geometry
+            self.regions, slopes, listed, left_out, regions, self.image, self.bins, diff, self.geometry
         )
 
     def most_entries(self) -> int:
@@ -150,10 +150,12 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
         """For a GPU: both gradients from lists, and what those have no room for from tiles and from columns of the maps."""
         tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), first_numbers(self.device, self.regions))
         room, moves = self.both_room(region_diff is not None), self.kernels.constants["MOVES"]
-        self.listed.prroi_count(tiles, lists, self.bins, room.heads, room.totals, self.geometry)
+        tables = self.scratch("tables", (self.regions, self.listed.constants["TABLE_HEAD"] + sum(self.pooled)), np.int32)
+        sizes = self.listed.struct("PrepareGeometry", **self.fields, most=room.most)
+        self.listed.prroi_count(tiles + 1, lists, self.bins, room.heads, room.totals, tables, self.geometry)
         self.listed.prroi_prepare(
-            self.pack_blocks(self.listed, tiles), top_diff, lists, self.bins, self.weights, room.given, room.heads, room.totals,
-            room.entries, room.most, self.geometry,
+            self.pack_blocks(self.listed, tiles), top_diff, lists, self.bins, self.weights, tables, room.given, room.heads,
+            room.totals, room.entries, room.slots, sizes,
         )  # fmt: skip
         self.walk_lists(tiles, lists, room, features, diff)
         if diff is not None and not room.whole:
@@ -162,18 +164,19 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
             )
         if region_diff is None:
             return
-        lines, slopes = self.scratch("lines", (self.regions, self.pooled[0], moves)), None
+        listed, slopes = self.scratch("listed", (self.regions, moves)), None
+        left_out = self.scratch("left out", (self.regions,), np.int32)
         self.listed.prroi_moves_listed(
-            self.regions * self.pooled[0], self.image, self.bins, self.weights, self.below, room.heads, room.entries,
-            room.products, room.most, lines, self.geometry,
+            self.regions, self.image, self.bins, self.weights, self.below, tables, room.heads, room.products, left_out, listed,
+            sizes,
         )  # fmt: skip
-        if not room.whole:
+        if not room.whole or max(self.size[0] + 3 * self.pooled[0], self.size[1] + 3 * self.pooled[1]) > self.listed.constants["SIDE"]:
             slopes = self.scratch("slopes", (self.count, self.regions, moves))
             self.by_columns.prroi_pooling_moves(
-                self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, room.heads,
+                self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, left_out,
                 slopes, self.geometry,
             )  # fmt: skip
-        self.region_diff(slopes, lines, room.heads, regions, region_diff)
+        self.region_diff(slopes, listed, left_out, regions, region_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return True  # the regions have a gradient too
