@@ -1,4 +1,7 @@
-"""Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [words for pytest]`.
+"""Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [--ptx] [words for pytest]`.
+
+With --ptx kernels are nvcc's: it compiles them to PTX, which ptx_cpp.py translates and simt.h runs warp by warp; else the host's
+compiler makes them of the same text, much faster.
 
 Needs a C++ compiler and pip, no GPU. The headers of CUDA are the toolkit's, or those of NVIDIA's wheels where these are
 installed; else the wheels are fetched once. PyCUDA is used where it is installed; else it is built once, which takes a minute
@@ -67,6 +70,7 @@ HOST = (
     "pages",
     "plan",
     "prepare",
+    "ptx",
     "rank_jobs",
     "region_safety",
     "report_layout",
@@ -82,6 +86,7 @@ HOST = (
     "torch_*",
     "troubleshooting",
     "upgrade",
+    "warps",
     "watching",
     "weights",
 )
@@ -224,11 +229,29 @@ def counted(report: Path) -> tuple[Counter[str], Counter[str]]:
     return total, kernels
 
 
+def through_ptx(variables: dict[str, str]) -> None:
+    """Has kernels compiled by the real nvcc to PTX, which ptx.py translates and simt.h runs warp by warp."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        raise CannotRun("there is no nvcc on PATH")
+    texts = b"".join(
+        (HERE / name).read_bytes()
+        for name in (*sorted(path.name for path in HERE.glob("ptx*.py")), "simt.h", "translated.h", "bin/nvcc")
+    )
+    counted = "-counted" if "STAND_IN_PROFILE" in os.environ else ""
+    variables["STAND_IN_NVCC"] = nvcc
+    variables["BOXPRESSO_CACHE"] = str(cache() / f"ptx{counted}-{hashlib.sha256(texts).hexdigest()[:16]}")
+
+
 def main(words: list[str]) -> int:
+    ptx = words[:1] == ["--ptx"]
+    words = words[ptx:]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "counts"
         try:
             variables = environment(report)
+            if ptx:
+                through_ptx(variables)
         except CannotRun as error:
             return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/test_nvcc.py"  # of the real nvcc
