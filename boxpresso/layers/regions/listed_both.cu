@@ -21,20 +21,22 @@ struct alignas(4 * sizeof(Real)) Four {
 };
 
 // A row of a tile's pixels in `channels` planes of `area` numbers; what is missing becomes 0.
-DEVICE void stage_row(const Store* from, int channels, int columns, long long area, Wide* cells) {
+DEVICE void stage_row(const Store* from, int channels, int columns, int area, Wide* cells) {
   const bool whole = channels >= BOTH_CHANNELS && columns == TILE_SIDE;
   THREAD_LOOP(t, STAGED * 8) {  // eight columns of four channels for a warp: no bank is met twice
     const int x = t % 8, c = t / 8;
-    const Store* at = from + c * area + x;
+    const Store* at = from + (long long)c * area + x;
     Real* to = (Real*)cells + x * (CELL * WIDE) + c;
     Real values[2 * EACH];
     if (whole) {
-      for (int i = 0; i < EACH; ++i, at += STAGED * area)
-        for (int half = 0; half < 2; ++half) values[2 * i + half] = Real(at[half * 8]);
+      for (int i = 0; i < EACH; ++i)
+        for (int half = 0; half < 2; ++half) values[2 * i + half] = Real(at[(long long)(i * STAGED) * area + half * 8]);
     } else {
-      for (int i = 0; i < EACH; ++i, at += STAGED * area)
-        for (int half = 0; half < 2; ++half)
-          values[2 * i + half] = c + i * STAGED < channels && x + half * 8 < columns ? Real(at[half * 8]) : Real(0);
+      for (int i = 0; i < EACH; ++i)
+        for (int half = 0; half < 2; ++half) {
+          const bool there = c + i * STAGED < channels && x + half * 8 < columns;
+          values[2 * i + half] = there ? Real(at[(long long)(i * STAGED) * area + half * 8]) : Real(0);
+        }
     }
     for (int i = 0; i < EACH; ++i)
       for (int half = 0; half < 2; ++half) to[half * (8 * CELL * WIDE) + i * STAGED] = values[2 * i + half];
@@ -98,20 +100,18 @@ DEVICE void add_up(const Four* kept, int first, int count, const int* slots, Rea
 }
 
 // A row of sums to planes of `area` numbers.
-DEVICE void store_row(const Wide* cells, Store* to, int channels, int columns, long long area) {
-  const int shares = (min(channels, BOTH_CHANNELS) + WIDE - 1) / WIDE;
+DEVICE void store_row(const Wide* cells, Store* to, int channels, int columns, int area) {
   THREAD_LOOP(t, TILE_SIDE * STORED) {
-    const int x = t % TILE_SIDE;
+    const int x = t % TILE_SIDE, first = t / TILE_SIDE;
     if (x >= columns) continue;
-    Store* at = to + t / TILE_SIDE * WIDE * area + x;
-#pragma unroll 1
-    for (int share = t / TILE_SIDE; share < shares; share += STORED, at += STORED * WIDE * area) {
-      const Wide sum = cells[x * CELL + share];
-      if (channels >= (share + 1) * WIDE) {
-        for (int c = 0; c < WIDE; ++c) at[c * area] = lane(sum, c);
+    Store* at = to + (long long)(first * WIDE) * area + x;
+    const Wide* cell = cells + x * CELL + first;
+    for (int share = 0; share < BOTH_CHANNELS / WIDE; share += STORED) {
+      if (channels >= BOTH_CHANNELS) {
+        for (int c = 0; c < WIDE; ++c) at[(long long)(share * WIDE + c) * area] = lane(cell[share], c);
       } else {
         for (int c = 0; c < WIDE; ++c)
-          if (share * WIDE + c < channels) at[c * area] = lane(sum, c);
+          if ((share + first) * WIDE + c < channels) at[(long long)(share * WIDE + c) * area] = lane(cell[share], c);
       }
     }
   }
@@ -126,17 +126,17 @@ struct BothGeometry {
 // begin among them. diff (B, channels, height, width) or null; products: (groups of channels, most); slots: see add_up().
 KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, const int* slots,
                    const Store* features, Store* diff, Real* products, BothGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
+  const int channels = g.channels, height = g.height, width = g.width, groups = product_groups(channels), count = n / max(BOTH_PARTS * groups, 1);
   BLOCK_LOOP(b, n) {
     SHARED Wide cells[TILE_SIDE * CELL];
     SHARED Four kept[KEPT * KEPT_ROW / 4];
-    const int groups = product_groups(channels), count = n / (BOTH_PARTS * groups);
-    const int part = b % BOTH_PARTS, number = b / BOTH_PARTS % count, group = b / BOTH_PARTS / count, channel = group * BOTH_CHANNELS;
+    const int part = b % BOTH_PARTS, group = groups > 1 ? b / BOTH_PARTS / count : 0, number = b / BOTH_PARTS - group * count;
+    const int channel = group * BOTH_CHANNELS;
     const Tile tile = tile_of(number, lists, tiles_of(lists), height, width);
     const int* head = heads + (long long)number * LIST_HEAD;
     if (!has_lists(head)) continue;
     const int shares = min(BOTH_CHANNELS, padded_channels(channels) - channel) / WIDE, columns = tile.right - tile.left;
-    const long long area = (long long)height * width;
+    const int area = height * width;
     for (int line = part * BOTH_ROWS; line < min((part + 1) * BOTH_ROWS, tile.bottom - tile.top); ++line) {
       const int *starts = head + line * TILE_SIDE, first = starts[0], end = starts[TILE_SIDE];
       const long long place = ((long long)tile.image * channels + channel) * area + (long long)(tile.top + line) * width + tile.left;
