@@ -126,7 +126,8 @@ struct BothGeometry {
 // begin among them. diff (B, channels, height, width) or null; products: (groups of channels, most); slots: see add_up().
 KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, const int* slots,
                    const Store* features, Store* diff, Real* products, BothGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width, groups = product_groups(channels), count = n / max(BOTH_PARTS * groups, 1);
+  const int channels = g.channels, height = g.height, width = g.width;
+  const int groups = product_groups(channels), count = n / max(BOTH_PARTS * groups, 1);
   BLOCK_LOOP(b, n) {
     SHARED Wide cells[TILE_SIDE * CELL];
     SHARED Four kept[KEPT * KEPT_ROW / 4];

@@ -37,7 +37,7 @@ class ListedBoth(RegionLayer):
     both = Kernels("listed_both.cu")
     adds = Kernels("listed_add.cu")
     slotted = False  # whether products have an order of their own
-    list_share = 2.0  # bytes of all lists for each of the maps' gradient, at most
+    list_share = 2.0  # bytes of all lists for each of the gradients of maps and top, at most
 
     def most_entries(self) -> int | None:
         """How many entries there are at most; None where that depends on the regions."""
@@ -49,7 +49,8 @@ class ListedBoth(RegionLayer):
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
         padded, tiles = slabs * of["SLAB"], self.batch * math.prod(-(-size // side) for size in self.size)
         bins, known = self.regions * math.prod(self.pooled), self.most_entries()
-        most = min(int(tiles * side**2 * padded * self.list_share / 2), listed.MOST_ENTRIES)  # an entry is two numbers
+        numbers = (tiles * side**2 + bins) * padded  # of both gradients; an entry takes two
+        most = min(int(numbers * self.list_share / 2), listed.MOST_ENTRIES)
         if known is not None:
             most = min(most, known)
         if bins * padded >= listed.MOST_PLACED:

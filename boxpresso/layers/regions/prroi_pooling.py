@@ -58,7 +58,7 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
     kernels = Kernels("prroi_pooling.cu")
     by_columns = Kernels("prroi_columns.cu")
     listed = Kernels("prroi_lists.cu")
-    list_share, slotted = 1.0, True
+    list_share, slotted = 0.5, True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
