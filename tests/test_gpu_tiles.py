@@ -25,7 +25,9 @@ ROWS[3, 1:] = [5, 5, 200, 190]  # all of the map, and more
 ROWS[5, 0], ROWS[6, 2] = 7, np.nan
 TURNED = np.c_[ROWS[:, :1], (ROWS[:, 1:3] + ROWS[:, 3:]) / 2, ROWS[:, 3:] - ROWS[:, 1:3], RNG.uniform(-3, 3, 14)]
 OFFSETS, MASK = RNG.uniform(-1, 1, (14, 2, 3, 4)), RNG.uniform(0, 1, (14, 1, 3, 4))
-CLOSE = np.c_[RNG.integers(0, 2, 14), 40 + RNG.uniform(-1, 1, (14, 2)), 42 + RNG.uniform(0, 8, (14, 2))]  # hundreds of bins a pixel
+CLOSE = np.c_[
+    RNG.integers(0, 2, 14), 40 + RNG.uniform(-1, 1, (14, 2)), 42 + RNG.uniform(0, 8, (14, 2))
+]  # hundreds of bins a pixel
 PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
 
 # name: layer, bottoms, which of them get a gradient
@@ -155,7 +157,9 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
-@pytest.mark.parametrize("name", [name for name in LAYERS if any(word in name for word in ("AlignRotated", "DeformROI", "PrROI"))])
+@pytest.mark.parametrize(
+    "name", [name for name in LAYERS if any(word in name for word in ("AlignRotated", "DeformROI", "PrROI"))]
+)
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. The
     bits are the same where samples are listed one by one; the lists of deformable pooling have what a bin's samples weigh together."""

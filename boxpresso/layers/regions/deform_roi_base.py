@@ -174,7 +174,7 @@ class DeformPoolingLayer(ListedBoth):
         room = self.both_room(moves)
         self.listed.deform_roi_count(tiles, lists, places, marks, room.heads, room.totals, self.geometry)
         self.listed.deform_roi_prepare(
-            self.pack_blocks(self.listed, tiles), top_diff, lists, marks, places, mask, room.given, room.heads, room.totals,
+            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, room.given, room.heads, room.totals,
             room.entries, room.most, self.geometry,
         )  # fmt: skip
         self.walk_lists(tiles, lists, room, features, diff)
@@ -186,7 +186,7 @@ class DeformPoolingLayer(ListedBoth):
             )
 
     def backward_moves(
-        self, boxes: AnyArray, places: AnyArray, room: Lists, features: AnyArray, mask: AnyArray | None,
+        self, boxes: AnyArray, places: AnyArray, room: Lists, features: AnyArray | None, mask: AnyArray | None,
         offset_diff: AnyArray | None, mask_diff: AnyArray | None,
     ) -> None:  # fmt: skip
         """The gradients of offsets and mask, from the products of lists."""

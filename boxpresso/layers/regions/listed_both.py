@@ -1,4 +1,4 @@
-"""ListedBoth: gradients of maps and of what places the samples, from one walk over the lists of what pixels give (both_lists.h)."""
+"""ListedBoth: gradients of maps and of what places the samples, from one walk over lists by pixel (both_lists.h)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .region_base import RegionLayer
 class Lists:
     """Room for the lists of all tiles.
 
-    given: gradients of bins with the channels last; heads: where the entries of each pixel begin; totals: how many each tile has;
-    entries: all of them, `most`; whole: whether that is as many as there can be; products: of each with its pixel, in groups of
-    channels, or None; slots: where they are to stand, None for the order of the entries.
+    given: gradients of bins with the channels last; heads: where the entries of each pixel begin; totals: how many each
+    tile has; entries: all of them, `most`; whole: whether that is as many as there can be; products: of each with its pixel,
+    in groups of channels, or None; slots: where they are to stand, None for the order of the entries.
     """
 
     given: AnyArray
@@ -32,8 +32,9 @@ class Lists:
 
 
 class ListedBoth(RegionLayer):
-    """A layer whose samples are listed by pixel, for a GPU: kernels of its own count and put the entries, and pack gradients."""
+    """A layer whose samples are listed by pixel, for a GPU: kernels of its own count and put the entries."""
 
+    listed: Kernels  # of subclasses: what counts and puts the entries
     both = Kernels("listed_both.cu")
     adds = Kernels("listed_add.cu")
     slotted = False  # whether products have an order of their own
@@ -68,15 +69,20 @@ class ListedBoth(RegionLayer):
         )
 
     def walk_lists(
-        self, tiles: int, regions: AnyArray, lists: Lists, features: AnyArray, diff: AnyArray | None
+        self,
+        tiles: int,
+        regions: AnyArray,
+        lists: Lists,
+        features: AnyArray | None,
+        diff: AnyArray | None,
     ) -> None:
         """The gradient of the maps, `diff`, and the products where there is room for them; regions: the lists of tiles.h."""
         of, sums = self.both.constants, self.adds.constants
         if lists.products is not None:
             groups = -(-self.channels // of["BOTH_CHANNELS"])
             self.both.listed_both(
-                tiles * of["BOTH_PARTS"] * groups, lists.given, regions, lists.heads, lists.entries, lists.slots, features, diff,
-                lists.products,
+                tiles * of["BOTH_PARTS"] * groups, lists.given, regions, lists.heads, lists.entries, lists.slots, features,
+                diff, lists.products,
                 self.both.struct(
                     "BothGeometry", channels=self.channels, height=self.size[0], width=self.size[1], most=lists.most
                 ),
@@ -87,6 +93,6 @@ class ListedBoth(RegionLayer):
                 blocks, lists.given, regions, lists.heads, lists.entries, 0, diff, self.batch, self.channels, *self.size
             )
 
-    def pack_blocks(self, own: Kernels, tiles: int) -> int:
-        """The blocks of a kernel of the file `own` that lists so many tiles and packs the gradients of all regions."""
-        return tiles + self.regions * -(-self.channels // own.constants["PACKED_CHANNELS"])
+    def prepare_blocks(self, tiles: int) -> int:
+        """The blocks of a kernel that lists so many tiles and packs the gradients of all regions."""
+        return tiles + self.regions * -(-self.channels // self.listed.constants["PACKED_CHANNELS"])

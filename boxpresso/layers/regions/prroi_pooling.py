@@ -145,16 +145,23 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
         return self.regions * down * across
 
     def backward_listed(
-        self, top_diff: AnyArray, features: AnyArray, regions: AnyArray, diff: AnyArray | None, region_diff: AnyArray | None
+        self,
+        top_diff: AnyArray,
+        features: AnyArray,
+        regions: AnyArray,
+        diff: AnyArray | None,
+        region_diff: AnyArray | None,
     ) -> None:
         """For a GPU: both gradients from lists, and what those have no room for from tiles and from columns of the maps."""
         tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), first_numbers(self.device, self.regions))
         room, moves = self.both_room(region_diff is not None), self.kernels.constants["MOVES"]
-        tables = self.scratch("tables", (self.regions, self.listed.constants["TABLE_HEAD"] + sum(self.pooled)), np.int32)
+        tables = self.scratch(
+            "tables", (self.regions, self.listed.constants["TABLE_HEAD"] + sum(self.pooled)), np.int32
+        )
         sizes = self.listed.struct("PrepareGeometry", **self.fields, most=room.most)
         self.listed.prroi_count(tiles + 1, lists, self.bins, room.heads, room.totals, tables, self.geometry)
         self.listed.prroi_prepare(
-            self.pack_blocks(self.listed, tiles), top_diff, lists, self.bins, self.weights, tables, room.given, room.heads,
+            self.prepare_blocks(tiles), top_diff, lists, self.bins, self.weights, tables, room.given, room.heads,
             room.totals, room.entries, room.slots, sizes,
         )  # fmt: skip
         self.walk_lists(tiles, lists, room, features, diff)
@@ -170,7 +177,10 @@ class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param",
             self.regions, self.image, self.bins, self.weights, self.below, tables, room.heads, room.products, left_out, listed,
             sizes,
         )  # fmt: skip
-        if not room.whole or max(self.size[0] + 3 * self.pooled[0], self.size[1] + 3 * self.pooled[1]) > self.listed.constants["SIDE"]:
+        if (
+            not room.whole
+            or max(self.size[0] + 3 * self.pooled[0], self.size[1] + 3 * self.pooled[1]) > self.listed.constants["SIDE"]
+        ):
             slopes = self.scratch("slopes", (self.count, self.regions, moves))
             self.by_columns.prroi_pooling_moves(
                 self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, left_out,
