@@ -58,10 +58,14 @@ DEVICE bool reaches(Real start, Real size, int samples, int limit, int first, in
   return false;
 }
 
+// Whether samples between two coordinates may have one of the pixels `first` to end - 1; not if they are NaN.
+DEVICE bool may_reach(Real start, Real size, int first, int end) {
+  return max(start, start + size) >= first - 2 && min(start, start + size) <= end + 1;
+}
+
 // Whether a bin's samples have pixels in a tile or, where they are many, may have.
 DEVICE bool touches(const BinPlace& place, const Tile& tile, const GridGeometry& g) {
-  const Spans spans = spans_of(place, g);
-  if (spans.y.first >= tile.bottom || spans.y.end <= tile.top || spans.x.first >= tile.right || spans.x.end <= tile.left) return false;
+  if (!may_reach(place.y, place.height, tile.top, tile.bottom) || !may_reach(place.x, place.width, tile.left, tile.right)) return false;
   const Grid grid = grid_at(place, g);
   if (grid.rows > COUNTED || grid.columns > COUNTED) return true;
   return reaches(grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom) &&
