@@ -44,21 +44,23 @@ DEVICE void stage_row(const Store* from, int channels, int columns, int area, Wi
 }
 
 // The sum of the products of some channels of a gradient with those of a pixel.
+template <int TIMES>
 DEVICE Real product_of(const Wide* given, const Wide* pixel) {
   Real sum = 0;
-  for (int s = 0; s < SUMMED; ++s)
+  for (int s = 0; s < TIMES; ++s)
     for (int i = 0; i < WIDE; ++i) sum += lane(given[s], i) * lane(pixel[s], i);
   return sum;
 }
 
 // Walks the entries of some pixels of a row, from `first` on. ADD: all of them, their sums to `cells` in place of the pixels; what the
-// threads add to the products of the first KEPT goes to `kept`. WHOLE: there are all the channels that a block takes.
-template <bool ADD, bool WHOLE>
+// threads add to the products of the first KEPT goes to `kept`. A thread takes WIDE channels TIMES times, the last of which are there
+// if WHOLE.
+template <bool ADD, int TIMES, bool WHOLE>
 DEVICE void walk_pixels(const int* head, int pixels, int first, const Entry* entries, const Real* packed, int shares, Wide* cells,
                         Real* kept) {
   TILE_LOOP(i, share, pixels, ACROSS) {
-    Wide *cell = cells + i * CELL + share, pixel[SUMMED], sum[SUMMED];
-    for (int s = 0; s < SUMMED; ++s) {
+    Wide *cell = cells + i * CELL + share, pixel[TIMES], sum[TIMES];
+    for (int s = 0; s < TIMES; ++s) {
       pixel[s] = cell[s * ACROSS];
       sum[s] = Wide{};
     }
@@ -70,21 +72,21 @@ DEVICE void walk_pixels(const int* head, int pixels, int first, const Entry* ent
     const auto take = [&](Wide* given) {
       const Entry entry = from[e];
       const Wide* at = &given_at(mine, entry.place);
-      for (int s = 0; s < SUMMED; ++s) given[s] = WHOLE || share + s * ACROSS < shares ? at[s * ACROSS] : Wide{};
-      for (int s = 0; ADD && s < SUMMED; ++s) sum[s] += entry.weight * given[s];
+      for (int s = 0; s < TIMES; ++s) given[s] = WHOLE || share + s * ACROSS < shares ? at[s * ACROSS] : Wide{};
+      for (int s = 0; ADD && s < TIMES; ++s) sum[s] += entry.weight * given[s];
     };
 #pragma unroll 1
     for (; e < last; ++e, to += KEPT_ROW) {
-      Wide given[SUMMED];
+      Wide given[TIMES];
       take(given);
-      *to = product_of(given, pixel);
+      *to = product_of<TIMES>(given, pixel);
     }
 #pragma unroll 1
     for (; ADD && e < end; ++e) {
-      Wide given[SUMMED];
+      Wide given[TIMES];
       take(given);
     }
-    for (int s = 0; ADD && s < SUMMED; ++s) cell[s * ACROSS] = sum[s];
+    for (int s = 0; ADD && s < TIMES; ++s) cell[s * ACROSS] = sum[s];
   }
 }
 
@@ -153,15 +155,22 @@ KERNEL listed_both(int n, const Real* packed, const int* lists, const int* heads
           add_up(kept, from, min(after - from, KEPT), slots, products + (long long)group * g.most);
         };
         for (int from = begin + KEPT; from < after; from += KEPT) {  // of one pixel
-          walk_pixels<false, false>(starts + i, 1, from, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+          walk_pixels<false, SUMMED, false>(starts + i, 1, from, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
           BARRIER();
           add_kept(from);
           BARRIER();
         }
+        const auto walk = [&](auto walk_some) {
+          walk_some(starts + i, stop - i, begin, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+        };
         if (shares == SUMMED * ACROSS)
-          walk_pixels<true, true>(starts + i, stop - i, begin, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+          walk(walk_pixels<true, SUMMED, true>);
+        else if (shares > (SUMMED + 1) / 2 * ACROSS)
+          walk(walk_pixels<true, SUMMED, false>);
+        else if (shares > ACROSS)
+          walk(walk_pixels<true, (SUMMED + 1) / 2, false>);
         else
-          walk_pixels<true, false>(starts + i, stop - i, begin, all, packed + channel, shares, cells + i * CELL, (Real*)kept);
+          walk(walk_pixels<true, 1, false>);
         BARRIER();
         add_kept(begin);
         if (stop < TILE_SIDE) BARRIER();
