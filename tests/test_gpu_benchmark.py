@@ -275,10 +275,11 @@ def test_sectors_are_counted_as_they_lie(operator):
     ]
 
 
-def test_gradients_of_regions_by_region_and_slab():
-    """The kernels that read whole maps or write them have thousands of blocks."""
+def test_gradients_of_whole_maps_have_thousands_of_blocks():
+    """The kernels that read whole maps or write them, also those of what lists have no room for."""
     case = next(c for c in gpu_operators.cases(quick=True) if c.operator == "PrROIPooling" and c.backward)
     launches = dict(counts.launches_of(case))
+    assert launches["listed_both"] >= 2000
     assert launches["prroi_pooling_moves"] == 998 * 16
     assert launches["prroi_pooling_backward_tiles"] == 7904
     assert "prroi_pooling_backward" not in launches
@@ -286,12 +287,12 @@ def test_gradients_of_regions_by_region_and_slab():
 
 @pytest.mark.parametrize("operator", ["DeformROIPooling", "ModulatedDeformROIPooling", "PrROIPooling"])
 def test_gradients_read_the_maps_as_they_are(operator):
-    """No map is turned or packed: what must be moved is at least 70 % of all arrays of all launches, with deformable pooling's
-    packed gradients and the room of its lists half of them."""
+    """No map is turned or packed: of all arrays of all launches what must be moved is at least half, with packed gradients and the room
+    of lists; with the room of PrROIPooling's, whose pixels are in many bins, a third."""
     case = next(c for c in gpu_operators.cases(quick=True) if c.operator == operator and c.backward)
     device = counts.passed(case)
     assert not any("turn" in name or "pack" in name for name, _ in device.launches)
-    assert gpu_operators.moved(case) >= (0.7 if operator == "PrROIPooling" else 0.5) * device.bytes
+    assert gpu_operators.moved(case) >= (0.35 if operator == "PrROIPooling" else 0.5) * device.bytes
 
 
 def test_blocks_of_position_sensitive_forwards():

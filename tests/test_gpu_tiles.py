@@ -25,6 +25,9 @@ ROWS[3, 1:] = [5, 5, 200, 190]  # all of the map, and more
 ROWS[5, 0], ROWS[6, 2] = 7, np.nan
 TURNED = np.c_[ROWS[:, :1], (ROWS[:, 1:3] + ROWS[:, 3:]) / 2, ROWS[:, 3:] - ROWS[:, 1:3], RNG.uniform(-3, 3, 14)]
 OFFSETS, MASK = RNG.uniform(-1, 1, (14, 2, 3, 4)), RNG.uniform(0, 1, (14, 1, 3, 4))
+CLOSE = np.c_[
+    RNG.integers(0, 2, 14), 40 + RNG.uniform(-1, 1, (14, 2)), 42 + RNG.uniform(0, 8, (14, 2))
+]  # hundreds of bins a pixel
 PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
 
 # name: layer, bottoms, which of them get a gradient
@@ -53,6 +56,10 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "PrROIPooling": (f'type: "PrROIPooling" prroi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, True]),
     "PrROIPooling many bins": (
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 15 pooled_w: 14 spatial_scale: 0.5 }', [MAPS, ROWS], [True, True],
+    ),
+    "PrROIPooling one place": (
+        'type: "PrROIPooling" prroi_pooling_param { pooled_h: 12 pooled_w: 11 spatial_scale: 0.5 }',
+        [np.tile(MAPS, (1, 14, 1, 1))[:, :261], CLOSE], [True, True],
     ),
     "PrROIPooling few channels": (
         'type: "PrROIPooling" prroi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 2 }', [MAPS[:, :3, :, :44], ROWS], [True, True],
@@ -86,6 +93,11 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
     "DeformROIPooling bins over many tiles": (
         'type: "DeformROIPooling" deform_roi_pooling_param { pooled_h: 1 pooled_w: 1 spatial_scale: 0.5 sampling_ratio: 3 gamma: 0.2 }',
         [MAPS, ROWS, OFFSETS[:, :, :1, :1]], [True, False, True],
+    ),
+    "ModulatedDeformROIPooling one place": (
+        'type: "ModulatedDeformROIPooling" deform_roi_pooling_param { pooled_h: 12 pooled_w: 11 spatial_scale: 0.5 sampling_ratio: 3 }',
+        [np.tile(MAPS, (1, 14, 1, 1))[:, :261], CLOSE, RNG.uniform(-1, 1, (14, 2, 12, 11)), RNG.uniform(0, 1, (14, 1, 12, 11))],
+        [True, False, True, True],
     ),
     "ModulatedDeformROIPooling many samples": (
         f'type: "ModulatedDeformROIPooling" deform_roi_pooling_param {{ {POOL} sampling_ratio: 18 }}', [MAPS, ROWS, OFFSETS, MASK],
@@ -145,26 +157,26 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
-@pytest.mark.parametrize("name", [name for name in LAYERS if "AlignRotated" in name or "DeformROI" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in LAYERS if any(word in name for word in ("AlignRotated", "DeformROI", "PrROI"))]
+)
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
-    """Tiles whose lists have no room are made slab by slab: none, some, all. The bits are the same where samples are listed one by
-    one; the lists of deformable pooling have what a bin's samples weigh together."""
+    """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. The
+    bits are the same where samples are listed one by one; the lists of deformable pooling have what a bin's samples weigh together."""
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     made = []
     with np.errstate(all="ignore"):
-        for most in (2**27, 20000, 0):
+        for most in (2**27, 20000, 1000, 0):
             monkeypatch.setattr(listed, "MOST_ENTRIES", most)
             monkeypatch.setattr(listed, "FEW_ENTRIES", min(most, 2000))
-            made.append(gradients(name, dtype)[0])
-    assert made[0].any()
+            made.append(gradients(name, dtype))
+    assert all(each.any() for each in made[0])
     if "AlignRotated" in name:
-        assert all(np.array_equal(one, made[0]) for one in made)
-    else:
-        largest = np.abs(made[0].astype(np.float64)).max()
-        for one in made:
-            np.testing.assert_allclose(
-                one, made[0], rtol=0, atol=largest * {8: 1e-12, 4: 1e-5, 2: 3e-3}[np.dtype(dtype).itemsize]
-            )
+        assert all(np.array_equal(one[0], made[0][0]) for one in made)
+        return
+    for one, other in ((one, other) for got in made[1:] for one, other in zip(made[0], got, strict=True)):
+        limit = np.abs(one.astype(np.float64)).max() * {8: 1e-12, 4: 1e-5, 2: 3e-3}[np.dtype(dtype).itemsize]
+        np.testing.assert_allclose(other, one, rtol=0, atol=limit)
 
 
 class Rotated(AlignRotated):

@@ -220,9 +220,12 @@ def make_tiles() -> None:
         for text, bottoms, down in LAYERS.values():
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
-        text, bottoms, down = LAYERS["ROIAlignRotated"]
-        most, listed.MOST_ENTRIES = listed.MOST_ENTRIES, 20000  # some tiles' lists have no room
-        run(text, bottoms, [True, False], {"phase": "TRAIN"})
+        most = listed.MOST_ENTRIES
+        for name, few in {"ROIAlignRotated": 20000, "PrROIPooling": 3000, "ModulatedDeformROIPooling": 1000}.items():
+            text, bottoms, down = LAYERS[name]
+            listed.MOST_ENTRIES = few  # some tiles' lists have no room
+            with np.errstate(all="ignore"):
+                run(text, bottoms, [True, False] if name == "ROIAlignRotated" else down, {"phase": "TRAIN"})
         listed.MOST_ENTRIES = most
     finally:
         region_base.TILED["cpu"] = False

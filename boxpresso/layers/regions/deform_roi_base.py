@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .listed import Listed
+from .listed_both import ListedBoth, Lists
 from .region_base import first_numbers
 
 MANY = {"cpu": 4096, "cuda": 0}  # slabs pay where each region has fewer pixels of the maps than this to pay for
 
 
-class DeformPoolingLayer(Listed):
+class DeformPoolingLayer(ListedBoth):
     """Bottoms: features (B, C, H, W), regions (K, 5), then the offsets and the mask, where there are any."""
 
     kernels = Kernels("deform_roi.cu")
@@ -23,7 +23,6 @@ class DeformPoolingLayer(Listed):
     from_slabs = Kernels("deform_roi_packed.cu")
     moves = Kernels("deform_roi_moves.cu")
     listed = Kernels("deform_roi_lists.cu")
-    adaptive_share = 0.5  # one entry for a bin and a pixel
     message = "deform_roi_pooling_param"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -31,6 +30,7 @@ class DeformPoolingLayer(Listed):
         self.setup_bins(p.pooled_h, p.pooled_w, p.spatial_scale)
         self.need(max(self.pooled) <= 1024, f"pooled_h and pooled_w must be at most 1024, got {self.pooled}")
         self.setup_ratio(p.sampling_ratio)
+        self.list_share = 2.0 if self.ratio > 0 else 0.5
         self.gamma = p.gamma
         self.need(np.isfinite(self.gamma), f"gamma must be finite, got {self.gamma}")
         self.tile = self.kernels.constants["TILE"]
@@ -65,8 +65,8 @@ class DeformPoolingLayer(Listed):
             self.features_last  # noqa: B018  # asking is what counts it
             self.bins_last  # noqa: B018
         if backward and self.tiled:
-            self.tile_room(len(bottom) > 2, len(bottom) > 3)
-            self.lists_room()
+            self.tile_room()
+            self.both_room(len(bottom) > 2)
         elif backward and self.by_slabs:
             self.slab_room()
 
@@ -81,15 +81,16 @@ class DeformPoolingLayer(Listed):
         at_once = min(self.device.workers, self.batch * -(-self.channels // slab))
         return self.scratch("room", (at_once, 2 * self.size[0] * self.size[1] + 4 * self.bins, slab))
 
-    def tile_room(self, moves: bool, masked: bool) -> tuple[AnyArray, AnyArray, AnyArray | None]:
-        """Room for where the bins lie, which of them touch each tile, and the parts of the gradients of offsets and mask."""
-        constants = self.moves.constants
+    def tile_room(self) -> tuple[AnyArray, AnyArray]:
+        """Room for where the bins lie, and for which of them touch each tile."""
+        constants = self.listed.constants
         tiles = self.batch * math.prod(-(-size // constants["TILE_SIDE"]) for size in self.size)
-        groups, words = -(-self.channel_slabs // constants["TOGETHER"]), -(-self.bins // constants["MARKED"])
         places = self.scratch("places", (self.regions, self.bins, 4))
-        marks = self.scratch("marks", (tiles, self.regions, words), np.int32)
-        shape = groups, self.regions, self.bins, constants["SLOTS"], 3 if masked else 2
-        return places, marks, self.scratch("parts", shape) if moves or masked else None
+        return places, self.scratch("marks", (tiles, self.regions, -(-self.bins // constants["MARKED"])), np.int32)
+
+    def most_entries(self) -> int | None:
+        """One for a pixel that a bin's samples have."""
+        return 4 * self.regions * self.bins * self.ratio**2 if self.ratio > 0 else None
 
     def packed_room(self) -> AnyArray:
         """Room for the features in slabs, on a GPU."""
@@ -163,31 +164,42 @@ class DeformPoolingLayer(Listed):
     ) -> None:  # fmt: skip
         """The gradients that are not None, in tiles."""
         features, _, offset, mask = self.four(bottom, "data")
-        moves, masked = offset_diff is not None or mask_diff is not None, mask_diff is not None
-        places, marks, parts = self.tile_room(moves, masked)
+        moves = offset_diff is not None or mask_diff is not None
+        if not moves and (diff is None or diff.size == 0):
+            return
+        places, marks = self.tile_room()
         boxes = self.scratch("boxes", (self.regions, 5), np.int32)
         self.in_tiles.deform_roi_boxes(self.regions, regions, offset, boxes, places, self.gamma, self.geometry)
         tiles, lists = self.tiles(boxes, first_numbers(self.device, self.regions))
-        self.in_tiles.deform_roi_marks(tiles, lists, places, marks, self.geometry)
-        if moves:
-            kinds = 3 if masked else 2
-            groups = -(-self.channel_slabs // self.moves.constants["TOGETHER"])
-            self.moves.deform_roi_moves_tiles(
-                tiles * groups, top_diff, features, lists, marks, places, parts, kinds, self.geometry
-            )
-            self.moves.deform_roi_moves_sum(
-                self.regions * self.bins, parts, places, mask, offset_diff, mask_diff, self.gamma, kinds, self.geometry
-            )
-        if diff is None or diff.size == 0:
-            return
-        given, heads, entries, most = listed = self.lists_room()
+        room = self.both_room(moves)
+        self.listed.deform_roi_count(tiles, lists, places, marks, room.heads, room.totals, self.geometry)
         self.listed.deform_roi_prepare(
-            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, given, heads, entries, most, self.geometry
-        )
-        if self.add_listed(tiles, lists, listed, diff):
+            self.prepare_blocks(tiles), top_diff, lists, marks, places, mask, room.given, room.heads, room.totals,
+            room.entries, room.most, self.geometry,
+        )  # fmt: skip
+        self.walk_lists(tiles, lists, room, features, diff)
+        if moves:
+            self.backward_moves(boxes, places, room, features, mask, offset_diff, mask_diff)
+        if diff is not None and not room.whole:
             self.in_tiles.deform_roi_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, marks, places, heads, mask, diff, self.geometry
+                tiles * self.channel_slabs, top_diff, lists, marks, places, room.heads, mask, diff, self.geometry
             )
+
+    def backward_moves(
+        self, boxes: AnyArray, places: AnyArray, room: Lists, features: AnyArray | None, mask: AnyArray | None,
+        offset_diff: AnyArray | None, mask_diff: AnyArray | None,
+    ) -> None:  # fmt: skip
+        """The gradients of offsets and mask, from the products of lists."""
+        of, count = self.moves.constants, self.regions * self.bins
+        self.moves.deform_roi_moves_listed(
+            -(-count // of["MOVED"]), boxes, room.heads, room.entries, room.products, room.most, places, mask, offset_diff,
+            mask_diff, self.gamma, self.geometry,
+        )  # fmt: skip
+        if not room.whole:
+            self.moves.deform_roi_moves_rest(
+                -(-count // of["REST"]), boxes, room.heads, places, mask, room.given, features, offset_diff, mask_diff,
+                self.gamma, self.geometry,
+            )  # fmt: skip
 
     def backward_slabs(
         self, top_diff: AnyArray, bottom: list[Blob], diff: AnyArray | None, offset_diff: AnyArray | None,

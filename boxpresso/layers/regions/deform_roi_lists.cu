@@ -1,10 +1,10 @@
 // deform_roi_lists.cu: the gradient of the maps of deform_roi.cu, for a GPU: bins are found once for all channels.
 //
-// A launch lists, for each pixel of each tile, the bins that have it: what their samples weigh there together, and the place of
-// the bin's gradient, in the order of regions and bins. It brings the gradients into rows of all channels of a bin besides.
-// listed_add.cu adds them up. A tile whose lists outgrow their room is left to deform_roi_tiles.cu.
+// For each pixel of each tile the bins are listed that have it: what their samples weigh there together, and the place of the bin's
+// gradient, in the order of regions and bins. A launch counts these entries, a second one puts them, and brings the gradients into rows of
+// all channels of a bin besides. listed_both.cu walks them. A tile whose lists have no room is left to deform_roi_tiles.cu.
+#include "both_lists.h"
 #include "deform_roi_tiles.h"
-#include "line_lists.h"
 #include "listed_pack.h"
 
 constexpr int AT_A_TIME = sizeof(Real) > 4 ? 32 : 64;  // bins that are listed together
@@ -20,7 +20,7 @@ struct Listing {
 DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count, int limit, int first, int end, Real times) {
   unsigned cover = 0;
   for (int line = 0; line < TILE_SIDE; ++line) l.weight[axis][line][i] = 0;
-  const Reach near = part_on_map(start - first, size, count, end - first);
+  const Reach near = count > COUNTED ? part_on_map(start - first, size, count, end - first) : Reach{0, count};
   for (int s = near.from; s < near.to; ++s) {
     int pixel[2];
     Real upper;
@@ -34,54 +34,80 @@ DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count,
   l.lines.covers[axis][i] = (unsigned short)cover;
 }
 
-// The lists of a tile: see listed.h. words: its marks. Its bins are found twice, to count and to put them.
-DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, const Store* mask, int* head, Entry* entries, int most,
-                      const GridGeometry& g, Listing& l) {
+// Takes the bins of a tile in order, some at once: counts their entries where `entries` is null, or else puts them. words: its marks.
+DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, const Store* mask, Entry* entries, const GridGeometry& g,
+                      Listing& l) {
   const int bins = g.pooled_height * g.pooled_width, each = padded_channels(g.channels) / PLACE, count = tile.count * words_of(bins);
-  begin_lines(l.lines);
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int first = 0; first < count && !STOPPED(); first += WORDS) {
-      const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, l.scratch, l.hit);
-      for (int h = 0; h < hits && !STOPPED(); h += AT_A_TIME) {
-        const int some = min(AT_A_TIME, hits - h);
-        THREAD_LOOP(t, 2 * AT_A_TIME) {
-          const int i = t % AT_A_TIME, axis = t / AT_A_TIME;
-          if (i >= some) {
-            l.lines.covers[axis][i] = 0;
-            continue;
-          }
-          const Grid grid = grid_at(place_at(places, l.hit[h + i]), g);
-          if (axis) {
-            weigh(l, 1, i, grid.x, grid.bin_width, grid.columns, g.width, tile.left, tile.right, Real(1));
-          } else {
-            const Real times = (mask ? Real(mask[l.hit[h + i]]) : Real(1)) / (Real(grid.rows) * Real(grid.columns));
-            weigh(l, 0, i, grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom, times);
-          }
+  for (int first = 0; first < count && !STOPPED(); first += WORDS) {
+    const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, l.scratch, l.hit);
+    for (int h = 0; h < hits && !STOPPED(); h += AT_A_TIME) {
+      const int some = min(AT_A_TIME, hits - h);
+      THREAD_LOOP(t, 2 * AT_A_TIME) {
+        const int i = t % AT_A_TIME, axis = t / AT_A_TIME;
+        if (i >= some) {
+          l.lines.covers[axis][i] = 0;
+          continue;
         }
-        BARRIER();
-        mark_lines(l.lines);
-        take_entries(l.lines, most, pass == 0 ? nullptr : entries, [&](int i, int line, int column) {
-          return Entry{l.weight[0][line][i] * l.weight[1][column][i], l.hit[h + i] * each};
-        });
+        const Grid grid = grid_at(place_at(places, l.hit[h + i]), g);
+        if (axis) {
+          weigh(l, 1, i, grid.x, grid.bin_width, grid.columns, g.width, tile.left, tile.right, Real(1));
+        } else {
+          const Real times = (mask ? Real(mask[l.hit[h + i]]) : Real(1)) / (Real(grid.rows) * Real(grid.columns));
+          weigh(l, 0, i, grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom, times);
+        }
       }
+      BARRIER();
+      mark_lines(l.lines);
+      take_entries(l.lines, MOST_OF_A_PIXEL, entries, [&](int i, int line, int column) {
+        return Entry{l.weight[0][line][i] * l.weight[1][column][i], l.hit[h + i] * each};
+      });
     }
-    if (pass == 0 && !start_lines(l.lines, head, most)) break;
   }
 }
 
-// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h; mask may be null.
+// The marks of deform_roi_tiles.h, and how many entries each tile has: see both_lists.h. A block for each tile of each image.
+KERNEL deform_roi_count(int n, const int* lists, const Real* places, int* marks, int* heads, int* totals, GridGeometry g) {
+  const int bins = g.pooled_height * g.pooled_width, each = words_of(bins);
+  const Tiles tiles = tiles_of(lists);
+  BLOCK_LOOP(b, n) {
+    SHARED Listing listing;
+    SHARED int word[WORDS];
+    const Tile tile = tile_of(b, lists, tiles, g.height, g.width);
+    int* to = marks + (long long)b * tiles.most * each;
+    for (int first = 0; first < tile.count * each && !STOPPED(); first += WORDS) {
+      const int some = min(WORDS, tile.count * each - first);
+      THREAD_LOOP(i, some) word[i] = 0;
+      BARRIER();
+      TILE_LOOP(i, bit, some, MARKED) {
+        const int j = (first + i) / each, bin = (first + i - j * each) * MARKED + bit;
+        if (bin < bins && touches(place_at(places, tile.list[j] * bins + bin), tile, g)) add(word + i, int(1u << bit));
+      }
+      BARRIER();
+      THREAD_LOOP(i, some) to[first + i] = word[i];
+      BARRIER();
+    }
+    begin_lines(listing.lines);
+    list_tile(tile, to, places, nullptr, nullptr, g, listing);
+    total_lines(listing.lines, heads + (long long)b * LIST_HEAD, totals + b);
+    BARRIER();
+  }
+}
+
+// A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. mask may be null; entries: room for `most`.
 KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const int* marks, const Real* places, const Store* mask,
-                          Real* packed, int* heads, Real* room, int most, GridGeometry g) {
+                          Real* packed, int* heads, const int* totals, Real* entries, int most, GridGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Listing listing;
     SHARED Real square[PACKED_SQUARE];
+    SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    const int count = g.batch * tiles.down * tiles.across;
+    const Turns turns = turns_of(b, count, g.regions, g.channels);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, heads + (long long)turns.number * LIST_HEAD,
-                entries_of(room, turns.number, most), most, g, listing);
+      if (place_lines(listing.lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
+        list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, (Entry*)entries, g, listing);
     } else {
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
            [&](int c, int i) { return square[c * PACKED_ROW + i]; });

@@ -1,207 +1,201 @@
-// deform_roi_moves.cu: the gradients of the offsets and the mask of deform_roi.cu, for a GPU, from maps as they are.
+// deform_roi_moves.cu: the gradients of the offsets and the mask of deform_roi.cu, for a GPU, from the products of listed_both.cu.
 //
-// A block owns a tile of the map in some slabs. It brings the tile's pixels of a slab into its own memory, with the row below and
-// the column behind it, so that the maps are read once; a thread takes a part of those samples of a bin whose upper left pixel
-// lies in the tile, in all channels of the slab. A bin of ordinary size has samples in two rows and two columns of tiles at most:
-// each of these four has a place of its own for what it adds, which deform_roi_moves_sum adds up in order. Bins with samples in
-// more tiles, or with very many, are read from memory by all threads of the block whose tile their first sample is in.
+// A bin's samples are a grid, so what a pixel gives is a product of one number of its row and one of its column, times the pixel's
+// product with the bin's gradient over all channels: it stands where the pixel's list has the bin. Bins with pixels in a tile that
+// has no lists are read from the maps by a launch of their own.
+#include "both_lists.h"
 #include "deform_roi_tiles.h"
-#include "wide.h"
+#include "touched.h"
 
-constexpr int BESIDE = TILE_SIDE + 1;  // rows and columns of pixels that samples of a tile have
-constexpr int TOGETHER = 2;            // slabs of a block
-#if defined(__CUDACC__)
-constexpr int HELD = sizeof(Real) > 4 ? WIDE : SLAB;  // channels that a block brings into its memory at once
-constexpr int HELD_ROW = HELD + WIDE;                 // from a pixel to the next: few banks are met twice
-#else
-constexpr int HELD = SLAB, HELD_ROW = SLAB;
-#endif
-constexpr int SLOTS = 4;               // tiles that a bin's samples may be in
-constexpr int SPLIT = 4;               // threads of such a bin, and
-constexpr int PASS = 256 / SPLIT;      // bins that are taken together
-constexpr int PORTIONS = 16;           // of the samples of other bins, a thread each in every channel
-constexpr int GAINS = HELD * PORTIONS > PASS * SPLIT ? HELD * PORTIONS : PASS * SPLIT;
+constexpr int MOVED = 16;                  // bins that a block takes together
+constexpr int SIDES = 4;                   // of the threads of each, that take a pixel at a time
+constexpr int EACH = SIDES * SIDES;
+constexpr int REST = 8;                    // bins that a block looks for whose pixels are not listed
+constexpr int ABREAST = 32, PORTIONS = 8;  // pixels of such a bin that are read together, and threads that share their channels
 
-DEVICE int slot_of(int row, int column) { return 2 * (row % 2) + column % 2; }
+// The samples of an axis that are looked at, in the order of touch().
+DEVICE Reach looked_from(Reach of_all, Real size, int count) {
+  return size < 0 ? Reach{count - of_all.to, count - of_all.from} : of_all;
+}
 
-// One sample: its place, the pixels around it, and how far it lies below the upper and behind the left ones.
-struct Sample {
-  Real y, x, down, across;
-  int top, low, left, right;
+// A bin as its pixels are looked for; image: -1 for one that is left to another launch.
+struct Moved {
+  Grid grid;
+  Reach down, across;
+  int image;
 };
 
-// Adds to sum what corner 0 to 3 of a sample gives, upper before lower and left before right; p: its pixel's product with the
-// gradient. Along x, along y, of the mask; the first two are the published kernel's: see deform_roi.cu.
-DEVICE void add_corner(const Sample& s, int corner, Real p, Real* sum) {
-  const bool lower = corner / 2, right = corner % 2;
-  const Real along_y = lower ? s.y - s.top : s.low - s.y, along_x = right ? s.x - s.left : s.right - s.x;
-  sum[0] += (right ? along_y : -along_y) * p;
-  sum[1] += (lower ? along_x : -along_x) * p;
-  sum[2] += (lower ? s.down : 1 - s.down) * (right ? s.across : 1 - s.across) * p;
+// Whether all tiles that a bin may have pixels in have lists.
+DEVICE bool listed(const BinPlace& place, const int* heads, int image, const GridGeometry& g) {
+  const Spans spans = spans_of(place, g);
+  if (spans.y.first >= spans.y.end) return true;
+  const int tiles_down = (g.height + TILE_SIDE - 1) / TILE_SIDE, tiles_across = (g.width + TILE_SIDE - 1) / TILE_SIDE;
+  for (int row = spans.y.first / TILE_SIDE; row * TILE_SIDE < spans.y.end; ++row)
+    for (int column = spans.x.first / TILE_SIDE; column * TILE_SIDE < spans.x.end; ++column)
+      if (!has_lists(heads + (((long long)image * tiles_down + row) * tiles_across + column) * LIST_HEAD)) return false;
+  return true;
 }
 
-// The pixels of a tile, and those beside it, in `channels` planes from `from` on; missing channels become 0.
-DEVICE void stage(const Tile& tile, const Store* from, int channels, int height, int width, Wide* values) {
-  const int rows = min(tile.bottom + 1, height) - tile.top, columns = min(tile.right + 1, width) - tile.left;
-  const Store* corner = from + (long long)tile.top * width + tile.left;
-  const long long area = (long long)height * width;
-  Real* to = (Real*)values;
-  TILE_LOOP(part, cell, rows * (TILE_SIDE / 8), HELD * 8) {  // eight columns of four channels for a warp: no bank is met twice
-    const int row = part / (TILE_SIDE / 8), x = part % (TILE_SIDE / 8) * 8 + cell % 8, c = cell / 8;
-    if (x < columns) to[(row * BESIDE + x) * HELD_ROW + c] = c < channels ? Real(corner[c * area + row * width + x]) : Real(0);
-  }
-  if (columns > TILE_SIDE) TILE_LOOP(row, c, rows, HELD)
-    to[(row * BESIDE + TILE_SIDE) * HELD_ROW + c] = c < channels ? Real(corner[c * area + row * width + TILE_SIDE]) : Real(0);
-}
-
-// Adds to sum what samples `first`, first + SPLIT, .. of a bin give that are in a tile; given: its gradient, the channels that are held.
-DEVICE void add_samples(const Grid& grid, int first, const Tile& tile, const Wide* given, const Wide* values, const GridGeometry& g,
-                        Real* sum) {
-#pragma unroll 1  // more at once would cost registers, and with them blocks
-  for (int i = first; i < grid.rows * grid.columns; i += SPLIT) {
-    const int row = i / grid.columns;
-    Sample s;
-    s.y = sample_at(grid.y, grid.bin_height, row, grid.rows);
-    s.x = sample_at(grid.x, grid.bin_width, i - row * grid.columns, grid.columns);
-    if (!neighbours(s.y, g.height, &s.top, &s.low, &s.down) || s.top < tile.top || s.top >= tile.bottom) continue;
-    if (!neighbours(s.x, g.width, &s.left, &s.right, &s.across) || s.left < tile.left || s.left >= tile.right) continue;
-#pragma unroll 2
-    for (int corner = 0; corner < 4; ++corner) {
-      const int y = (corner / 2 ? s.low : s.top) - tile.top, x = (corner % 2 ? s.right : s.left) - tile.left;
-      const Wide* pixel = values + (y * BESIDE + x) * (HELD_ROW / WIDE);
-      Wide products = {};
-      for (int share = 0; share < HELD / WIDE; ++share) products += given[share] * pixel[share];
-      Real p = 0;
-      for (int c = 0; c < WIDE; ++c) p += lane(products, c);
-      add_corner(s, corner, p, sum);
-    }
-  }
-}
-
-// What PORTIONS threads in each channel add for all samples of a bin; gain: SHARED. maps, given: from the first channel that is held on.
-DEVICE void add_wide(const Grid& grid, const Store* maps, const Store* given, int channels, int bins, const GridGeometry& g,
-                     Real (*gain)[GAINS]) {
+// Bin `number`, if its tiles have lists or else, for `rest`, if not.
+DEVICE Moved moved_of(int number, const int* boxes, const int* heads, const Real* places, bool rest, const GridGeometry& g) {
+  const BinPlace place = place_at(places, number);
+  const int image = max(boxes[5 * (number / (g.pooled_height * g.pooled_width))], 0);  // a bin in no image has no samples
+  Moved moved = {grid_at(place, g), {0, 0}, {0, 0}, -1};
+  const Grid& grid = moved.grid;
+  if (listed(place, heads, image, g) == rest) return moved;
   const Looked looked = looked_at(grid, g.height, g.width);
-  TILE_LOOP(c, portion, HELD, PORTIONS) {
-    Real sum[3] = {};
-    for (int i = portion; c < channels && i < looked.count; i += PORTIONS) {
-      Sample s;
-      s.y = sample_at(grid.y, grid.bin_height, looked.top + i / looked.columns, grid.rows);
-      s.x = sample_at(grid.x, grid.bin_width, looked.left + i % looked.columns, grid.columns);
-      if (!neighbours(s.y, g.height, &s.top, &s.low, &s.down) || !neighbours(s.x, g.width, &s.left, &s.right, &s.across)) continue;
-      const Store* plane = maps + (long long)c * g.height * g.width;
-      const Store *upper = plane + (long long)s.top * g.width, *lower = plane + (long long)s.low * g.width;
-      const Real gradient = Real(given[(long long)c * bins]);
-      for (int corner = 0; corner < 4; ++corner)
-        add_corner(s, corner, gradient * Real((corner / 2 ? lower : upper)[corner % 2 ? s.right : s.left]), sum);
-    }
-    for (int q = 0; q < 3; ++q) gain[q][c * PORTIONS + portion] = sum[q];
-  }
+  moved.image = image;
+  if (!(grid.y == grid.y) || looked.count == 0) return moved;
+  moved.down = looked_from({looked.top, looked.top + looked.count / looked.columns}, grid.bin_height, grid.rows);
+  moved.across = looked_from({looked.left, looked.left + looked.columns}, grid.bin_width, grid.columns);
+  return moved;
 }
 
-DEVICE int groups_of(int channels) { return (slabs_of(channels) + TOGETHER - 1) / TOGETHER; }
+// The pixels that TAKEN samples of an axis have, from `first` of those that are looked at on.
+DEVICE void touch_axis(Touched& touched, const Moved& moved, int axis, int first, const GridGeometry& g) {
+  const Reach reach = axis ? moved.across : moved.down;
+  const int from = reach.from + first, end = min(from + TAKEN, reach.to);
+  if (axis)
+    touch(touched, moved.grid.x, moved.grid.bin_width, moved.grid.columns, from, end, g.width);
+  else
+    touch(touched, moved.grid.y, moved.grid.bin_height, moved.grid.rows, from, end, g.height);
+}
 
-// parts: (groups of slabs, K, bins, SLOTS, kinds), what a block adds for the gradient of a bin's offset in x and y, and of its mask
-// where kinds is 3. The slabs of a block are added up there.
-KERNEL deform_roi_moves_tiles(int n, const Store* top_diff, const Store* features, const int* lists, const int* marks,
-                              const Real* places, Real* parts, int kinds, GridGeometry g) {
-  const int bins = g.pooled_height * g.pooled_width, tiles = g.batch * tiles_of(lists).down * tiles_of(lists).across;
+// Adds what a pixel gives, of which `product` is that with the bin's gradient: as the bin moves in x, in y, and of the mask. The first two
+// are the published kernel's: see deform_roi.cu.
+DEVICE void add_pixel(const Touched& y, int e, const Touched& x, int f, Real product, Real* sum) {
+  sum[0] += y.part[e] * x.slope[f] * product;
+  sum[1] += y.slope[e] * x.part[f] * product;
+  sum[2] += y.weight[e] * x.weight[f] * product;
+}
+
+// A bin's gradients from its sums.
+DEVICE void put_moves(int number, const Grid& grid, const Real* sum, const Store* mask, Store* offset_diff, Store* mask_diff, Real gamma,
+                      const GridGeometry& g) {
+  const int bins = g.pooled_height * g.pooled_width, k = number / bins, bin = number - k * bins;
+  const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[number]) : Real(1)) * inverse;
+  if (offset_diff) {  // 0 stays 0, whatever the region's size is
+    offset_diff[2 * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * grid.bin_width * g.pooled_width) : Real(0);
+    offset_diff[(2 * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * grid.bin_height * g.pooled_height) : Real(0);
+  }
+  if (mask_diff) mask_diff[number] = sum[2] * inverse;
+}
+
+// Which of the entries from `first` to end - 1, whose places ascend, has `place`.
+DEVICE int entry_at(const Entry* entries, int first, int end, int place) {
+  while (first < end) {
+    const int middle = (first + end) / 2;
+    if (entries[middle].place < place)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
+}
+
+// A block owns MOVED bins, and a bin EACH threads. boxes: of deform_roi_boxes(); entries, products: see listed_both.cu.
+KERNEL deform_roi_moves_listed(int n, const int* boxes, const int* heads, const Real* entries, const Real* products, int most,
+                               const Real* places, const Store* mask, Store* offset_diff, Store* mask_diff, Real gamma,
+                               GridGeometry g) {
+  const int all = g.regions * g.pooled_height * g.pooled_width, each = padded_channels(g.channels) / PLACE;
+  const int tiles_down = (g.height + TILE_SIDE - 1) / TILE_SIDE, tiles_across = (g.width + TILE_SIDE - 1) / TILE_SIDE;
+  const int groups = product_groups(g.channels);
   BLOCK_LOOP(b, n) {
-    SHARED Wide values[BESIDE * BESIDE * (HELD_ROW / WIDE)];
-    SHARED Wide given[PASS * (HELD_ROW / WIDE)];
-    SHARED int scratch[FLAG_ROOM], hit[HITS], owned[PASS], wide;
-    SHARED Real gain[3][GAINS];
-    const int group = b / tiles, first_channel = group * TOGETHER * SLAB, end = min(first_channel + TOGETHER * SLAB, g.channels);
-    const Tile tile = tile_of(b - group * tiles, lists, tiles_of(lists), g.height, g.width);
-    const int row = tile.top / TILE_SIDE, column = tile.left / TILE_SIDE;
-    const int* words = marks_of(marks, tile, tiles_of(lists), bins);
-    const int count = tile.count * words_of(bins);
-    Real* mine = parts + (long long)group * g.regions * bins * SLOTS * kinds;
-    for (int channel = first_channel; channel < end && count > 0 && !STOPPED(); channel += HELD) {
-      const int channels = min(HELD, end - channel);
-      const Store* maps = features + ((long long)tile.image * g.channels + channel) * g.height * g.width;
-      const auto put = [&](int number, int q, Real value) {
-        Real& part = mine[((long long)number * SLOTS + slot_of(row, column)) * kinds + q];
-        part = channel == first_channel ? value : part + value;
-      };
-      const auto given_at = [&](int number) {
-        const int k = number / bins;
-        return top_diff + ((long long)k * g.channels + channel) * bins + (number - k * bins);
-      };
-      stage(tile, maps, channels, g.height, g.width, values);
-      THREAD_LOOP(one, 1) wide = 0;
-      BARRIER();
-      for (int first = 0; first < count; first += WORDS) {
-        const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, scratch, hit);
-        for (int pass = 0; pass < hits; pass += PASS) {
-          const int some = min(PASS, hits - pass);
-          THREAD_LOOP(h, some) {
-            const BinPlace place = place_at(places, hit[pass + h]);
-            const Owners owners = owners_of(place, grid_at(place, g), g);
-            const bool here = owners.some && row >= owners.top && row <= owners.bottom && column >= owners.left && column <= owners.right;
-            owned[h] = here && !owners.wide;
-            if (here && owners.wide) raise_to(&wide, 1);
-          }
-          TILE_LOOP(c, h, HELD, some)
-            ((Real*)given)[h * HELD_ROW + c] = c < channels ? Real(given_at(hit[pass + h])[(long long)c * bins]) : Real(0);
-          BARRIER();
-          TILE_LOOP(h, part, some, SPLIT) {
-            Real sum[3] = {};
-            const Grid grid = grid_at(place_at(places, hit[pass + h]), g);
-            if (owned[h]) add_samples(grid, part, tile, given + h * (HELD_ROW / WIDE), values, g, sum);
-            for (int q = 0; q < 3; ++q) gain[q][h * SPLIT + part] = sum[q];
-          }
-          BARRIER();
-          THREAD_LOOP(h, some)
-            for (int q = 0; q < kinds && owned[h]; ++q) {
-              Real sum = 0;
-              for (int part = 0; part < SPLIT; ++part) sum += gain[q][h * SPLIT + part];
-              put(hit[pass + h], q, sum);
+    SHARED Touched touched[2 * MOVED];
+    SHARED Moved moved[MOVED];
+    SHARED Real gain[3][MOVED * EACH], sums[MOVED][3];
+    const int first = b * MOVED, some = min(MOVED, all - first);
+    THREAD_LOOP(h, some) {
+      moved[h] = moved_of(first + h, boxes, heads, places, false, g);
+      for (int q = 0; q < 3; ++q) sums[h][q] = 0;
+    }
+    BARRIER();
+    int rows = g.sampling_ratio, columns = rows;  // the most samples of an axis of these bins
+    for (int h = 0; h < some && g.sampling_ratio <= 0; ++h) {
+      rows = max(rows, moved[h].down.to - moved[h].down.from);
+      columns = max(columns, moved[h].across.to - moved[h].across.from);
+    }
+    for (int row = 0; row < rows; row += TAKEN)
+      for (int column = 0; column < columns; column += TAKEN) {
+        THREAD_LOOP(t, 2 * some) touch_axis(touched[t], moved[t / 2], t % 2, t % 2 ? column : row, g);
+        BARRIER();
+        THREAD_LOOP(t, some * EACH) {
+          const int h = t / EACH, image = moved[h].image;
+          const Touched &y = touched[2 * h], &x = touched[2 * h + 1];
+          Real sum[3] = {};
+          for (int e = t / SIDES % SIDES; e < y.count && image >= 0; e += SIDES)
+            for (int f = t % SIDES; f < x.count; f += SIDES) {
+              const int tile = (image * tiles_down + y.at[e] / TILE_SIDE) * tiles_across + x.at[f] / TILE_SIDE;
+              const int* head = heads + (long long)tile * LIST_HEAD + y.at[e] % TILE_SIDE * TILE_SIDE + x.at[f] % TILE_SIDE;
+              const int at = entry_at((const Entry*)entries, head[0], head[1], (first + h) * each);
+              Real product = 0;
+              for (int group = 0; group < groups; ++group) product += products[(long long)group * most + at];
+              add_pixel(y, e, x, f, product, sum);
             }
+          for (int q = 0; q < 3; ++q) gain[q][t] = sum[q];
         }
         BARRIER();
-        for (int h = 0; wide && h < hits; ++h) {
-          const BinPlace place = place_at(places, hit[h]);
-          const Grid grid = grid_at(place, g);
-          const Owners owners = owners_of(place, grid, g);
-          if (!owners.wide || row != owners.top || column != owners.left) continue;
-          add_wide(grid, maps, given_at(hit[h]), channels, bins, g, gain);
-          BARRIER();
-          THREAD_LOOP(q, kinds) {
-            Real sum = 0;
-            for (int i = 0; i < channels * PORTIONS; ++i) sum += gain[q][i];
-            put(hit[h], q, sum);
-          }
-          BARRIER();
+        TILE_LOOP(h, q, some, 3) {
+          Real sum = 0;
+          for (int i = 0; i < EACH; ++i) sum += gain[q][h * EACH + i];
+          sums[h][q] += sum;
         }
         BARRIER();
       }
-    }
+    THREAD_LOOP(h, some)
+      if (moved[h].image >= 0) put_moves(first + h, moved[h].grid, sums[h], mask, offset_diff, mask_diff, gamma, g);
+    BARRIER();
   }
 }
 
-// The gradients of offset (K, 2, bins) and mask (K, bins) from the parts of all tiles and slabs; either may be null.
-KERNEL deform_roi_moves_sum(int n, const Real* parts, const Real* places, const Store* mask, Store* offset_diff, Store* mask_diff,
-                            Real gamma, int kinds, GridGeometry g) {
-  const int bins = g.pooled_height * g.pooled_width;
-  GRID_LOOP(i, n) {
-    const int k = i / bins, bin = i - k * bins;
-    const BinPlace place = place_at(places, i);
-    const Grid grid = grid_at(place, g);
-    const Owners owners = owners_of(place, grid, g);
-    Real sum[3] = {};
-    for (int group = 0; owners.some && group < groups_of(g.channels); ++group)
-      for (int row = owners.top; row <= owners.bottom; ++row)
-        for (int column = owners.left; column <= owners.right; ++column) {
-          const Real* part = parts + (((long long)group * g.regions * bins + i) * SLOTS + slot_of(row, column)) * kinds;
-          for (int q = 0; q < 3; ++q)
-            if (q < kinds) sum[q] += part[q];
+// The bins that the other launch has left, of REST that a block looks at: their pixels are read from the maps. packed: (K, bins, padded).
+KERNEL deform_roi_moves_rest(int n, const int* boxes, const int* heads, const Real* places, const Store* mask, const Real* packed,
+                             const Store* features, Store* offset_diff, Store* mask_diff, Real gamma, GridGeometry g) {
+  const int all = g.regions * g.pooled_height * g.pooled_width;
+  const long long area = (long long)g.height * g.width;
+  BLOCK_LOOP(b, n) {
+    SHARED Touched touched[2];
+    SHARED Moved moved[REST];
+    SHARED Real gain[3][ABREAST * PORTIONS], sums[3];
+    const int first = b * REST, some = min(REST, all - first);
+    THREAD_LOOP(h, some) moved[h] = moved_of(first + h, boxes, heads, places, true, g);
+    BARRIER();
+    for (int h = 0; h < some && !STOPPED(); ++h) {
+      const Moved& one = moved[h];
+      if (one.image < 0) continue;
+      const Real* given = packed + (long long)(first + h) * padded_channels(g.channels);
+      const Store* maps = features + one.image * (long long)g.channels * area;
+      THREAD_LOOP(q, 3) sums[q] = 0;
+      for (int row = 0; row < one.down.to - one.down.from; row += TAKEN)
+        for (int column = 0; column < one.across.to - one.across.from; column += TAKEN) {
+          THREAD_LOOP(axis, 2) touch_axis(touched[axis], one, axis, axis ? column : row, g);
+          BARRIER();
+          TILE_LOOP(portion, at, PORTIONS, ABREAST) {
+            const Touched &y = touched[0], &x = touched[1];
+            Real sum[3] = {};
+            for (int m = at; m < y.count * x.count; m += ABREAST) {
+              const int e = m / x.count, f = m - e * x.count;
+              const Store* pixel = maps + y.at[e] * (long long)g.width + x.at[f];
+              Real product = 0;
+              for (int c = portion; c < g.channels; c += PORTIONS) product += given[c] * Real(pixel[c * area]);
+              add_pixel(y, e, x, f, product, sum);
+            }
+            for (int q = 0; q < 3; ++q) gain[q][portion * ABREAST + at] = sum[q];
+          }
+          BARRIER();
+          TILE_LOOP(q, portion, 3, PORTIONS) {
+            Real sum = 0;
+            for (int i = 0; i < ABREAST; ++i) sum += gain[q][portion * ABREAST + i];
+            gain[q][portion * ABREAST] = sum;
+          }
+          BARRIER();
+          THREAD_LOOP(q, 3)
+            for (int portion = 0; portion < PORTIONS; ++portion) sums[q] += gain[q][portion * ABREAST];
+          BARRIER();
         }
-    const Real inverse = 1 / Real(max(grid.rows * grid.columns, 1)), each = gamma * (mask ? Real(mask[i]) : Real(1)) * inverse;
-    if (offset_diff) {  // 0 stays 0, whatever the region's size is
-      offset_diff[2 * k * bins + bin] = sum[0] != 0 ? sum[0] * (each * place.width * g.pooled_width) : Real(0);
-      offset_diff[(2 * k + 1) * bins + bin] = sum[1] != 0 ? sum[1] * (each * place.height * g.pooled_height) : Real(0);
+      THREAD_LOOP(lone, 1) put_moves(first + h, one.grid, sums, mask, offset_diff, mask_diff, gamma, g);
+      BARRIER();
     }
-    if (mask_diff) mask_diff[i] = sum[2] * inverse;
+    BARRIER();
   }
 }

@@ -7,20 +7,6 @@
 
 constexpr int BATCH = 8;  // bins of a region that are taken together
 
-// One axis of a bin: the pixels that its samples take, with the sums of their weights; of the parts as the offset's gradient
-// has them, which are not clamped to the map; and of how the value changes along the axis.
-struct Touched {
-  int count, at[2 * TAKEN];
-  Real weight[2 * TAKEN], part[2 * TAKEN], slope[2 * TAKEN];
-};
-
-DEVICE void begin(Touched& touched, int e) { touched.weight[e] = touched.part[e] = touched.slope[e] = 0; }
-DEVICE void raise(Touched& touched, int e, Real weight, Real part, int slope) {
-  touched.weight[e] += weight;
-  touched.part[e] += part;
-  touched.slope[e] += slope;
-}
-
 // The walker: visit(first, count, touched) for the bins of region k, some at a time; touched[2 b] is the y axis of bin first + b,
 // touched[2 b + 1] its x axis. More than once for a bin of many samples.
 template <class Visit>

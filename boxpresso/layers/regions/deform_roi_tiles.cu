@@ -1,4 +1,4 @@
-// deform_roi_tiles.cu: the gradient of the maps of deform_roi.cu in tiles, for a GPU, and which bins touch which tile.
+// deform_roi_tiles.cu: the gradient of the maps of deform_roi.cu in tiles, for a GPU, and where its bins lie.
 //
 // Of the bins that touch a tile some are taken at a time, a thread to an axis of each. A thread that owns a row of the tile in a
 // channel adds what those give to it that have samples there.
@@ -33,29 +33,6 @@ KERNEL deform_roi_boxes(int n, const Store* regions, const Store* offset, int* b
     BARRIER();
     THREAD_LOOP(e, 5) boxes[5 * k + e] = e == 0 ? image : e % 2 ? -edge[e - 1] : max(edge[e - 1] + edge[e - 2], 0);
     BARRIER();
-  }
-}
-
-// The marks of deform_roi_tiles.h; a block for each tile of each image, a thread for each bin.
-KERNEL deform_roi_marks(int n, const int* lists, const Real* places, int* marks, GridGeometry g) {
-  const int bins = g.pooled_height * g.pooled_width, each = words_of(bins);
-  const Tiles tiles = tiles_of(lists);
-  BLOCK_LOOP(b, n) {
-    SHARED int word[WORDS];
-    const Tile tile = tile_of(b, lists, tiles, g.height, g.width);
-    int* to = marks + (long long)b * tiles.most * each;
-    for (int first = 0; first < tile.count * each && !STOPPED(); first += WORDS) {
-      const int some = min(WORDS, tile.count * each - first);
-      THREAD_LOOP(i, some) word[i] = 0;
-      BARRIER();
-      TILE_LOOP(i, bit, some, MARKED) {
-        const int j = (first + i) / each, bin = (first + i - j * each) * MARKED + bit;
-        if (bin < bins && touches(place_at(places, tile.list[j] * bins + bin), tile, g)) add(word + i, int(1u << bit));
-      }
-      BARRIER();
-      THREAD_LOOP(i, some) to[first + i] = word[i];
-      BARRIER();
-    }
   }
 }
 

@@ -8,7 +8,6 @@
 #include "sample.h"
 #include "tiles.h"
 
-constexpr int FINE = 256;              // samples of a bin, up to which a tile takes those that are its own
 constexpr int COUNTED = 16;            // samples of an axis, up to which each is looked at to see what a bin touches
 constexpr int MARKED = 32;             // bins in a word of marks
 constexpr int WORDS = sizeof(Real) > 4 ? 16 : 64;  // of a tile, that are taken together
@@ -48,28 +47,6 @@ DEVICE Spans spans_of(const BinPlace& place, const GridGeometry& g) {
 // Sample i of `count` along an axis.
 DEVICE Real sample_at(Real start, Real size, int i, int count) { return start + (i + Real(0.5)) * size / count; }
 
-// The tiles that the samples of a bin may be in: rows top to bottom, columns left to right, ends included. Pixels are clamped to
-// the map, so that each sample on it is in one of them. wide: they are too many, or the samples are, and the first owns the bin.
-struct Owners {
-  int top, bottom, left, right;
-  bool some, wide;
-};
-
-DEVICE int tile_at(Real coordinate, int size) { return int(min(max(coordinate, Real(0)), Real(size - 1))) / TILE_SIDE; }
-
-DEVICE Owners owners_of(const BinPlace& place, const Grid& grid, const GridGeometry& g) {
-  const Spans spans = spans_of(place, g);
-  if (spans.y.first >= spans.y.end) return {0, 0, 0, 0, false, false};
-  const int y = tile_at(sample_at(grid.y, grid.bin_height, 0, grid.rows), g.height);
-  const int x = tile_at(sample_at(grid.x, grid.bin_width, 0, grid.columns), g.width);
-  const int below = tile_at(sample_at(grid.y, grid.bin_height, grid.rows - 1, grid.rows), g.height);
-  const int behind = tile_at(sample_at(grid.x, grid.bin_width, grid.columns - 1, grid.columns), g.width);
-  Owners owners = {min(y, below), max(y, below), min(x, behind), max(x, behind), true, false};
-  owners.wide = owners.bottom - owners.top > 1 || owners.right - owners.left > 1 || grid.rows * grid.columns > FINE;
-  if (owners.wide) owners.bottom = owners.top, owners.right = owners.left;
-  return owners;
-}
-
 // Whether some sample of an axis has one of the pixels `first` to end - 1.
 DEVICE bool reaches(Real start, Real size, int samples, int limit, int first, int end) {
   int low, high;
@@ -81,14 +58,15 @@ DEVICE bool reaches(Real start, Real size, int samples, int limit, int first, in
   return false;
 }
 
-// Whether a tile owns samples of a bin or, where these are few, one of their pixels.
+// Whether samples between two coordinates may have one of the pixels `first` to end - 1; not if they are NaN.
+DEVICE bool may_reach(Real start, Real size, int first, int end) {
+  return max(start, start + size) >= first - 2 && min(start, start + size) <= end + 1;
+}
+
+// Whether a bin's samples have pixels in a tile or, where they are many, may have.
 DEVICE bool touches(const BinPlace& place, const Tile& tile, const GridGeometry& g) {
-  const Spans spans = spans_of(place, g);
-  if (spans.y.first >= tile.bottom || spans.y.end <= tile.top || spans.x.first >= tile.right || spans.x.end <= tile.left) return false;
+  if (!may_reach(place.y, place.height, tile.top, tile.bottom) || !may_reach(place.x, place.width, tile.left, tile.right)) return false;
   const Grid grid = grid_at(place, g);
-  const Owners owners = owners_of(place, grid, g);
-  const int row = tile.top / TILE_SIDE, column = tile.left / TILE_SIDE;
-  if (row >= owners.top && row <= owners.bottom && column >= owners.left && column <= owners.right) return true;
   if (grid.rows > COUNTED || grid.columns > COUNTED) return true;
   return reaches(grid.y, grid.bin_height, grid.rows, g.height, tile.top, tile.bottom) &&
          reaches(grid.x, grid.bin_width, grid.columns, g.width, tile.left, tile.right);

@@ -145,15 +145,16 @@ DEVICE void add_columns(const Region& r, const Strip& strip, int first, int end,
 // How many times ABREAST columns, from a multiple of it on, hold columns left to right - 1.
 DEVICE int abreast(int left, int right) { return left < right ? (right - 1) / ABREAST - left / ABREAST + 1 : 0; }
 
-// slopes: (slabs, K, MOVES). Threads take columns, of some bins of y where a region is narrow, and their sums are added by twos:
+// slopes: (slabs, K, MOVES), of regions that are left out by prroi_lists.cu. Threads take columns, of some bins of y where a region is narrow, and their sums are added by twos:
 // the order depends on nothing but the region.
 KERNEL prroi_pooling_moves(int n, const Store* top_diff, const Store* features, const int* image, const int* bins,
-                           const Real* weights, const int* below, Real* slopes, Geometry g) {
+                           const Real* weights, const int* below, const int* left_out, Real* slopes, Geometry g) {
   const int cells = g.pooled_height * g.pooled_width;
   const bool whole = whole_rows(features, g.width);
   BLOCK_LOOP(b, n) {
     SHARED Real sums[MOVES][SUMS];
     const int s = b / g.regions, k = b - s * g.regions, channels = min(SLAB, g.channels - s * SLAB);
+    if (!left_out[k]) continue;
     const Store* given = top_diff + ((long long)k * g.channels + s * SLAB) * cells;
     const Store* maps = features + ((long long)max(image[k], 0) * g.channels + s * SLAB) * g.height * g.width;
     const Region r = region_of(k, bins, weights, below, g);

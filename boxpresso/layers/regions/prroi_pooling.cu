@@ -2,9 +2,8 @@
 //
 // The surface is the sum of v[i, j] hat(y - i) hat(x - j) with hat(t) = max(0, 1 - |t|): 0 from one pixel outside the map on.
 // So a bin's average is Wy . v . Wx with the averages Wy[i] of hat(y - i) and Wx[j] of hat(x - j) over its sides.
+#include "listed.h"
 #include "prroi.h"
-#include "tiles.h"
-#include "wide.h"
 
 DEVICE double hat(double t) { return max(0.0, 1 - abs(t)); }
 
@@ -379,12 +378,14 @@ KERNEL prroi_pooling_backward(int n, const Store* top_diff, const Store* feature
   }
 }
 
-// The gradient of the features in tiles, for a GPU: see tiles.h.
-KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lists, const int* bins, const Real* weights,
-                                    Store* diff, Geometry g) {
+// The gradient of the features in tiles that have no lists, for a GPU: see tiles.h and prroi_lists.cu.
+KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lists, const int* heads, const int* bins,
+                                    const Real* weights, Store* diff, Geometry g) {
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width, channels = g.channels;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       Given given = {};
       given.channel = channel, given.channels = channels, given.bins = pooled_height * pooled_width;
@@ -413,16 +414,18 @@ KERNEL prroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lis
   }
 }
 
-// region_diff (K, 5) from the sums over the slabs; 0 for the batch index. A side that moves by d adds d (line - average) / length
+// region_diff (K, 5) from the sums over the slabs or, of regions that are not left out, from those of `listed`, which may be null; 0 for
+// the batch index. A side that moves by d adds d (line - average) / length
 // to a bin's average, and it moves by its share of what the region's first and last side move by.
-KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Store* regions, const int* image, const int* bins,
-                                 Store* region_diff, Geometry g) {
+KERNEL prroi_pooling_region_diff(int n, const Real* slopes, const Real* listed, const int* left_out, const Store* regions,
+                                 const int* image, const int* bins, Store* region_diff, Geometry g) {
   GRID_LOOP(k, n) {
     const int* row = bins + k * pooled_of(g).columns();
     const bool valid = image[k] >= 0 && row[g.pooled_height + g.pooled_height - 1] > 0;  // some row of the map is taken
     double sum[MOVES] = {};
-    for (int s = 0; s < slabs_of(g.channels) && valid; ++s)
-      for (int q = 0; q < MOVES; ++q) sum[q] += slopes[((long long)s * g.regions + k) * MOVES + q];
+    const bool once = listed && !left_out[k];
+    for (int s = 0; s < (once ? 1 : slabs_of(g.channels)) && valid; ++s)
+      for (int q = 0; q < MOVES; ++q) sum[q] += (once ? listed : slopes)[((long long)s * g.regions + k) * MOVES + q];
     region_diff[5 * k] = Real(0);
     for (int axis = 0; axis < 2; ++axis) {
       const int count = axis ? g.pooled_width : g.pooled_height;

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer
+from .listed_both import ListedBoth
+from .region_base import first_numbers
 
 BAND = 16  # rows of a map that its regions' gradients are added to at a time: they stay in the nearest cache
 
 
-class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
+class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
     """The exact average of the bilinear surface of the features over each bin: its integral divided by the bin's area.
 
     A region is scaled by spatial_scale; a negative side counts as 0. The bilinear surface passes through the pixels and
@@ -56,6 +57,8 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
 
     kernels = Kernels("prroi_pooling.cu")
     by_columns = Kernels("prroi_columns.cu")
+    listed = Kernels("prroi_lists.cu")
+    list_share, slotted = 0.5, True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.prroi_pooling_param
@@ -77,7 +80,9 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         slabs = self.batch * self.count
         if not self.packed:
             self.scratch("slabs", (min(self.device.workers, slabs), self.size[0] * self.size[1], self.slab))
-        if backward and not self.tiled:
+        if backward and self.tiled:
+            self.both_room(True)
+        elif backward:
             band, moves = min(BAND, self.size[0]), self.kernels.constants["MOVES"]
             pixels = 2 * band * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
             self.scratch("room", (min(self.device.workers, slabs), pixels, self.slab))
@@ -110,37 +115,78 @@ class PrROIPooling(RegionLayer, type="PrROIPooling", param="prroi_pooling_param"
         diffs = [blob.diff if wanted else None for blob, wanted in zip(bottom, propagate_down)]
         features, regions, slabs = bottom[0].data, bottom[1].data, self.batch * self.count
         moves = self.kernels.constants["MOVES"]
-        slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
         self.cut(regions)
         if self.tiled:
-            self.backward_in_parts(top[0].diff, features, regions, diffs[0], slopes)
-        else:
-            at_once, band = min(self.device.workers, slabs), min(BAND, self.size[0])
-            pixels = (2 * band + 4) * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
-            self.kernels.prroi_pooling_backward(
-                at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights,
-                self.below, self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
-                self.kernels.struct("BandGeometry", **self.fields, band=band),
-            )  # fmt: skip
+            self.backward_listed(top[0].diff, features, regions, diffs[0], diffs[1])
+            return
+        slopes = None if diffs[1] is None else self.scratch("slopes", (self.count, self.regions, moves))
+        at_once, band = min(self.device.workers, slabs), min(BAND, self.size[0])
+        pixels = (2 * band + 4) * self.size[1] + self.regions * (self.pooled[0] * self.pooled[1] + moves)
+        self.kernels.prroi_pooling_backward(
+            at_once, top[0].diff, features, self.by_place(regions, False), self.image, self.bins, self.weights,
+            self.below, self.scratch("room", (at_once, pixels, self.slab)), diffs[0], slopes,
+            self.kernels.struct("BandGeometry", **self.fields, band=band),
+        )  # fmt: skip
         if slopes is not None:
-            self.kernels.prroi_pooling_region_diff(
-                self.regions, slopes, regions, self.image, self.bins, diffs[1], self.geometry
-            )
+            self.region_diff(slopes, None, None, regions, diffs[1])
 
-    def backward_in_parts(
-        self, top_diff: AnyArray, features: AnyArray, regions: AnyArray, diff: AnyArray | None, slopes: AnyArray | None
+    def region_diff(
+        self, slopes: AnyArray | None, listed: AnyArray | None, left_out: AnyArray | None, regions: AnyArray,
+        diff: AnyArray | None,
+    ) -> None:  # fmt: skip
+        """The gradient of the regions from sums."""
+        self.kernels.prroi_pooling_region_diff(
+            self.regions, slopes, listed, left_out, regions, self.image, self.bins, diff, self.geometry
+        )
+
+    def most_entries(self) -> int:
+        """A bin has at most three pixels of an axis more than its part of the map."""
+        down, across = (size + 3 * bins for size, bins in zip(self.size, self.pooled))
+        return self.regions * down * across
+
+    def backward_listed(
+        self,
+        top_diff: AnyArray,
+        features: AnyArray,
+        regions: AnyArray,
+        diff: AnyArray | None,
+        region_diff: AnyArray | None,
     ) -> None:
-        """For a GPU: the features' gradient in tiles, and the sums for the regions' by region and slab."""
-        if diff is not None:
-            tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(regions, False))
+        """For a GPU: both gradients from lists, and what those have no room for from tiles and from columns of the maps."""
+        tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), first_numbers(self.device, self.regions))
+        room, moves = self.both_room(region_diff is not None), self.kernels.constants["MOVES"]
+        tables = self.scratch(
+            "tables", (self.regions, self.listed.constants["TABLE_HEAD"] + sum(self.pooled)), np.int32
+        )
+        sizes = self.listed.struct("PrepareGeometry", **self.fields, most=room.most)
+        self.listed.prroi_count(tiles + 1, lists, self.bins, room.heads, room.totals, tables, self.geometry)
+        self.listed.prroi_prepare(
+            self.prepare_blocks(tiles), top_diff, lists, self.bins, self.weights, tables, room.given, room.heads,
+            room.totals, room.entries, room.slots, sizes,
+        )  # fmt: skip
+        self.walk_lists(tiles, lists, room, features, diff)
+        if diff is not None and not room.whole:
             self.kernels.prroi_pooling_backward_tiles(
-                tiles * self.count, top_diff, lists, self.bins, self.weights, diff, self.geometry
+                tiles * self.count, top_diff, lists, room.heads, self.bins, self.weights, diff, self.geometry
             )
-        if slopes is not None:
+        if region_diff is None:
+            return
+        listed, slopes = self.scratch("listed", (self.regions, moves)), None
+        left_out = self.scratch("left out", (self.regions,), np.int32)
+        self.listed.prroi_moves_listed(
+            self.regions, self.image, self.bins, self.weights, self.below, tables, room.heads, room.products, left_out, listed,
+            sizes,
+        )  # fmt: skip
+        if (
+            not room.whole
+            or max(self.size[0] + 3 * self.pooled[0], self.size[1] + 3 * self.pooled[1]) > self.listed.constants["SIDE"]
+        ):
+            slopes = self.scratch("slopes", (self.count, self.regions, moves))
             self.by_columns.prroi_pooling_moves(
-                self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, slopes,
-                self.geometry,
+                self.count * self.regions, top_diff, features, self.image, self.bins, self.weights, self.below, left_out,
+                slopes, self.geometry,
             )  # fmt: skip
+        self.region_diff(slopes, listed, left_out, regions, region_diff)
 
     def allow_force_backward(self, index: int) -> bool:
         return True  # the regions have a gradient too
