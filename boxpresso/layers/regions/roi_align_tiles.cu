@@ -1,7 +1,7 @@
-// roi_align_tiles.cu: roi_align.cu for a GPU: averages from packed slabs, by region and slab, and the gradient of the maps in tiles.
+// roi_align_tiles.cu: roi_align.cu for a GPU: averages from packed slabs, by region and slab, and the gradient of the maps in tiles
+// whose lists have no room (listed.h).
+#include "listed.h"
 #include "roi_lists.h"
-#include "tiles.h"
-#include "wide.h"
 
 constexpr int BINS = 64;  // of a region, whose averages a block keeps before it stores them plane by plane
 
@@ -56,12 +56,15 @@ DEVICE void add_row(const Axis& y, const Axis& x, const Given& given, Real inver
   }
 }
 
-KERNEL roi_align_backward_tiles(int n, const Store* top_diff, const int* lists, const int* head, const Real* inverse,
+// Of tiles that have no lists; heads: what roi_align_prepare() of roi_align_listed.cu has made.
+KERNEL roi_align_backward_tiles(int n, const Store* top_diff, const int* lists, const int* heads, const int* head, const Real* inverse,
                                 const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
                                 Store* diff, ListGeometry g) {
   const int channels = g.channels, height = g.height, width = g.width, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       Given given = {};
       given.channel = channel, given.channels = channels, given.bins = g.pooled_height * pooled_width;
