@@ -346,7 +346,17 @@ class ROIAlign(Listed, type="ROIAlign", param=("roi_align_param", "roi_pooling_p
         (tiles, lists), (head, inverse, *_) = tiled, self.lists
         given, heads, entries, most = listed = self.lists_room()
         self.listed.roi_align_prepare(
-            self.prepare_blocks(tiles), top_diff, lists, head, inverse, *by_pixel, given, heads, entries, most, self.geometry
+            self.prepare_blocks(tiles),
+            top_diff,
+            lists,
+            head,
+            inverse,
+            *by_pixel,
+            given,
+            heads,
+            entries,
+            most,
+            self.geometry,
         )
         if self.add_listed(tiles, lists, listed, diff):
             self.in_tiles.roi_align_backward_tiles(
