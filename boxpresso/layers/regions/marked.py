@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 
 from ...device import AnyArray, Kernels
 from .region_base import KERNELS, RegionLayer
 
+MAXIMA = Kernels(Path(__file__).with_name("roi_pooling.cu"))
+
 
 class Marked(RegionLayer):
     """A layer whose gradient goes to where the maximum of each bin lies in each channel."""
 
-    kernels: Kernels  # of subclasses: with MARKED, the bins of a word
-
     def marks(self) -> AnyArray:
         """Room for the marks of each tile: a bit for each bin of the regions in its list."""
         tiles = self.batch * math.prod(-(-size // KERNELS.constants["TILE_SIDE"]) for size in self.size)
-        words = -(-math.prod(self.pooled) // self.kernels.constants["MARKED"])
+        words = -(-math.prod(self.pooled) // MAXIMA.constants["MARKED"])
         return self.scratch("marks", (tiles, self.regions, words), np.int32)

@@ -1,17 +1,19 @@
 // maxima.h: gradients of maxima in tiles (tiles.h), for a GPU: each channel of a bin has a place of its own on the map.
 //
 // Which bins touch a tile is marked once for all channels (deform_roi_tiles.h has the marks). A block then takes some of these bins
-// at a time: its threads look where their gradients go, a thread for a channel of a bin, and note it for each row of the tile; then
-// a thread that owns a row in a channel adds what was noted for it, bin by bin in order. So no two threads add to one number.
+// at a time: its threads look where their gradients go, a thread for a channel of a bin, and note it for a set of the tile's pixels;
+// then a thread that owns a set in a channel adds what was noted for it, bin by bin in order. So no two threads add to one number.
 #pragma once
 #include "bits.h"
 #include "deform_roi_tiles.h"
 #include "given.h"
 
-// A block's own memory for TOGETHER bins, a multiple of 16.
+constexpr int SETS = TILE_SIDE;  // of a tile's pixels: its rows, say
+
+// A block's own memory for TOGETHER bins.
 template <int TOGETHER>
 struct Maxima {
-  int noted[(TOGETHER + 31) / 32][TILE_SIDE][SLAB];  // a bit for each of the bins that give to the row in the channel
+  int noted[(TOGETHER + 31) / 32][SETS][SLAB];  // a bit for each of the bins that give to the set in the channel
   int hit[HITS], scratch[FLAG_ROOM];
 };
 
@@ -44,26 +46,30 @@ DEVICE bool meets(const Box& box, const Tile& tile) {
 }
 
 // Adds to a tile in a slab. prepare(i, number) for the i-th of the bins that are taken, `number` among those of all regions;
-// rows_of(i, c): the rows of the tile, counted from its first, that its gradient in channel c of the slab goes to; give(i, row, c)
-// adds it to one of them.
-template <int TOGETHER, class Prepare, class RowsOf, class Give>
-DEVICE void add_maxima(const Tile& tile, const int* marks, int bins, Maxima<TOGETHER>& l, Prepare prepare, RowsOf rows_of, Give give) {
+// sets_of(i, c): the sets of pixels, two at most, that its gradient in channel c of the slab goes to; give(i, set, c) adds it to one of them.
+template <int TOGETHER, class Prepare, class SetsOf, class Give>
+DEVICE void add_maxima(const Tile& tile, const int* marks, int bins, Maxima<TOGETHER>& l, Prepare prepare, SetsOf sets_of, Give give) {
   const int words = (TOGETHER + 31) / 32, count = tile.count * words_of(bins);
   for (int first = 0; first < count && !STOPPED(); first += WORDS) {
     const int hits = hits_of(tile, marks, first, min(WORDS, count - first), bins, l.scratch, l.hit);
     for (int h = 0; h < hits && !STOPPED(); h += TOGETHER) {
       const int some = min(TOGETHER, hits - h);
-      THREAD_LOOP(t, words * TILE_SIDE * SLAB) (&l.noted[0][0][0])[t] = 0;
+      THREAD_LOOP(t, words * SETS * SLAB) (&l.noted[0][0][0])[t] = 0;
       THREAD_LOOP(i, some) prepare(i, l.hit[h + i]);
       BARRIER();
-      TILE_LOOP(i, c, some, SLAB) {
-        const Span rows = rows_of(i, c);
-        for (int row = rows.first; row < rows.end; ++row) add(&l.noted[i / 32][row][c], int(1u << i % 32));
+      THREAD_LOOP(t, some * SLAB) {
+        const unsigned i = unsigned(t) / SLAB, c = unsigned(t) % SLAB;
+        const Span sets = sets_of(i, c);  // two at most
+        const int bit = int(1u << i % 32);
+        if (sets.first < sets.end) add(&l.noted[i / 32][sets.first][c], bit);
+        if (sets.first + 1 < sets.end) add(&l.noted[i / 32][sets.first + 1][c], bit);
       }
       BARRIER();
-      TILE_LOOP(row, c, TILE_SIDE, SLAB)
+      THREAD_LOOP(t, SETS * SLAB) {
+        const unsigned set = unsigned(t) / SLAB, c = unsigned(t) % SLAB;
         for (int w = 0; w < words; ++w)
-          for (unsigned bits = l.noted[w][row][c]; bits != 0; bits &= bits - 1) give(32 * w + lowest_bit(bits), row, c);
+          for (unsigned bits = l.noted[w][set][c]; bits != 0; bits &= bits - 1) give(32 * w + lowest_bit(bits), set, c);
+      }
       BARRIER();
     }
   }
@@ -77,12 +83,17 @@ DEVICE int row_of_place(int place, int first, int width, Real inverse) {
 
 constexpr int MAXIMA = sizeof(Real) > 4 ? 32 : 64;  // bins that are taken together
 
+// A gradient, and how far from the first number of the tile in its channel it goes to.
+struct alignas(2 * sizeof(Real)) Landed {
+  Real gradient;
+  int at;
+};
+
 // What a block needs for maxima that are pixels of the map.
 struct Pixels {
   Maxima<MAXIMA> maxima;
   int from[MAXIMA];                     // where the gradients of a bin lie: this times SLAB
-  Real gradient[MAXIMA][SLAB];
-  unsigned char column[MAXIMA][SLAB];   // of the tile
+  Landed landed[MAXIMA][SLAB];
 };
 
 // A gradient of maps, (B, C, height, width) or (B, height, width, C) if channels_last, of maxima that are pixels. given: see
@@ -104,12 +115,12 @@ DEVICE void add_pixels(int b, int n, const Real* given, const int* lists, const 
       if (most.place < before || most.place - before >= pixels) return Span{0, 0};
       const int row = row_of_place(most.place, tile.top, width, inverse), column = most.place - before - row * width - tile.left;
       if (unsigned(column) >= unsigned(columns)) return Span{0, 0};
-      p.gradient[i][c] = most.gradient;
-      p.column[i][c] = (unsigned char)column;
+      p.landed[i][c] = Landed{most.gradient, row * map.line + column * map.pixel};
       return Span{row, row + 1};
     };
-    add_maxima(tile, marks_of(marks, tile, tiles, bins), bins, p.maxima, prepare, rows_of, [&](int i, int row, int c) {
-      number_at(map, tile, tile.top + row, tile.left + p.column[i][c], c) += p.gradient[i][c];
+    add_maxima(tile, marks_of(marks, tile, tiles, bins), bins, p.maxima, prepare, rows_of, [&](int i, int, int c) {
+      const Landed landed = p.landed[i][c];
+      map.base[landed.at + c * (map.plane / LANES)] += landed.gradient;
     });
   });
 }

@@ -11,6 +11,7 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
 from .listed import Listed
+from .marked import Marked
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
 # Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50
@@ -26,7 +27,7 @@ OTHERS = {
 }
 
 
-class ROIAlign(Listed, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
+class ROIAlign(Listed, Marked, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
     """The average, or the largest, of bilinear samples in each bin of each region.
 
     A region is scaled by spatial_scale, and its size is at least 1 pixel of the map. With `aligned`, half a pixel is
@@ -196,6 +197,7 @@ class ROIAlign(Listed, type="ROIAlign", param=("roi_align_param", "roi_pooling_p
                 self.lists_room()
         elif backward and self.tiled:
             self.given_room(1)
+            self.marks()
         if self.in_slabs or (self.max and backward):
             self.room()
 
@@ -286,18 +288,11 @@ class ROIAlign(Listed, type="ROIAlign", param=("roi_align_param", "roi_pooling_p
         if self.tiled:
             image, bins = self.tables()
             self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
-            boxes = self.boxes_of(image, bins)
-            tiles, lists = self.tiles(boxes, self.by_place(rows))
+            tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(rows))
+            marks = self.marks()
+            self.largest.roi_align_max_marks(tiles, lists, bins, marks, self.geometry)
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs,
-                self.given(top_diff),
-                self.places,
-                lists,
-                boxes,
-                bins,
-                rows,
-                diff,
-                self.geometry,
+                tiles * self.channel_slabs, self.given(top_diff), self.places, lists, marks, rows, diff, self.geometry
             )
             return
         room = self.room()
