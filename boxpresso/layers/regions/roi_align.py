@@ -239,8 +239,9 @@ class ROIAlign(Listed, Marked, type="ROIAlign", param=("roi_align_param", "roi_p
                 "slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], self.kernels.constants["SLAB"])
             )
             self.pack_slabs(features, slabs)
+            groups = -(-self.channel_slabs // self.in_tiles.constants["TOGETHER"])
             self.in_tiles.roi_align_forward_packed(
-                self.channel_slabs * self.regions, slabs, *self.lists, top[0].data, self.geometry
+                groups * self.regions, slabs, *self.lists, top[0].data, self.geometry
             )
         elif self.in_slabs:
             self.make_lists(rows)

@@ -233,10 +233,12 @@ KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGe
     const int of = grid.rows * grid.columns > 0 ? image_of(region, 5, g.batch) : -1;
     THREAD_LOOP(t, 1) image[k] = of;
     cut_bins(bins, Pooled{g.pooled_height, g.pooled_width}, k, of >= 0, [&](int axis, int p, int* begin, int* end) {
-      const Real bin = axis ? grid.bin_width : grid.bin_height;
-      const Span span = pixels_of((axis ? grid.x : grid.y) + p * bin, bin, axis ? g.width : g.height);
-      *begin = span.first;
-      *end = span.end;
+      const int size = axis ? g.width : g.height;
+      const Real a = line_of(grid, axis, p, 0, size).at, b = line_of(grid, axis, p, (axis ? grid.columns : grid.rows) - 1, size).at;
+      const Real low = min(a, b), high = max(a, b);
+      if (!(low <= size && high >= -1)) return;
+      *begin = min(int(max(low, Real(0))), size - 1);
+      *end = min(int(min(max(high, Real(0)), Real(size))) + 2, size);
     });
   }
 }
