@@ -220,9 +220,11 @@ def make_tiles() -> None:
         for text, bottoms, down in LAYERS.values():
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
-        text, bottoms, down = LAYERS["ROIAlignRotated"]
-        most, listed.MOST_ENTRIES = listed.MOST_ENTRIES, 20000  # some tiles' lists have no room
-        run(text, bottoms, [True, False], {"phase": "TRAIN"})
+        most = listed.MOST_ENTRIES
+        for name, listed.MOST_ENTRIES in (("ROIAlignRotated", 20000), ("ROIAlign", 0), ("ROIWarping", 0)):  # tiles without lists
+            text, bottoms, down = LAYERS[name]
+            with np.errstate(all="ignore"):
+                run(text, bottoms, [True, False], {"phase": "TRAIN"})
         listed.MOST_ENTRIES = most
     finally:
         region_base.TILED["cpu"] = False
