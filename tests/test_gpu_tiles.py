@@ -146,7 +146,9 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
-@pytest.mark.parametrize("name", [name for name in LAYERS if any(each in name for each in LISTED) and "max" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in LAYERS if any(each in name for each in LISTED) and "max" not in name]
+)
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     """Tiles whose lists have no room are made slab by slab: none, some, all. The bits are the same where samples are listed one by
     one; other lists have what a bin's samples weigh together."""

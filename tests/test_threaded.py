@@ -221,7 +221,8 @@ def make_tiles() -> None:
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
         most = listed.MOST_ENTRIES
-        for name, listed.MOST_ENTRIES in (("ROIAlignRotated", 20000), ("ROIAlign", 0), ("ROIWarping", 0)):  # tiles without lists
+        for name, room in {"ROIAlignRotated": 20000, "ROIAlign": 0, "ROIWarping": 0}.items():  # tiles without lists
+            listed.MOST_ENTRIES = room
             text, bottoms, down = LAYERS[name]
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, False], {"phase": "TRAIN"})
