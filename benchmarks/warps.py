@@ -1,6 +1,6 @@
 """What nvcc's PTX of the region operators makes warps do, counted on a CPU: no number here is a measured time.
 
-    python benchmarks/warps.py [--lines N] [WORDS]
+    python benchmarks/warps.py [--lines N] [--tiny] [--out FILE] [WORDS]
 
 Runs the operators whose name has all WORDS (all without; a word with ^ must begin it) at the big shape of the mlu-ops notes,
 [2, 256, 200, 304] with 998 regions, on the stand-in for NVIDIA's driver, which runs nvcc's own PTX warp by warp
@@ -14,7 +14,7 @@ shared    millions of passes over shared memory; times: the least (1: no bank is
 ms        what the instructions take at least on an H200, whose 132 multiprocessors issue four a cycle at 1.755 GHz; a kernel
           seldom issues more than 70 % of that. The roofline of counts.py stands beside the sum.
 
-With --lines N the N lines of each kernel's text that take the most instructions follow.
+--tiny: a small shape, for a trial. With --lines N the N lines of each kernel's text that take the most instructions follow.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "stand_in")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from benchmarks import gpu_operators  # noqa: E402
 
@@ -52,11 +54,11 @@ def run(case: gpu_operators.Case, path: Path) -> None:
     stand_in.profile(str(path))
 
 
-def counted(case: gpu_operators.Case, variables: dict[str, str]) -> dict[str, dict[str, int]]:
+def counted(case: gpu_operators.Case, tiny: bool, variables: dict[str, str]) -> dict[str, dict[str, int]]:
     """Of each kernel that one pass launches, its counts, by COUNTS and by lines of its text."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "profile"
-        words = [case.operator, str(case.ratio), str(int(case.backward)), str(path)]
+        words = [str(cases(["^"], tiny).index(case)), str(path), "tiny" if tiny else "big"]
         subprocess.run([sys.executable, __file__, "--run", *words], env=variables, check=True)
         made: dict[str, dict[str, int]] = defaultdict(dict)
         for line in path.read_text().splitlines():
@@ -88,46 +90,50 @@ def rows(case: gpu_operators.Case, kernels: dict[str, dict[str, int]], lines: in
     return [head, *made]
 
 
+def head() -> list[str]:
+    """What stands above the rows."""
+    columns = f"{'':40} {'million':>9} {'busy':>5} {'MB asked':>9} {'sectors':>9} {'shared':>9} {'times':>6} {'ms':>8}"
+    return ["python benchmarks/warps.py: nvcc's PTX run on a CPU, nothing here was measured on a GPU", "", columns]
+
+
+def cases(words: list[str], tiny: bool) -> list[gpu_operators.Case]:
+    """The cases of the big shape, or of the small one, whose names have all words."""
+    found = gpu_operators.cases(quick=not tiny, tiny=tiny)
+    return [
+        c for c in found if all(c.name.startswith(word[1:]) if word[0] == "^" else word in c.name for word in words)
+    ]
+
+
 def main() -> int:
     if sys.argv[1:2] == ["--run"]:
-        operator, ratio, backward, path = sys.argv[2:]
-        run(
-            next(
-                case
-                for case in cases([])
-                if (case.operator, case.ratio, case.backward) == (operator, int(ratio), backward == "1")
-            ),
-            Path(path),
-        )
+        run(cases(["^"], sys.argv[4] == "tiny")[int(sys.argv[2])], Path(sys.argv[3]))
         return 0
-    parser = argparse.ArgumentParser("warps.py", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("words", nargs="*", help="words that a row's name must have; a first word with ^ must begin it")
-    parser.add_argument("--lines", type=int, default=0, help="lines of text of each kernel")
+    parser = argparse.ArgumentParser(
+        "warps.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", help="words that a row's name must have; one with ^ must begin it")
+    parser.add_argument("--lines", type=int, default=0, help="how many lines of each kernel's text follow it")
+    parser.add_argument("--tiny", action="store_true", help="a small shape")
+    parser.add_argument("--out", type=Path, help="a file for the table; else it is printed")
     asked = parser.parse_args()
-    import run as stand_in_run
+    from stand_in import run as stand_in_run
 
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["STAND_IN_PROFILE"] = os.devnull
+    printed = head()
+    print("\n".join(printed), flush=True)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        os.environ["STAND_IN_PROFILE"] = os.devnull  # kernels that count are others
         variables = stand_in_run.environment(Path(folder) / "counts")
         stand_in_run.through_ptx(variables)
-        variables["BOXPRESSO_DEBUG"] = "0"
-        print(
-            f"{'':40} {'million':>9} {'busy':>5} {'MB asked':>9} {'sectors':>9} {'shared':>9} {'times':>6} {'ms':>8}\n",
-            flush=True,
-        )
-        for case in cases(asked.words):
-            print("\n".join(rows(case, counted(case, variables), asked.lines)), flush=True)
+        variables["BOXPRESSO_DEBUG"] = "0"  # arrays as they lie without checks
+        chosen = cases(asked.words, asked.tiny)
+        for case, kernels in zip(chosen, pool.map(lambda case: counted(case, asked.tiny, variables), chosen)):
+            printed += (more := rows(case, kernels, asked.lines))
+            print("\n".join(more), flush=True)
+    if asked.out:
+        part = asked.out.with_name(f"{asked.out.name}.part")
+        part.write_text("\n".join([f"{date.today()}, {printed[0]}", *printed[1:], ""]))
+        part.replace(asked.out)
     return 0
-
-
-def cases(words: list[str]) -> list[gpu_operators.Case]:
-    """The cases of the big shape whose names have all words."""
-    found = gpu_operators.cases(quick=True)
-    return [
-        case
-        for case in found
-        if all(case.name.startswith(word[1:]) if word[0] == "^" else word in case.name for word in words)
-    ]
 
 
 if __name__ == "__main__":
