@@ -254,13 +254,15 @@ KERNEL roi_align_max_marks(int n, const int* lists, const int* bins, int* marks,
   }
 }
 
-constexpr int SAMPLED = sizeof(Real) > 4 ? 16 : 32;  // bins that are taken together
+constexpr int SAMPLED = sizeof(Real) > 4 ? 8 : 32;  // bins that are taken together, and
+constexpr int KEPT = 4;                             // samples of an axis of each, up to which they are found once for all channels
 
 // A bin, the place of its gradients in `slabs`, and that of its samples' numbers: these times SLAB.
 struct SampledBin {
   Grid grid;
   Real one_column;  // 1 / the samples of a row
   int ph, pw, from, place;
+  Line y[KEPT], x[KEPT];
 };
 
 // A gradient and its sample: the row and the column of the pixel above and left, 1 more than in the tile, and whether there is a
@@ -290,15 +292,23 @@ KERNEL roi_align_max_backward_tiles(int n, const Real* slabs, const int* places,
       const auto prepare = [&](int i, int number) {
         const int k = number / bins, bin = number - k * bins, ph = bin / g.pooled_width;
         const Grid grid = grid_of(rows + 5 * (long long)k, g);
-        samples.bin[i] = {grid, Real(1) / max(grid.columns, 1), ph, bin - ph * g.pooled_width,
-                          number + (k * (slabs_of(channels) - 1) + slab) * bins, number + slab * g.regions * bins};
+        const int pw = bin - ph * g.pooled_width;
+        SampledBin& to = samples.bin[i];
+        to.grid = grid, to.one_column = Real(1) / max(grid.columns, 1), to.ph = ph, to.pw = pw;
+        to.from = number + (k * (slabs_of(channels) - 1) + slab) * bins, to.place = number + slab * g.regions * bins;
+        if (max(grid.rows, grid.columns) > KEPT) return;
+        for (int s = 0; s < grid.rows; ++s) to.y[s] = line_of(grid, 0, ph, s, height);
+        for (int s = 0; s < grid.columns; ++s) to.x[s] = line_of(grid, 1, pw, s, width);
       };
       const auto rows_of = [&](int i, int c) {
         const SampledBin& bin = samples.bin[i];
         const int s = places[(long long)bin.place * SLAB + c];
         if (s < 0 || channel + c >= channels) return Span{0, 0};
         const int of_y = int((s + Real(0.5)) * bin.one_column);
-        const Line y = line_of(bin.grid, 0, bin.ph, of_y, height), x = line_of(bin.grid, 1, bin.pw, s - of_y * bin.grid.columns, width);
+        const int of_x = s - of_y * bin.grid.columns;
+        const bool kept = max(bin.grid.rows, bin.grid.columns) <= KEPT;
+        const Line y = kept ? bin.y[of_y] : line_of(bin.grid, 0, bin.ph, of_y, height);
+        const Line x = kept ? bin.x[of_x] : line_of(bin.grid, 1, bin.pw, of_x, width);
         if (y.low < 0 || y.at == -1 || x.low < 0 || x.low >= tile.right || x.high < tile.left || y.low >= tile.bottom) return Span{0, 0};
         const int where = (y.low - tile.top + 1) << 16 | (x.low - tile.left + 1) << 8 | (x.high > x.low ? 1 : 0);
         samples.given[i][c] = Sampled{slabs[(long long)bin.from * SLAB + c], y.part, x.part, where};
