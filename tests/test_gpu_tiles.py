@@ -43,6 +43,9 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
         [True, False],
     ),
     "ROIPooling": (f'type: "ROIPooling" roi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, False]),
+    "ROIPooling many bins": (
+        'type: "ROIPooling" roi_pooling_param { pooled_h: 24 pooled_w: 20 spatial_scale: 0.5 }', [MAPS, ROWS], [True, False],
+    ),
     "PSROIPooling": (f'type: "PSROIPooling" psroi_pooling_param {{ {PSROI} }}', [PLANES, ROWS], [True, False]),
     "DeformablePSROIPooling": (
         f'type: "DeformablePSROIPooling" deformable_psroi_pooling_param {{ {PSROI} pooled_size: 4 part_size: 3 sample_per_part: 3 '
