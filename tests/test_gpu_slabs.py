@@ -34,6 +34,14 @@ FEATURES = [True, False, False]
 
 # name: layer, bottoms, which of them get a gradient, further options
 LAYERS: dict[str, tuple[str, list[Any], list[bool], dict[str, Any]]] = {
+    "ROIAlign": (  # more slabs than a block takes
+        f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 aligned: true }}',
+        [np.tile(SMOOTH, (1, 4, 1, 1))[:, :70], ROWS], [], {},
+    ),
+    "ROIAlign many bins": (f'type: "ROIAlign" roi_align_param {{ {MANY_BINS} }}', [SMOOTH, ROWS], [], {}),
+    "ROIAlign many entries": (  # than a block keeps
+        'type: "ROIAlign" roi_align_param { pooled_h: 2 pooled_w: 300 spatial_scale: 0.5 sampling_ratio: 2 }', [SMOOTH, ROWS], [], {},
+    ),
     "ROIAlign max": (
         f'type: "ROIAlign" roi_align_param {{ {POOL} sampling_ratio: 2 pool_mode: MAX }}', [MAPS, ROWS], FEATURES, {"tops": 3},
     ),

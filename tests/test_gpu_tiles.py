@@ -29,6 +29,7 @@ CLOSE = np.c_[
     RNG.integers(0, 2, 14), 40 + RNG.uniform(-1, 1, (14, 2)), 42 + RNG.uniform(0, 8, (14, 2))
 ]  # hundreds of bins a pixel
 PSROI = "spatial_scale: 0.5 output_dim: 2 group_size: 3"
+LISTED = "ROIAlign", "DeformROI", "ROIWarping"  # whose gradients of maps are made from lists of what each pixel gets
 
 # name: layer, bottoms, which of them get a gradient
 LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
@@ -45,6 +46,9 @@ LAYERS: dict[str, tuple[str, list[np.ndarray], list[bool]]] = {
         [True, False],
     ),
     "ROIPooling": (f'type: "ROIPooling" roi_pooling_param {{ {POOL} }}', [MAPS, ROWS], [True, False]),
+    "ROIPooling many bins": (
+        'type: "ROIPooling" roi_pooling_param { pooled_h: 24 pooled_w: 20 spatial_scale: 0.5 }', [MAPS, ROWS], [True, False],
+    ),
     "PSROIPooling": (f'type: "PSROIPooling" psroi_pooling_param {{ {PSROI} }}', [PLANES, ROWS], [True, False]),
     "DeformablePSROIPooling": (
         f'type: "DeformablePSROIPooling" deformable_psroi_pooling_param {{ {PSROI} pooled_size: 4 part_size: 3 sample_per_part: 3 '
@@ -158,11 +162,12 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
 @pytest.mark.parametrize(
-    "name", [name for name in LAYERS if any(word in name for word in ("AlignRotated", "DeformROI", "PrROI"))]
+    "name",
+    [name for name in LAYERS if any(word in name for word in ("AlignRotated", "PrROI", *LISTED)) and "max" not in name],
 )
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. The
-    bits are the same where samples are listed one by one; the lists of deformable pooling have what a bin's samples weigh together."""
+    bits are the same where samples are listed one by one; other lists have what a bin's samples weigh together."""
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     made = []
     with np.errstate(all="ignore"):

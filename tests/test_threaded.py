@@ -221,11 +221,13 @@ def make_tiles() -> None:
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
         most = listed.MOST_ENTRIES
-        for name, few in {"ROIAlignRotated": 20000, "PrROIPooling": 3000, "ModulatedDeformROIPooling": 1000}.items():
+        rooms = {"ROIAlignRotated": 20000, "PrROIPooling": 3000, "ModulatedDeformROIPooling": 1000, "ROIAlign": 0, "ROIWarping": 0}
+        for name, room in rooms.items():  # some tiles' lists have no room
             text, bottoms, down = LAYERS[name]
-            listed.MOST_ENTRIES = few  # some tiles' lists have no room
+            listed.MOST_ENTRIES = room
+            both = name in ("PrROIPooling", "ModulatedDeformROIPooling")
             with np.errstate(all="ignore"):
-                run(text, bottoms, [True, False] if name == "ROIAlignRotated" else down, {"phase": "TRAIN"})
+                run(text, bottoms, down if both else [True, False], {"phase": "TRAIN"})
         listed.MOST_ENTRIES = most
     finally:
         region_base.TILED["cpu"] = False

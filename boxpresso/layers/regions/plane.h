@@ -3,6 +3,7 @@
 // top.
 #pragma once
 #include "bins.h"
+#include "bits.h"
 #include "tiles.h"
 #include "wide.h"
 
@@ -92,20 +93,43 @@ DEVICE void add_regions(int number, const Store* top_diff, const int* image, Rea
   THREAD_LOOP(i, area) bottom_diff[(long long)number * area + i] = map[i];
 }
 
-// The same in tiles, for a GPU: span(plane, k) says which rows of the map region k has pixels in, and give(plane, k, gradient,
-// row, first, end, add) adds by add(x, value) what it gives to columns first to end of a row. `planes`: SHARED.
-template <class Rows, class Give>
+constexpr int NOTED = 32;  // regions of a tile that are taken together
+
+// Which of them have pixels in a row of the tile in a channel, a bit each, and the planes of the slab's channels.
+struct Notes {
+  int rows[TILE_SIDE][SLAB];
+  Plane planes[SLAB];
+};
+
+// The same in tiles, for a GPU: box(plane, k) says which pixels region k has, and give(plane, k, gradient, row, first, end, add) adds
+// by add(x, value) what it gives to columns first to end of a row. A thread for a channel of a region notes its rows; then one that
+// owns a row in a channel takes those that were noted, in order. `notes`: SHARED.
+template <class BoxOf, class Give>
 DEVICE void add_regions_in_tiles(int b, int n, const Store* top_diff, const int* lists, Store* bottom_diff, const Geometry& g,
-                                 Lanes* own, Plane* planes, Rows span, Give give) {
+                                 Lanes* own, Notes& notes, BoxOf box, Give give) {
   const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-    THREAD_LOOP(c, SLAB) planes[c] = plane_of(tile.image * g.channels + min(channel + c, g.channels - 1), g);
-    BARRIER();
-    const auto rows = [&](int k, int c) { return channel + c < g.channels ? span(planes[c], k) : Span{0, 0}; };
-    tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
-      const Real gradient = Real(top_diff[(long long)k * g.channels + channel + c]);
-      give(planes[c], k, gradient, row, tile.left, tile.right,
-           [&](int x, Real value) { number_at(map, tile, row, x, c) += value; });
-    });
+    THREAD_LOOP(c, SLAB) notes.planes[c] = plane_of(tile.image * g.channels + min(channel + c, g.channels - 1), g);
+    for (int base = 0; base < tile.count && !STOPPED(); base += NOTED) {
+      const int some = min(NOTED, tile.count - base);
+      THREAD_LOOP(t, TILE_SIDE * SLAB) (&notes.rows[0][0])[t] = 0;
+      BARRIER();
+      TILE_LOOP(j, c, some, SLAB) {
+        if (channel + c >= g.channels) continue;
+        const Box of = box(notes.planes[c], tile.list[base + j]);
+        if (of.left >= min(of.right, tile.right) || of.right <= tile.left) continue;
+        for (int row = max(of.top, tile.top); row < min(of.bottom, tile.bottom); ++row)
+          add(&notes.rows[row - tile.top][c], int(1u << j));
+      }
+      BARRIER();
+      TILE_LOOP(line, c, TILE_SIDE, SLAB)
+        for (unsigned bits = notes.rows[line][c]; bits != 0; bits &= bits - 1) {
+          const int k = tile.list[base + lowest_bit(bits)], row = tile.top + line;
+          const Real gradient = Real(top_diff[(long long)k * g.channels + channel + c]);
+          give(notes.planes[c], k, gradient, row, tile.left, tile.right,
+               [&](int x, Real value) { number_at(map, tile, row, x, c) += value; });
+        }
+      BARRIER();
+    }
   };
   make_tiles(b, n, lists, bottom_diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
 }

@@ -86,10 +86,9 @@ KERNEL psroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lis
                                     Geometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    SHARED Plane planes[SLAB];
+    SHARED Notes notes;
     const auto box = [&](const Plane& plane, int k) { return box_of(bins, pooled_of(g), k, plane.ph, plane.pw); };
-    const auto span = [&](const Plane& plane, int k) { return Span{box(plane, k).top, box(plane, k).bottom}; };
-    add_regions_in_tiles(b, n, top_diff, lists, bottom_diff, g, own, planes, span,
+    add_regions_in_tiles(b, n, top_diff, lists, bottom_diff, g, own, notes, box,
                          [&](const Plane& plane, int k, Real gradient, int, int first, int end, auto add) {
                            const Box of = box(plane, k);
                            const Real share = gradient / area_of(of);

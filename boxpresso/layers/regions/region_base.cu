@@ -52,7 +52,7 @@ KERNEL region_tiles(int n, const int* boxes, const int* order, int* lists, int r
   }
 }
 
-constexpr int PACKED_PIXELS = 128;             // of a slab that a GPU's block brings into it
+constexpr int PACKED_PIXELS = 256;             // of a slab that a GPU's block brings into it
 constexpr int PACKED_ROW = PACKED_PIXELS + 2;  // so that threads that read 4 channels of 8 pixels meet no bank twice
 
 struct alignas(4 * sizeof(Real)) Four {
@@ -76,13 +76,19 @@ KERNEL region_pack(int n, const Store* maps, Real* slabs, int channels, int area
     const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
     const int count = min(SLAB, channels - channel);
     const Store* from = maps + ((long long)image * channels + channel) * area + first;
-    if (sizeof(Store) == sizeof(Real) && area % 4 == 0 && (unsigned long long)from % sizeof(Four) == 0) {
-      TILE_LOOP(c, q, count, some / 4) {
-        const Four four = *(const Four*)(from + (long long)c * area + 4 * q);
-        for (int i = 0; i < 4; ++i) square[c * PACKED_ROW + 4 * q + i] = four.of[i];
+    const bool fours = sizeof(Store) == sizeof(Real) && area % 4 == 0 && (unsigned long long)from % sizeof(Four) == 0;
+    const int columns = fours ? some / 4 : some;
+    int shift = 0;  // of a row of so many, or more: threads find their numbers without divisions
+    while (1 << shift < columns) ++shift;
+    THREAD_LOOP(t, count << shift) {
+      const int c = t >> shift, i = t & ((1 << shift) - 1);
+      if (i >= columns) continue;
+      if (fours) {
+        const Four four = *(const Four*)(from + (long long)c * area + 4 * i);
+        for (int j = 0; j < 4; ++j) square[c * PACKED_ROW + 4 * i + j] = four.of[j];
+      } else {
+        square[c * PACKED_ROW + i] = Real(from[(long long)c * area + i]);
       }
-    } else {
-      TILE_LOOP(c, pixel, count, some) square[c * PACKED_ROW + pixel] = Real(from[(long long)c * area + pixel]);
     }
     TILE_LOOP(c, pixel, SLAB - count, some) square[(count + c) * PACKED_ROW + pixel] = 0;
     BARRIER();
@@ -119,13 +125,17 @@ KERNEL region_placed(int n, const Store* top_diff, const int* places, Real* slab
         continue;
       }
       const long long from = ((long long)k * channels + channel) * bins + first;
-      TILE_LOOP(c, i, count, some) {
+      THREAD_LOOP(t, count * PLACED_BINS) {  // a row of as many bins as there are, or more, so that shifts find its numbers
+        const int c = unsigned(t) / PLACED_BINS, i = unsigned(t) % PLACED_BINS;
+        if (i >= some) continue;
         gradient[c * PLACED_ROW + i] = Real(top_diff[from + (long long)c * bins + i]);
         place[c * PLACED_ROW + i] = places[from + (long long)c * bins + i];
       }
       BARRIER();
-      TILE_LOOP(i, c, some, SLAB)
+      THREAD_LOOP(t, some * SLAB) {
+        const int i = unsigned(t) / SLAB, c = unsigned(t) % SLAB;
         to[(first + i) * SLAB + c] = c < count ? Placed{gradient[c * PLACED_ROW + i], place[c * PLACED_ROW + i]} : Placed{Real(0), -1};
+      }
       BARRIER();
     }
   }

@@ -10,7 +10,8 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
-from .region_base import RegionLayer
+from .listed import Listed
+from .marked import Marked
 
 LINES = {"cpu": 14, "cuda": 56}  # bins of channels that a block takes, about: that its planes stay in a core's cache
 # Slabs pay where each region has fewer pixels of the maps than this to pay for. On a GPU that is counted: a region of 50 x 50
@@ -26,7 +27,7 @@ OTHERS = {
 }
 
 
-class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
+class ROIAlign(Listed, Marked, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
     """The average, or the largest, of bilinear samples in each bin of each region.
 
     A region is scaled by spatial_scale, and its size is at least 1 pixel of the map. With `aligned`, half a pixel is
@@ -95,10 +96,12 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
 
     kernels = Kernels("roi_align.cu")
     weights = Kernels("roi_align_lists.cu")
+    listed = Kernels("roi_align_listed.cu")
     in_tiles = Kernels("roi_align_tiles.cu")
     largest = Kernels("roi_align_max.cu")
     keep = False  # whether forward stores where the largest samples lie, for a backward that may come
     has_places = False  # whether it has stored it
+    adaptive_share = 1.0  # one entry for a bin and a pixel
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.corners = not self.param.HasField("roi_align_param")
@@ -190,8 +193,11 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
             self.lists  # noqa: B018
         if backward and not self.max:
             self.by_pixel()
+            if self.tiled:
+                self.lists_room()
         elif backward and self.tiled:
             self.given_room(1)
+            self.marks()
         if self.in_slabs or (self.max and backward):
             self.room()
 
@@ -233,8 +239,9 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
                 "slabs", (self.batch * self.channel_slabs, self.size[0] * self.size[1], self.kernels.constants["SLAB"])
             )
             self.pack_slabs(features, slabs)
+            groups = -(-self.channel_slabs // self.in_tiles.constants["TOGETHER"])
             self.in_tiles.roi_align_forward_packed(
-                self.channel_slabs * self.regions, slabs, *self.lists, top[0].data, self.geometry
+                groups * self.regions, slabs, *self.lists, top[0].data, self.geometry
             )
         elif self.in_slabs:
             self.make_lists(rows)
@@ -282,18 +289,11 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         if self.tiled:
             image, bins = self.tables()
             self.largest.roi_align_max_bins(self.regions, rows, image, bins, self.geometry)
-            boxes = self.boxes_of(image, bins)
-            tiles, lists = self.tiles(boxes, self.by_place(rows))
+            tiles, lists = self.tiles(self.boxes_of(image, bins), self.by_place(rows))
+            marks = self.marks()
+            self.largest.roi_align_max_marks(tiles, lists, bins, marks, self.geometry)
             self.largest.roi_align_max_backward_tiles(
-                tiles * self.channel_slabs,
-                self.given(top_diff),
-                self.places,
-                lists,
-                boxes,
-                bins,
-                rows,
-                diff,
-                self.geometry,
+                tiles * self.channel_slabs, self.given(top_diff), self.places, lists, marks, rows, diff, self.geometry
             )
             return
         room = self.room()
@@ -319,10 +319,7 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         self.make_lists(rows)
         by_pixel = self.turn_lists()
         if self.tiled:
-            tiles, lists = self.tiles(self.lists[0], self.by_place(rows))
-            self.in_tiles.roi_align_backward_tiles(
-                tiles * self.channel_slabs, top_diff, lists, *self.lists, *by_pixel, diff, self.geometry
-            )
+            self.backward_tiles(top_diff, self.tiles(self.lists[0], self.by_place(rows)), by_pixel, diff)
             return
         if self.in_slabs:
             room, order = self.room(), self.by_place(rows)
@@ -335,6 +332,32 @@ class ROIAlign(RegionLayer, type="ROIAlign", param=("roi_align_param", "roi_pool
         self.kernels.roi_align_backward(planes, top_diff, head, inverse, *by_pixel, sums, self.geometry)
         if sums is not diff:
             self.narrow(sums, diff)
+
+    def backward_tiles(
+        self, top_diff: AnyArray, tiled: tuple[int, AnyArray], by_pixel: tuple[AnyArray, AnyArray], diff: AnyArray
+    ) -> None:
+        """The gradient of the maps from lists of what each pixel gets, and of tiles whose lists have no room by slabs."""
+        if diff.size == 0:
+            return
+        (tiles, lists), (head, inverse, *_) = tiled, self.lists
+        given, heads, entries, most = listed = self.lists_room()
+        self.listed.roi_align_prepare(
+            self.prepare_blocks(tiles),
+            top_diff,
+            lists,
+            head,
+            inverse,
+            *by_pixel,
+            given,
+            heads,
+            entries,
+            most,
+            self.geometry,
+        )
+        if self.add_listed(tiles, lists, listed, diff):
+            self.in_tiles.roi_align_backward_tiles(
+                tiles * self.channel_slabs, top_diff, lists, heads, *self.lists, *by_pixel, diff, self.geometry
+            )
 
     def backward_regions(self, top_diff: AnyArray, features: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         if self.batch == 0:

@@ -1,9 +1,8 @@
 // roi_align_max.cu: the largest bilinear sample in each bin of each region, and its gradient. Features in slabs.
 #include "bins.h"
-#include "given.h"
 #include "grid.h"
+#include "maxima.h"
 #include "sample.h"
-#include "tiles.h"
 #include "wide.h"
 
 constexpr int LINES = 256;       // samples of an axis of a region that are found once for all its bins
@@ -234,51 +233,96 @@ KERNEL roi_align_max_bins(int n, const Real* rows, int* image, int* bins, GridGe
     const int of = grid.rows * grid.columns > 0 ? image_of(region, 5, g.batch) : -1;
     THREAD_LOOP(t, 1) image[k] = of;
     cut_bins(bins, Pooled{g.pooled_height, g.pooled_width}, k, of >= 0, [&](int axis, int p, int* begin, int* end) {
-      const Real bin = axis ? grid.bin_width : grid.bin_height;
-      const Span span = pixels_of((axis ? grid.x : grid.y) + p * bin, bin, axis ? g.width : g.height);
-      *begin = span.first;
-      *end = span.end;
+      const int size = axis ? g.width : g.height;
+      const Real a = line_of(grid, axis, p, 0, size).at, b = line_of(grid, axis, p, (axis ? grid.columns : grid.rows) - 1, size).at;
+      const Real low = min(a, b), high = max(a, b);
+      if (!(low <= size && high >= -1)) return;
+      *begin = min(int(max(low, Real(0))), size - 1);
+      *end = min(int(min(max(high, Real(0)), Real(size))) + 2, size);
     });
   }
 }
 
-// The same gradient in tiles, for a GPU; slabs: see given.h. A thread takes the bins that may have pixels in its row. boxes: around the regions' bins.
-KERNEL roi_align_max_backward_tiles(int n, const Real* slabs, const int* places, const int* lists, const int* boxes,
-                                    const int* bins, const Real* rows, Store* diff, GridGeometry g) {
-  const int channels = g.channels, height = g.height, width = g.width;
+// The bins that touch each tile: see maxima.h. A block is a tile of an image.
+KERNEL roi_align_max_marks(int n, const int* lists, const int* bins, int* marks, GridGeometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED int word[WORDS];
+    const Pooled pooled = {g.pooled_height, g.pooled_width};
+    mark_bins(b, lists, marks, pooled.cells(), g.height, g.width, word, [&](int k, int bin, const Tile& tile) {
+      return meets(box_of(bins, pooled, k, bin / pooled.width, bin % pooled.width), tile);
+    });
+  }
+}
+
+constexpr int SAMPLED = sizeof(Real) > 4 ? 8 : 32;  // bins that are taken together, and
+constexpr int KEPT = 4;                             // samples of an axis of each, up to which they are found once for all channels
+
+// A bin, the place of its gradients in `slabs`, and that of its samples' numbers: these times SLAB.
+struct SampledBin {
+  Grid grid;
+  Real one_column;  // 1 / the samples of a row
+  int ph, pw, from, place;
+  Line y[KEPT], x[KEPT];
+};
+
+// A gradient and its sample: the row and the column of the pixel above and left, 1 more than in the tile, and whether there is a
+// pixel beside.
+struct alignas(4 * sizeof(Real)) Sampled {
+  Real gradient, down, across;
+  int where;
+};
+
+struct Samples {
+  Maxima<SAMPLED> maxima;
+  SampledBin bin[SAMPLED];
+  Sampled given[SAMPLED][SLAB];
+};
+
+// The same gradient in tiles, for a GPU; slabs: see given.h.
+KERNEL roi_align_max_backward_tiles(int n, const Real* slabs, const int* places, const int* lists, const int* marks, const Real* rows,
+                                    Store* diff, GridGeometry g) {
+  const int channels = g.channels, height = g.height, width = g.width, bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    const Pooled pooled = {g.pooled_height, g.pooled_width};
-    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const auto rows_of = [&](int k, int c) {
-        const int* box = boxes + 5 * k;
-        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
-      };
-      tile_rows(tile, SLAB, [](int) {}, rows_of, [&](int k, int row, int c) {
-        const int *tall = bins + k * pooled.columns(), *wide = tall + 2 * pooled.height;
-        const Real* given = given_of<Real>(slabs, k, channel, c, channels, pooled.cells());
-        const int* place = places + place_of(channel + c, k, g.regions, pooled.cells());
+    SHARED Samples samples;
+    const Tiles tiles = tiles_of(lists);
+    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false,
+               [&](const Tile& tile, int channel, const TileMap& map) {
+      const int slab = channel / SLAB, columns = tile.right - tile.left;
+      const auto prepare = [&](int i, int number) {
+        const int k = number / bins, bin = number - k * bins, ph = bin / g.pooled_width;
         const Grid grid = grid_of(rows + 5 * (long long)k, g);
-        const Real across = Real(1) / max(grid.columns, 1);
-        for (int ph = 0; ph < pooled.height; ++ph) {
-          if (row < tall[ph] || row >= tall[pooled.height + ph]) continue;
-          for (int pw = 0; pw < pooled.width; ++pw) {
-            const int bin = ph * pooled.width + pw;
-            const int s = wide[pooled.width + pw] > tile.left && wide[pw] < tile.right ? place[bin * SLAB] : -1;
-            if (s < 0) continue;
-            const int of_y = int((s + Real(0.5)) * across);
-            const Line y = line_of(grid, 0, ph, of_y, height);
-            if ((row != y.low && row != y.high) || y.low < 0 || y.at == -1) continue;
-            const Line x = line_of(grid, 1, pw, s - of_y * grid.columns, width);
-            if (x.low < 0) continue;
-            const Real share = (row == y.low ? 1 - y.part : y.part) * given[bin * SLAB];
-            if (x.low >= tile.left && x.low < tile.right) number_at(map, tile, row, x.low, c) += (1 - x.part) * share;
-            if (x.high > x.low && x.high >= tile.left && x.high < tile.right)
-              number_at(map, tile, row, x.high, c) += x.part * share;
-          }
-        }
-      });
-    };
-    make_tiles(b, n, lists, diff, g.batch, channels, height, width, own, false, add_regions);
+        const int pw = bin - ph * g.pooled_width;
+        SampledBin& to = samples.bin[i];
+        to.grid = grid, to.one_column = Real(1) / max(grid.columns, 1), to.ph = ph, to.pw = pw;
+        to.from = number + (k * (slabs_of(channels) - 1) + slab) * bins, to.place = number + slab * g.regions * bins;
+        if (max(grid.rows, grid.columns) > KEPT) return;
+        for (int s = 0; s < grid.rows; ++s) to.y[s] = line_of(grid, 0, ph, s, height);
+        for (int s = 0; s < grid.columns; ++s) to.x[s] = line_of(grid, 1, pw, s, width);
+      };
+      const auto rows_of = [&](int i, int c) {
+        const SampledBin& bin = samples.bin[i];
+        const int s = places[(long long)bin.place * SLAB + c];
+        if (s < 0 || channel + c >= channels) return Span{0, 0};
+        const int of_y = int((s + Real(0.5)) * bin.one_column);
+        const int of_x = s - of_y * bin.grid.columns;
+        const bool kept = max(bin.grid.rows, bin.grid.columns) <= KEPT;
+        const Line y = kept ? bin.y[of_y] : line_of(bin.grid, 0, bin.ph, of_y, height);
+        const Line x = kept ? bin.x[of_x] : line_of(bin.grid, 1, bin.pw, of_x, width);
+        if (y.low < 0 || y.at == -1 || x.low < 0 || x.low >= tile.right || x.high < tile.left || y.low >= tile.bottom) return Span{0, 0};
+        const int where = (y.low - tile.top + 1) << 16 | (x.low - tile.left + 1) << 8 | (x.high > x.low ? 1 : 0);
+        samples.given[i][c] = Sampled{slabs[(long long)bin.from * SLAB + c], y.part, x.part, where};
+        return Span{max(y.low, tile.top) - tile.top, min(y.high + 1, tile.bottom) - tile.top};
+      };
+      const auto give = [&](int i, int row, int c) {
+        const Sampled given = samples.given[i][c];
+        const int left = (given.where >> 8 & 255) - 1;
+        const Real share = (row + 1 == given.where >> 16 ? 1 - given.down : given.down) * given.gradient;
+        Real* to = map.base + row * map.line + left * map.pixel + c * (map.plane / LANES);
+        if (left >= 0) to[0] += (1 - given.across) * share;
+        if (given.where & 1 && left + 1 < columns) to[map.pixel] += given.across * share;
+      };
+      add_maxima(tile, marks_of(marks, tile, tiles, bins), bins, samples.maxima, prepare, rows_of, give);
+    });
   }
 }

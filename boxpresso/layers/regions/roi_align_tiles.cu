@@ -1,37 +1,82 @@
-// roi_align_tiles.cu: roi_align.cu for a GPU: averages from packed slabs, by region and slab, and the gradient of the maps in tiles.
+// roi_align_tiles.cu: roi_align.cu for a GPU: averages from packed slabs, by region and some slabs, and the gradient of the maps in tiles
+// whose lists have no room (listed.h).
+#include "listed.h"
 #include "roi_lists.h"
-#include "tiles.h"
-#include "wide.h"
 
-constexpr int BINS = 64;  // of a region, whose averages a block keeps before it stores them plane by plane
+constexpr int BINS = sizeof(Real) > 4 ? 32 : 64;  // of a region, whose averages a block keeps before it stores them plane by plane, in
+constexpr int TOGETHER = 4;                       // slabs
+constexpr int TAPS = 512;                         // entries of an axis that a block keeps
 
-// A block owns a region in a slab; slabs: (B * slabs_of(C), area, SLAB), top: (K, C, pooled_height, pooled_width).
+// An entry of an axis: a weight, and which pixel it has; of y the first of its row.
+struct alignas(2 * sizeof(Real)) Tap {
+  Real weight;
+  int pixel;
+};
+
+// A pixel of a slab. Its number is an address by one instruction, as it has no sign.
+struct Pixel {
+  Real of[SLAB];
+};
+
+// The sum of the pixels that entries begin_y to end_y - 1 and begin_x to end_x - 1 name, with their weights; share: of the slab.
+template <int UNROLLED, class Down, class Across>
+DEVICE Wide weighed(const Real* share, int begin_y, int end_y, int begin_x, int end_x, Down down, Across across) {
+  Wide sum = {};
+  for (int e = begin_y; e < end_y; ++e) {
+    const Tap y = down(e);
+    const Pixel* row = (const Pixel*)share + unsigned(y.pixel);
+    Wide line = {};
+#pragma unroll UNROLLED
+    for (int f = begin_x; f < end_x; ++f) {
+      const Tap x = across(f);
+      line += x.weight * *(const Wide*)(row + unsigned(x.pixel));
+    }
+    sum += y.weight * line;
+  }
+  return sum;
+}
+
+// A block owns a region in TOGETHER slabs; slabs: (B * slabs_of(C), area, SLAB), top: (K, C, pooled_height, pooled_width).
 KERNEL roi_align_forward_packed(int n, const Real* slabs, const int* head, const Real* inverse, const int* index,
                                 const Real* weight, Store* top, ListGeometry g) {
   const int channels = g.channels, count = slabs_of(channels), width = g.width, pooled_width = g.pooled_width;
   const int bins = g.pooled_height * pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Wide averages[stage_of(BINS)];
-    const int s = b / g.regions, k = b - s * g.regions;  // what lies in no image has empty lists and becomes 0
-    const Real* slab = slabs + ((long long)max(head[5 * k], 0) * count + s) * g.height * width * SLAB;
+    SHARED Wide averages[TOGETHER * stage_of(BINS)];
+    SHARED Tap taps[2][TAPS];
+    const int first_slab = b / g.regions * TOGETHER, k = b % g.regions;  // what lies in no image has empty lists and becomes 0
+    const int slabs_here = min(TOGETHER, count - first_slab), channels_here = min(SLAB * TOGETHER, channels - first_slab * SLAB);
+    const long long area = (long long)g.height * width;
+    const Real* from = slabs + ((long long)max(head[5 * k], 0) * count + first_slab) * area * SLAB;
     const Axis y = axis_by_bin(k, 0, head, index, weight, g);
     const Axis x = axis_by_bin(k, 1, head, index, weight, g);
-    Store* out = top + ((long long)k * channels + s * SLAB) * bins;
+    const int all_y = y.start[g.pooled_height], all_x = x.start[pooled_width];
+    const bool fit = max(all_y, all_x) <= TAPS;
+    const auto down = [&](int e) { return Tap{y.weight[e], y.at[e] * width}; };
+    const auto across = [&](int f) { return Tap{x.weight[f], x.at[f]}; };
+    if (fit) THREAD_LOOP(e, all_y) taps[0][e] = down(e);
+    if (fit) THREAD_LOOP(f, all_x) taps[1][f] = across(f);
+    BARRIER();
+    const Real factor = inverse[k];
+    Store* out = top + ((long long)k * channels + first_slab * SLAB) * bins;
     for (int first = 0; first < bins; first += BINS) {
       const int some = min(BINS, bins - first);
-      TILE_LOOP(i, share, some, SHARES) {
+      TILE_LOOP(i, u, some, TOGETHER * SHARES) {
+        const int s = u / SHARES, share = u % SHARES;
+        if (s >= slabs_here) continue;
         const int ph = (first + i) / pooled_width, pw = first + i - ph * pooled_width;
-        Wide sum = {};
-        for (int e = y.start[ph]; e < y.start[ph + 1]; ++e) {
-          const Real* row = slab + (long long)y.at[e] * width * SLAB;
-          Wide across = {};
-          for (int f = x.start[pw]; f < x.start[pw + 1]; ++f) across += x.weight[f] * wide(row, x.at[f], share);
-          sum += y.weight[e] * across;
-        }
-        staged(averages, i, share) = inverse[k] * sum;
+        const int begin_y = y.start[ph], end_y = y.start[ph + 1], begin_x = x.start[pw], end_x = x.start[pw + 1];
+        const Real* of = from + s * area * SLAB + share * WIDE;
+        const Wide sum = fit ? weighed<2>(of, begin_y, end_y, begin_x, end_x, [&](int e) { return taps[0][e]; },
+                                       [&](int f) { return taps[1][f]; })
+                             : weighed<1>(of, begin_y, end_y, begin_x, end_x, down, across);
+        staged(averages + s * stage_of(BINS), i, share) = factor * sum;
       }
       BARRIER();
-      empty_stage(averages, out + first, channels - s * SLAB, bins, some);
+      THREAD_LOOP(t, channels_here * BINS) {
+        const unsigned c = unsigned(t) / BINS, i = unsigned(t) % BINS, slab = c / SLAB;
+        if (i < some) out[c * bins + first + i] = ((const Real*)averages)[(slab * BINS + i) * STAGE_ROW + c % SLAB];
+      }
       BARRIER();
     }
   }
@@ -56,12 +101,15 @@ DEVICE void add_row(const Axis& y, const Axis& x, const Given& given, Real inver
   }
 }
 
-KERNEL roi_align_backward_tiles(int n, const Store* top_diff, const int* lists, const int* head, const Real* inverse,
+// Of tiles that have no lists; heads: what roi_align_prepare() of roi_align_listed.cu has made.
+KERNEL roi_align_backward_tiles(int n, const Store* top_diff, const int* lists, const int* heads, const int* head, const Real* inverse,
                                 const int* index, const Real* weight, const int* pixel_index, const Real* pixel_weight,
                                 Store* diff, ListGeometry g) {
   const int channels = g.channels, height = g.height, width = g.width, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       Given given = {};
       given.channel = channel, given.channels = channels, given.bins = g.pooled_height * pooled_width;

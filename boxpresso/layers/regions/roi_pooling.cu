@@ -1,8 +1,7 @@
 // roi_pooling.cu: the largest value of each bin of each region, and its gradient to the pixel that was the largest.
 #include "bins.h"
-#include "given.h"
+#include "maxima.h"
 #include "region.h"
-#include "tiles.h"
 #include "wide.h"
 
 constexpr int BINS = 64;          // of a region, whose maxima a block keeps before it stores them plane by plane
@@ -204,34 +203,23 @@ KERNEL roi_pooling_backward(int n, const Store* top_diff, const int* places, con
   }
 }
 
-// The same in tiles, for a GPU: see tiles.h; given: see given.h. A thread takes the bins of its row and column, and adds what lies in its row.
-KERNEL roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* bins, Store* diff, int channels_last,
+// The bins that touch each tile: see maxima.h. A block is a tile of an image.
+KERNEL roi_pooling_marks(int n, const int* lists, const int* bins, int* marks, Geometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED int word[WORDS];
+    const Pooled pooled = pooled_of(g);
+    mark_bins(b, lists, marks, pooled.cells(), g.height, g.width, word, [&](int k, int bin, const Tile& tile) {
+      return meets(box_of(bins, pooled, k, bin / pooled.width, bin % pooled.width), tile);
+    });
+  }
+}
+
+// The same gradient in tiles, for a GPU; given: see given.h.
+KERNEL roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* marks, Store* diff, int channels_last,
                                   Geometry g) {
-  const int channels = g.channels, width = g.width;
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    const Pooled pooled = pooled_of(g);
-    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const auto rows = [&](int k, int) {
-        const int* y = bins + k * pooled.columns();
-        return Span{y[0], y[2 * pooled.height - 1]};
-      };
-      const auto add_row = [&](int k, int row, int c) {
-        if (channel + c >= channels) return;
-        const int *y = bins + k * pooled.columns(), *x = y + 2 * pooled.height;
-        const Placed* from = given_of<Placed>(given, k, channel, c, channels, pooled.cells());
-        const int left = row * width + tile.left, right = row * width + tile.right;
-        for (int ph = 0; ph < pooled.height && y[ph] <= row; ++ph) {
-          if (y[pooled.height + ph] <= row) continue;
-          for (int pw = 0; pw < pooled.width && x[pw] < tile.right; ++pw) {
-            if (x[pooled.width + pw] <= tile.left) continue;
-            const Placed most = from[(ph * pooled.width + pw) * SLAB];
-            if (most.place >= left && most.place < right) number_at(map, tile, row, most.place - row * width, c) += most.gradient;
-          }
-        }
-      };
-      tile_rows(tile, SLAB, [](int) {}, rows, add_row);
-    };
-    make_tiles(b, n, lists, diff, g.batch, channels, g.height, width, own, channels_last, add_regions);
+    SHARED Pixels pixels;
+    add_pixels(b, n, given, lists, marks, diff, channels_last, g.batch, g.channels, g.height, g.width, pooled_of(g).cells(), own, pixels);
   }
 }

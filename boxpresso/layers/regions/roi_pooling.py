@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import RegionLayer
+from .marked import Marked
 
 
-class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2)):
+class ROIPooling(Marked, type="ROIPooling", param="roi_pooling_param", bottoms=2, tops=(1, 2)):
     """The largest feature in each bin of each region.
 
     A region is scaled by spatial_scale and rounded to whole pixels, halves away from zero. A region whose end comes
@@ -96,6 +96,7 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         if backward and self.tiled:
             self.given_room(2)
+            self.marks()
 
     def cut(self, bottom: list[Blob]) -> None:
         """The bins of all regions."""
@@ -138,9 +139,10 @@ class ROIPooling(RegionLayer, type="ROIPooling", param="roi_pooling_param", bott
         diff = bottom[0].diff
         if self.tiled:
             tiles, lists = self.tiles(self.boxes_of(self.image, self.bins), self.by_place(bottom[1].data))
-            given = self.given_places(top[0].diff, self.places, self.last)
+            given, marks = self.given_places(top[0].diff, self.places, self.last), self.marks()
+            self.kernels.roi_pooling_marks(tiles, lists, self.bins, marks, self.geometry)
             self.kernels.roi_pooling_backward_tiles(
-                tiles * self.count, given, lists, self.bins, diff, self.last, self.geometry
+                tiles * self.count, given, lists, marks, diff, self.last, self.geometry
             )
             return
         sums = self.sums_of(diff)

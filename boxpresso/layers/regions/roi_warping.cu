@@ -1,9 +1,6 @@
 // roi_warping.cu: one bilinear sample in each bin of regions with whole corners, and its gradients.
-#include "given.h"
-#include "region.h"
-#include "tiles.h"
-#include "warp.h"
-#include "wide.h"
+#include "listed.h"
+#include "roi_warping.h"
 
 constexpr int PARTS = 256;  // bins p, p + PARTS, ... of a region are summed together
 constexpr int BINS = 64;    // of a region, whose samples a block keeps before it stores them plane by plane
@@ -17,20 +14,6 @@ DEVICE Side side_of(const Real* region, int axis, Real scale) {
   const Real start = round(region[2 - axis] * scale), stop = round(region[4 - axis] * scale);
   return {start, max(stop - start, Real(0))};
 }
-
-// The places of a region's rows and columns of samples.
-struct Samples {
-  const int *low_y, *low_x;
-  const Real *part_y, *part_x;
-  int height, width;
-};
-
-DEVICE Samples samples_of(const int* low, const Real* part, int k, const Geometry& g) {
-  const long long row = (long long)k * (g.pooled_height + g.pooled_width), column = row + g.pooled_height;
-  return {low + row, low + column, part + row, part + column, g.height, g.width};
-}
-DEVICE Place row_of(const Samples& p, int ph) { return {p.low_y[ph], min(p.low_y[ph] + 1, p.height - 1), p.part_y[ph]}; }
-DEVICE Place column_of(const Samples& p, int pw) { return {p.low_x[pw], min(p.low_x[pw] + 1, p.width - 1), p.part_x[pw]}; }
 
 // A block is a region; low and part: (K, pooled_height + pooled_width), rows before columns.
 KERNEL roi_warping_places(int n, const Real* regions, int* image, int* low, Real* part, Geometry g) {
@@ -135,12 +118,15 @@ KERNEL roi_warping_boxes(int n, const int* image, const int* low, int* boxes, Ge
   }
 }
 
-// The gradient of the maps in tiles, for a GPU; slabs: see given.h. A thread takes the rows of samples that have its row.
-KERNEL roi_warping_backward_tiles(int n, const Real* slabs, const int* lists, const int* boxes, const int* low, const Real* part,
-                                  Store* diff, Geometry g) {
-  const int channels = g.channels, pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+// The gradient of the maps in tiles, for a GPU, of those that have no lists; packed and heads: what roi_warping_prepare() of
+// roi_warping_listed.cu has made. A thread takes the rows of samples that have its row.
+KERNEL roi_warping_backward_tiles(int n, const Real* packed, const int* lists, const int* heads, const int* boxes, const int* low,
+                                  const Real* part, Store* diff, Geometry g) {
+  const int channels = g.channels, pooled_height = g.pooled_height, pooled_width = g.pooled_width, padded = padded_channels(channels);
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
+    const Tiles tiles = tiles_of(lists);
+    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       const auto rows = [&](int k, int c) {
         const int* box = boxes + 5 * k;
@@ -148,20 +134,17 @@ KERNEL roi_warping_backward_tiles(int n, const Real* slabs, const int* lists, co
       };
       tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
         const Samples places = samples_of(low, part, k, g);
-        const Real* given = given_of<Real>(slabs, k, channel, c, channels, pooled_height * pooled_width);
+        const Real* given = packed + (long long)k * pooled_height * pooled_width * padded + channel + c;
         for (int ph = 0; ph < pooled_height; ++ph) {
           const Place y = row_of(places, ph);
           if (y.low < 0 || (row != y.low && row != y.high)) continue;
+          const Real down = weight_in(y, row);
           for (int pw = 0; pw < pooled_width; ++pw) {
             const Place x = column_of(places, pw);
             if (x.low < 0 || x.high < tile.left || x.low >= tile.right) continue;
-            const Real gradient = given[(ph * pooled_width + pw) * SLAB];
-            for (int side = 0; side < 2; ++side) {
-              if (row != (side ? y.high : y.low)) continue;
-              const Real down = side ? y.part : 1 - y.part;
-              if (x.low >= tile.left) number_at(map, tile, row, x.low, c) += down * (1 - x.part) * gradient;
-              if (x.high < tile.right) number_at(map, tile, row, x.high, c) += down * x.part * gradient;
-            }
+            const Real gradient = given[(long long)(ph * pooled_width + pw) * padded];
+            for (int column = max(x.low, tile.left); column <= min(x.high, tile.right - 1); ++column)
+              number_at(map, tile, row, column, c) += down * weight_in(x, column) * gradient;
           }
         }
       });

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from .region_base import KERNELS, RegionLayer
+from .listed import Listed
+from .region_base import KERNELS
 
 PIXELS_A_SAMPLE = 7  # of the maps that may be packed for a sample of the top
 
 
-class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
+class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
     """Cuts each region out of the features and resizes it, with one bilinear sample in each bin.
 
     The corners of a region are scaled and rounded to pixels of the map, halves away from 0; a negative side counts as
@@ -58,6 +59,8 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
     """
 
     kernels = Kernels("roi_warping.cu")
+    listed = Kernels("roi_warping_listed.cu")
+    ratio = 1
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.roi_warping_param
@@ -83,7 +86,7 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
             self.slabs()
         if backward and self.tiled:
             self.around()
-            self.given_room(1)
+            self.lists_room()
 
     @property
     def in_slabs(self) -> bool:
@@ -118,20 +121,7 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         places = self.places
         if propagate_down[0] and self.tiled:
-            image, low, part = places
-            around = self.around()
-            self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
-            tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
-            self.kernels.roi_warping_backward_tiles(
-                tiles * self.channel_slabs,
-                self.given(top[0].diff),
-                lists,
-                around,
-                low,
-                part,
-                bottom[0].diff,
-                self.geometry,
-            )
+            self.backward_tiles(top[0].diff, places, bottom)
         elif propagate_down[0]:
             planes = self.batch * self.channels
             given = self.widened(top[0].diff)
@@ -142,3 +132,21 @@ class ROIWarping(RegionLayer, type="ROIWarping", param="roi_warping_param", bott
             given = self.widened(top[0].diff)
             with self.rounded(bottom[1].diff) as sums:
                 self.kernels.roi_warping_regions(self.regions, features, given, rows, *places, sums, self.geometry)
+
+    def backward_tiles(
+        self, top_diff: AnyArray, places: tuple[AnyArray, AnyArray, AnyArray], bottom: list[Blob]
+    ) -> None:
+        """The gradient of the maps from lists of what each pixel gets, and of tiles whose lists have no room by slabs."""
+        (image, low, part), around, diff = places, self.around(), bottom[0].diff
+        if diff.size == 0:
+            return
+        self.kernels.roi_warping_boxes(self.regions, image, low, around, self.geometry)
+        tiles, lists = self.tiles(around, self.by_place(bottom[1].data))
+        given, heads, entries, most = listed = self.lists_room()
+        self.listed.roi_warping_prepare(
+            self.prepare_blocks(tiles), top_diff, lists, *places, given, heads, entries, most, self.geometry
+        )
+        if self.add_listed(tiles, lists, listed, diff):
+            self.kernels.roi_warping_backward_tiles(
+                tiles * self.channel_slabs, given, lists, heads, around, low, part, diff, self.geometry
+            )

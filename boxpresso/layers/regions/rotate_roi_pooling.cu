@@ -1,7 +1,6 @@
 // rotate_roi_pooling.cu: the largest value inside each rotated bin of each region (RRPN).
 #include "bins.h"
-#include "given.h"
-#include "tiles.h"
+#include "maxima.h"
 #include "wide.h"
 
 constexpr int CHUNK = 128;  // candidates that are tested together
@@ -194,33 +193,21 @@ KERNEL rotate_roi_pooling_boxes(int n, const int* image, const int* boxes, int* 
   }
 }
 
-// The same gradient in tiles, for a GPU; given: see given.h. A thread takes the bins whose boxes have its row, in the order of visit_apart().
-KERNEL rotate_roi_pooling_backward_tiles(int n, const Real* given, const Store* regions, const int* lists, const int* boxes,
-                                         const int* around, Store* diff, Geometry g) {
-  const int channels = g.channels, width = g.width;
+// The bins that touch each tile: see maxima.h. A block is a tile of an image.
+KERNEL rotate_roi_pooling_marks(int n, const int* lists, const int* boxes, int* marks, Geometry g) {
+  BLOCK_LOOP(b, n) {
+    SHARED int word[WORDS];
+    const int cells = pooled_of(g).cells();
+    mark_bins(b, lists, marks, cells, g.height, g.width, word,
+              [&](int k, int cell, const Tile& tile) { return meets(taken_box(k * cells + cell, boxes), tile); });
+  }
+}
+
+// The same gradient in tiles, for a GPU; given: see given.h.
+KERNEL rotate_roi_pooling_backward_tiles(int n, const Real* given, const int* lists, const int* marks, Store* diff, Geometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    const Pooled pooled = pooled_of(g);
-    const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      const auto rows = [&](int k, int c) {
-        const int* box = around + 5 * k;
-        return channel + c < channels ? Span{box[1], box[1] + box[2]} : Span{0, 0};
-      };
-      tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
-        const Placed* from = given_of<Placed>(given, k, channel, c, channels, pooled.cells());
-        const int left = row * width + tile.left, right = row * width + tile.right;
-        const int step_y = apart(regions + 6 * k, g, pooled.height), step_x = apart(regions + 6 * k, g, pooled.width);
-        for (int start = 0; start < step_y * step_x; ++start)
-          for (int ph = start / step_x; ph < pooled.height; ph += step_y)
-            for (int pw = start % step_x; pw < pooled.width; pw += step_x) {
-              const int cell = ph * pooled.width + pw;
-              const Box box = taken_box(k * pooled.cells() + cell, boxes);
-              if (row < box.top || row >= box.bottom || box.left >= tile.right || box.right <= tile.left) continue;
-              const Placed most = from[cell * SLAB];
-              if (most.place >= left && most.place < right) number_at(map, tile, row, most.place - row * width, c) += most.gradient;
-            }
-      });
-    };
-    make_tiles(b, n, lists, diff, g.batch, channels, g.height, width, own, false, add_regions);
+    SHARED Pixels pixels;
+    add_pixels(b, n, given, lists, marks, diff, false, g.batch, g.channels, g.height, g.width, pooled_of(g).cells(), own, pixels);
   }
 }

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from .region_base import RegionLayer
+from .marked import Marked
 
 
-class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2)):
+class RotateROIPooling(Marked, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2)):
     """The largest feature, or 0 if none is above 0, inside each rotated bin of each region.
 
     A region is scaled by spatial_scale and divided into bins along its own sides. A bin has the pixels of the map whose
@@ -85,6 +85,7 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
     def take_scratch(self, bottom: Sequence[Blob], backward: bool) -> None:
         if backward and self.tiled:
             self.given_room(2)
+            self.marks()
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         bins = self.regions * self.pooled[0] * self.pooled[1]
@@ -104,9 +105,10 @@ class RotateROIPooling(RegionLayer, type="RotateROIPooling", param="rotate_pooli
             cells = self.pooled[0] * self.pooled[1]
             self.kernels.rotate_roi_pooling_boxes(self.regions, self.image, self.boxes, around, cells)
             tiles, lists = self.tiles(around, self.by_place(regions))
-            given = self.given_places(top[0].diff, self.argmax)
+            given, marks = self.given_places(top[0].diff, self.argmax), self.marks()
+            self.kernels.rotate_roi_pooling_marks(tiles, lists, self.boxes, marks, self.geometry)
             self.kernels.rotate_roi_pooling_backward_tiles(
-                tiles * self.channel_slabs, given, regions, lists, self.boxes, around, bottom[0].diff, self.geometry
+                tiles * self.channel_slabs, given, lists, marks, bottom[0].diff, self.geometry
             )
         elif propagate_down[0]:
             self.kernels.rotate_roi_pooling_backward(

@@ -140,9 +140,9 @@ DEVICE Lanes lanes_of(const Given& given, int bin, int group) {
 
 DEVICE void clear(const TileMap& map, const Tile& tile) {
 #if defined(__CUDACC__)
-  THREAD_LOOP(t, SLAB * TILE_SIDE * TILE_SIDE) {  // of a whole tile, whose sides are constants to divide by
-    const unsigned u = t;
-    at(map, u / TILE_SIDE % TILE_SIDE, u % TILE_SIDE, u / (TILE_SIDE * TILE_SIDE)) = 0;
+  THREAD_LOOP(pixel, TILE_SIDE * TILE_SIDE) {  // of a whole tile, so that what is added for a channel is a constant
+    const unsigned u = pixel;
+    for (int c = 0; c < SLAB; ++c) at(map, u / TILE_SIDE, u % TILE_SIDE, c) = 0;
   }
 #else
   TILE_LOOP(line, u, tile.bottom - tile.top, (tile.right - tile.left) * GROUPS)
@@ -156,10 +156,16 @@ DEVICE void store(const TileMap& map, const Tile& tile, Store* maps, int channel
   const long long area = (long long)height * width;
   Store* to = maps + ((long long)tile.image * channels + channel) * area + (long long)tile.top * width + tile.left;
 #if defined(__CUDACC__)
-  THREAD_LOOP(t, count * TILE_SIDE * TILE_SIDE) {
-    const unsigned u = t;
-    const int c = u / (TILE_SIDE * TILE_SIDE), row = u / TILE_SIDE % TILE_SIDE, x = u % TILE_SIDE;
-    if (row < rows && x < columns) to[c * area + row * width + x] = at(map, row, x, c);
+  THREAD_LOOP(pixel, TILE_SIDE * TILE_SIDE) {
+    const unsigned u = pixel;
+    const int row = u / TILE_SIDE, x = u % TILE_SIDE;
+    if (row >= rows || x >= columns) continue;
+    Store* pixel_to = to + row * width + x;
+    if (count == SLAB) {  // a constant
+      for (int c = 0; c < SLAB; ++c, pixel_to += area) *pixel_to = at(map, row, x, c);
+    } else {
+      for (int c = 0; c < count; ++c, pixel_to += area) *pixel_to = at(map, row, x, c);
+    }
   }
 #else
   for (int row = 0; row < rows; ++row) turn(map.base + (long long)row * map.line, SLAB, to + row * width, area, columns, count);
