@@ -10,10 +10,6 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .listed import Listed
 
-MOST_ENTRIES = 2**27  # of all tiles' lists of samples: of 8 bytes in float, a GiB
-MOST_PLACED = 2**33  # numbers of packed gradients: an int says where four of them lie
-FEW_ENTRIES = 1024  # of a tile: a list may have so many whatever the average is
-
 
 class AlignRotated(Listed):
     """What both layers do: `setup_align` reads the parameters, `pool` and its two gradients work on arrays.

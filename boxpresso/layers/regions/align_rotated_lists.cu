@@ -1,88 +1,137 @@
 // align_rotated_lists.cu: the gradient of the maps of align_rotated.cu, for a GPU: samples are found once for all channels.
 //
-// A launch lists, for each pixel of each tile, the samples that have it: a weight and the place of the sample's gradient, in the order of
-// regions and of their samples. It brings the gradients into rows of all channels of a bin besides. listed_add.cu adds them up.
-// A tile whose lists outgrow their room is left to align_rotated_tiles.cu.
-#include "line_lists.h"
+// A launch lists, for each pixel of each tile, the bins that have it: what their samples weigh there together, and the place of the
+// bin's gradient, in the order of regions and bins. It brings the gradients into rows of all channels of a bin besides.
+// listed_add.cu adds them up. A tile whose lists outgrow their room is left to align_rotated_tiles.cu.
+#include "bits.h"
 #include "listed_pack.h"
 #include "orientations.h"
 #include "rotated_near.h"
 
-// What a block needs to list the samples of a tile.
+// Samples that are listed together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile, and a sample
+// weighs down[0] or down[1] in its two rows times across[0] or across[1] in its two columns.
+struct Taken {
+  int corner[SAMPLES], place[SAMPLES];
+  Real down[2][SAMPLES], across[2][SAMPLES];
+};
+
+// What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; count: the entries of a pixel,
+// weight and last: what the last of them is until now.
 struct Listing {
   Near near[NEAR];
   long long before[NEAR + 1];
-  Found found;
-  Lines<SAMPLES> lines;
+  Taken taken;
+  int marks[SAMPLES / 32][TILE_PIXELS];
+  int count[TILE_PIXELS], last[TILE_PIXELS], scratch[FLAG_ROOM];
+  Real weight[TILE_PIXELS];
 };
 
-// The rows, or the columns, of the tile that a sample found at `where` has pixels in; `two`: whether there is a second one.
-DEVICE unsigned short cover_of(int where, int line, int two) {
-  return where < 0 ? 0 : (unsigned short)(unsigned(2 * two + 1) << line >> 1);
+// Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit.
+DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places) {
+  const Sample& s = near.sample;
+  const Near& of = l.near[near.region];
+  const int row = s.top - tile.top, column = s.left - tile.left;
+  if (!touches(s, row + 1, column + 1, tile)) return;
+  l.taken.corner[i] = (row + 1) * 256 + column + 1;
+  l.taken.place[i] = (of.k * bins + near.bin) * places;
+  l.taken.down[0][i] = (1 - s.down) * of.share;
+  l.taken.down[1][i] = s.down * of.share;
+  l.taken.across[0][i] = 1 - s.across;
+  l.taken.across[1][i] = s.across;
+  const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
+  const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
+  int *marks = l.marks[i / 32], bit = int(1u << i % 32), pixel = row * TILE_SIDE + column;
+  if (above && left) add(marks + pixel, bit);
+  if (above && right) add(marks + pixel + 1, bit);
+  if (below && left) add(marks + pixel + TILE_SIDE, bit);
+  if (below && right) add(marks + pixel + TILE_SIDE + 1, bit);
 }
 
-// The entry that sample i of those found makes for the pixel of the tile at (line, column).
-DEVICE Entry entry_of(const Listing& l, int i, int line, int column, int bins, int places) {
-  const int where = l.found.where[i];
-  const Real down = row_of(where) == line + 1 ? 1 - l.found.down[i] : l.found.down[i];
-  const Real across = column_of(where) == column + 1 ? 1 - l.found.across[i] : l.found.across[i];
-  return {down * across, (l.near[region_of(where)].k * bins + l.found.bin[i]) * places};
+// The entries of each pixel that the samples taken make, counted, or put too if `entries` is not null: samples of a bin make one. The
+// last of a pixel may grow by further samples: it is put when another follows.
+DEVICE void list_taken(Listing& l, Entry* entries) {
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    const int corner = (pixel / TILE_SIDE + 1) * 256 + pixel % TILE_SIDE + 1;
+    int count = l.count[pixel], last = l.last[pixel];
+    Real weight = l.weight[pixel];
+    for (int w = 0; w < SAMPLES / 32; ++w) {
+      unsigned word = l.marks[w][pixel];
+      if (!word) continue;
+      l.marks[w][pixel] = 0;
+      for (; word; word &= word - 1) {
+        const int i = 32 * w + lowest_bit(word), place = l.taken.place[i], from = corner - l.taken.corner[i];
+        if (place != last) {
+          if (entries && last >= 0) entries[count - 1] = Entry{weight, last};
+          ++count;
+          last = place;
+          weight = 0;
+        }
+        if (entries) weight += l.taken.down[from >> 8][i] * l.taken.across[from & 1][i];
+      }
+    }
+    l.count[pixel] = count;
+    l.last[pixel] = last;
+    l.weight[pixel] = weight;
+  }
+  BARRIER();
 }
 
 // The lists of a tile: see listed.h. Its samples are found twice, to count and to put them.
 DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entries, int most, int clockwise,
                       const GridGeometry& g, Listing& l) {
   const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
-  begin_lines(l.lines);
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    for (int w = 0; w < SAMPLES / 32; ++w) l.marks[w][pixel] = 0;
+    l.count[pixel] = 0;
+    l.last[pixel] = -1;
+    l.weight[pixel] = 0;
+  }
+  BARRIER();
   for (int pass = 0; pass < 2; ++pass) {
     for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
       const int some = take_near(rows, tile, base, clockwise, g, l.near, l.before);
       for (long long first = 0; first < l.before[some] && !STOPPED(); first += SAMPLES) {
         const int count = int(min((long long)SAMPLES, l.before[some] - first));
-        THREAD_LOOP(i, SAMPLES) {
-          if (i < count) find(first + i, l.near, l.before, some, tile, g, l.found, i);
-          const int where = i < count ? l.found.where[i] : -1;
-          l.lines.covers[0][i] = cover_of(where, row_of(where), where >> 1 & 1);
-          l.lines.covers[1][i] = cover_of(where, column_of(where), where & 1);
-        }
+        THREAD_LOOP(i, count) take(l, i, find(first + i, l.near, l.before, some, g), tile, bins, places);
         BARRIER();
-        mark_lines(l.lines);
-        take_entries(l.lines, most, pass == 0 ? nullptr : entries,
-                     [&](int i, int line, int column) { return entry_of(l, i, line, column, bins, places); });
+        list_taken(l, pass == 0 ? nullptr : entries);
       }
+      BARRIER();
     }
-    if (pass == 0 && !start_lines(l.lines, head, most)) break;
+    if (pass == 1) break;
+    if (!start_lists(l.count, l.scratch, head, most)) return;
+    THREAD_LOOP(pixel, TILE_PIXELS) l.last[pixel] = -1;
+    BARRIER();
+  }
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    if (l.last[pixel] >= 0) entries[l.count[pixel] - 1] = Entry{l.weight[pixel], l.last[pixel]};
+    fill_group(entries, l.count[pixel], g.regions * bins * places);
   }
 }
 
 // What a block needs to pack the gradients of PACKED_CHANNELS channels of a region.
 struct Packing {
-  Real square[PACKED_SQUARE];
   Mixed mixed[PACKED_CHANNELS];  // the channels of the square that each is mixed from
+  Real square[PACKED_SQUARE];
 };
 
-// The gradients of a region packed, divided by its samples; with orientations, which PACKED_CHANNELS is a multiple of, as the
-// region's angle mixes them.
+// The gradients of a region packed; with orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them.
 DEVICE void pack_region(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
                         const GridGeometry& g, Packing& p) {
-  const int count = min(PACKED_CHANNELS, g.channels - channel);
-  const Grid grid = grid_around(region, g);
-  const Real samples = Real(grid.rows) * Real(grid.columns), inverse = 1 / samples;
-  const bool exact = ((long long)grid.rows * grid.columns & ((long long)grid.rows * grid.columns - 1)) == 0;  // a power of 2
-  if (samples == 0 || image_of(region, 6, g.batch) < 0) return;  // no list names it
-  const Turn turn = orientations > 0 ? turn_of(region[5], orientations) : Turn{0, Real(0)};
-  if (orientations > 0) THREAD_LOOP(c, count) {
+  const int bins = g.pooled_height * g.pooled_width, count = min(PACKED_CHANNELS, g.channels - channel);
+  if (orientations == 0) {
+    pack(top_diff, packed, k, channel, g.channels, bins, p.square, [](const Square& square, int c, int i) { return at(square, c, i); });
+    return;
+  }
+  const Turn turn = turn_of(region[5], orientations);
+  THREAD_LOOP(c, count) {
     const int o = c % orientations;
     const Mixed mixed = mixed_of(turn, o, orientations, true);
     p.mixed[c] = Mixed{c - o + mixed.lower, c - o + mixed.upper};
   }
-  pack(top_diff, packed, k, channel, g.channels, g.pooled_height * g.pooled_width, p.square, [&](int c, int i) {
-    Real value = p.square[c * PACKED_ROW + i];
-    if (orientations > 0 && c < count) {
-      const Mixed mixed = p.mixed[c];
-      value = mix(turn, p.square[mixed.lower * PACKED_ROW + i], p.square[mixed.upper * PACKED_ROW + i]);
-    }
-    return exact ? value * inverse : value / samples;  // the same number, and faster
+  pack(top_diff, packed, k, channel, g.channels, bins, p.square, [&](const Square& square, int c, int i) {
+    if (c >= count) return Real(0);
+    return mix(turn, at(square, p.mixed[c].lower, i), at(square, p.mixed[c].upper, i));
   });
 }
 
@@ -92,17 +141,20 @@ DEVICE void pack_region(const Store* top_diff, const Real* region, Real* packed,
 KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads,
                              Real* room, int most, int orientations, int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
-    SHARED Listing listing;
-    SHARED Packing packing;
+    SHARED union {
+      Listing listing;
+      Packing packing;
+    } work;
     const Tiles tiles = tiles_of(lists);
     const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       list_tile(tile, rows, heads + (long long)turns.number * LIST_HEAD, entries_of(room, turns.number, most), most, clockwise, g,
-                listing);
+                work.listing);
+      if (turns.number == 0) pack_zeros(packed, g.regions * g.pooled_height * g.pooled_width, g.channels);
     } else {
       const int k = turns.number;
-      pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, packing);
+      pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, work.packing);
     }
     BARRIER();
   }

@@ -19,8 +19,9 @@ DEVICE void sort(const Found& found, const unsigned char* hit, int some, const N
                  const Tile& tile, const GridGeometry& g, Hits& hits) {
   const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   TILE_LOOP(i, share, some, SHARES) {
-    const int place = near[region_of(found.where[hit[i]])].k * bins + found.bin[hit[i]];
-    staged(hits.given, i, share) = *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);
+    const Near& of = near[region_of(found.where[hit[i]])];
+    const int place = of.k * bins + found.bin[hit[i]];
+    staged(hits.given, i, share) = of.share * *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);
   }
   THREAD_LOOP(line, tile.bottom - tile.top) {
     int count = 0;
@@ -66,7 +67,7 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
         const int some = take_near(rows, tile, base, clockwise, g, near, before);
         for (long long first = 0; first < before[some] && !STOPPED(); first += SAMPLES) {
           const int count = int(min((long long)SAMPLES, before[some] - first));
-          THREAD_LOOP(i, count) find(first + i, near, before, some, tile, g, found, i);
+          THREAD_LOOP(i, count) put(found, i, find(first + i, near, before, some, g), tile);
           BARRIER();
           const auto touches = [&](int i) { return found.where[i] >= 0; };
           const int all = compact(scratch, count, touches, [&](int rank, int i) { hit[rank] = (unsigned char)i; });

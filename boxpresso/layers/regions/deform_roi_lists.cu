@@ -65,8 +65,9 @@ DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, co
         });
       }
     }
-    if (pass == 0 && !start_lines(l.lines, head, most)) break;
+    if (pass == 0 && !start_lines(l.lines, head, most)) return;
   }
+  end_lines(l.lines, entries, g.regions * bins * each);
 }
 
 // A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region. heads and room: see listed.h; mask may be null.
@@ -74,17 +75,20 @@ KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const 
                           Real* packed, int* heads, Real* room, int most, GridGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Listing listing;
-    SHARED Real square[PACKED_SQUARE];
+    SHARED union {
+      Listing listing;
+      Real square[PACKED_SQUARE];
+    } work;
     const Tiles tiles = tiles_of(lists);
     const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, heads + (long long)turns.number * LIST_HEAD,
-                entries_of(room, turns.number, most), most, g, listing);
+                entries_of(room, turns.number, most), most, g, work.listing);
+      if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else {
-      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
-           [&](int c, int i) { return square[c * PACKED_ROW + i]; });
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
+           [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();
   }

@@ -2,12 +2,10 @@
 #pragma once
 #include "listed.h"
 
-constexpr int PACKED_BINS_SHIFT = 6;
-constexpr int PACKED_BINS = 1 << PACKED_BINS_SHIFT;  // of a region, and
-constexpr int PACKED_CHANNELS = 64;                  // of them, that a block packs at once
-constexpr int AT_ONCE = 8;                           // numbers that a thread asks for before it uses the first
-constexpr int PACKED_ROW = PACKED_BINS + 1;          // so that threads which read a bin's channels meet few banks twice
-constexpr int PACKED_SQUARE = PACKED_CHANNELS * PACKED_ROW;
+constexpr int PACKED_CHANNELS = 128;                      // of a region that a block packs at once, and
+constexpr int PACKED_BINS = sizeof(Real) > 4 ? 32 : 64;   // of its bins
+constexpr int PACKED_SQUARE = PACKED_CHANNELS * (PACKED_BINS + 1);
+constexpr int READERS = 256, AT_ONCE = 7;                 // numbers that a thread asks for before it uses the first: READERS apart
 
 // What block b of those that list tiles and pack regions does: one after the other, for as long as there are both.
 struct Turns {
@@ -22,38 +20,57 @@ DEVICE Turns turns_of(int b, int tiles, int regions, int channels) {
   return {false, number / parts, number % parts * PACKED_CHANNELS};
 }
 
-// PACKED_CHANNELS channels of region k, from `channel` on, to packed (K, bins, padded): value(c, i) for channel c of them and bin i
-// of those in the square, where number (c, i) is at square[c * PACKED_ROW + i]. Channels past the last are 0 there. Indices of
-// channels and bins are found by shifts. square: SHARED, PACKED_SQUARE numbers.
+// Channels of some bins in a block's own memory: those of a channel lie beside each other, `row` numbers from a channel to the next.
+// Odd rows let threads that read the channels of a few bins meet no bank twice.
+struct Square {
+  Real* numbers;
+  int row;
+};
+DEVICE Real& at(const Square& square, int c, int bin) { return square.numbers[c * square.row + bin]; }
+
+// PACKED_CHANNELS channels of region k, from `channel` on, to packed (K, bins, padded): value(square, c, i) for channel c of them and
+// bin i of those in the square. Channels past the last are 0 there. numbers: SHARED, PACKED_SQUARE of them.
 template <class Value>
-DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* square, Value value) {
-  const int padded = padded_channels(channels);
+DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* numbers, Value value) {
+  const int padded = padded_channels(channels), together = WIDE * 8;  // channels that threads beside each other store
   const int count = min(PACKED_CHANNELS, channels - channel), width = min(PACKED_CHANNELS, padded - channel);
-  int shift = 0;  // of a row of as many bins as there are, or more
-  while (shift < PACKED_BINS_SHIFT && 1 << shift < bins) ++shift;
+  const bool whole = bins <= PACKED_BINS;  // all bins at once, which lie here as they do there
+  const Square square = {numbers, whole ? bins : PACKED_BINS + 1};
   for (int first = 0; first < bins; first += PACKED_BINS) {
     const int some = min(PACKED_BINS, bins - first);
     const Store* from = top_diff + ((long long)k * channels + channel) * bins + first;
-    Real* to = packed + ((long long)k * bins + first) * padded + channel;
-    THREAD_LOOP(t, width / AT_ONCE << shift) {
-      const int c = (t >> shift) * AT_ONCE, i = t & ((1 << shift) - 1);
-      if (i >= some) continue;
-      Real values[AT_ONCE];
-      const Store* at = from + (long long)c * bins + i;
-      if (c + AT_ONCE <= count) {
-        for (int j = 0; j < AT_ONCE; ++j, at += bins) values[j] = Real(*at);
-      } else {
-        for (int j = 0; j < AT_ONCE; ++j, at += bins) values[j] = c + j < count ? Real(*at) : Real(0);
+    if (whole) {
+      const int all = count * bins;
+      THREAD_LOOP(t, READERS) {
+        for (int start = t; start < width * bins; start += READERS * AT_ONCE) {
+          Real values[AT_ONCE];
+          for (int j = 0; j < AT_ONCE; ++j) values[j] = start + j * READERS < all ? Real(from[start + j * READERS]) : Real(0);
+          for (int j = 0; j < AT_ONCE; ++j)
+            if (start + j * READERS < width * bins) numbers[start + j * READERS] = values[j];
+        }
       }
-      for (int j = 0; j < AT_ONCE; ++j) square[(c + j) * PACKED_ROW + i] = values[j];
+    } else {
+      THREAD_LOOP(t, width * PACKED_BINS) {
+        const int c = unsigned(t) / PACKED_BINS, i = unsigned(t) % PACKED_BINS;
+        if (i < some) at(square, c, i) = c < count ? Real(from[(long long)c * bins + i]) : Real(0);
+      }
     }
     BARRIER();
-    TILE_LOOP(i, share, some, PACKED_CHANNELS / WIDE) {
-      if (share * WIDE >= width) continue;
+    Real* to = packed + ((long long)k * bins + first) * padded + channel;
+    THREAD_LOOP(t, (some + 3) / 4 * 4 * (PACKED_CHANNELS / WIDE)) {  // 8 shares of 4 bins are a warp's
+      const unsigned u = t, part = u / 32 % (PACKED_CHANNELS / together), i = u / (32 * (PACKED_CHANNELS / together)) * 4 + u / 8 % 4;
+      const int c = part * together + u % 8 * WIDE;
+      if (int(i) >= some || c >= width) continue;
       Real values[WIDE];
-      for (int lane = 0; lane < WIDE; ++lane) values[lane] = value(share * WIDE + lane, i);
-      *(Wide*)(to + (long long)i * padded + share * WIDE) = wide_from(values);
+      for (int lane = 0; lane < WIDE; ++lane) values[lane] = value(square, c + lane, i);
+      *(Wide*)(to + (i * unsigned(padded) + c)) = wide_from(values);
     }
     BARRIER();
   }
+}
+
+// The row of zeros behind the packed gradients of `rows` bins, which fills up the groups of lists.
+DEVICE void pack_zeros(Real* packed, int rows, int channels) {
+  const int padded = padded_channels(channels);
+  THREAD_LOOP(c, padded) packed[(long long)rows * padded + c] = 0;
 }
