@@ -18,8 +18,7 @@ struct Taken {
 // What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; count: the entries of a pixel,
 // weight and last: what the last of them is until now.
 struct Listing {
-  Near near[NEAR];
-  long long before[NEAR + 1];
+  Nearby nearby;
   Taken taken;
   int marks[SAMPLES / 32][TILE_PIXELS];
   int count[TILE_PIXELS], last[TILE_PIXELS], scratch[FLAG_ROOM];
@@ -29,7 +28,7 @@ struct Listing {
 // Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit.
 DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places) {
   const Sample& s = near.sample;
-  const Near& of = l.near[near.region];
+  const Near& of = l.nearby.near[near.region];
   const int row = s.top - tile.top, column = s.left - tile.left;
   if (!touches(s, row + 1, column + 1, tile)) return;
   l.taken.corner[i] = (row + 1) * 256 + column + 1;
@@ -88,11 +87,12 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entr
   }
   BARRIER();
   for (int pass = 0; pass < 2; ++pass) {
-    for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
-      const int some = take_near(rows, tile, base, clockwise, g, l.near, l.before);
-      for (long long first = 0; first < l.before[some] && !STOPPED(); first += SAMPLES) {
-        const int count = int(min((long long)SAMPLES, l.before[some] - first));
-        THREAD_LOOP(i, count) take(l, i, find(first + i, l.near, l.before, some, g), tile, bins, places);
+    for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
+      some = take_near(rows, tile, base, clockwise, g, l.nearby);
+      const long long samples = l.nearby.before[some];
+      for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
+        const int count = int(min((long long)SAMPLES, samples - first));
+        THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places);
         BARRIER();
         list_taken(l, pass == 0 ? nullptr : entries);
       }

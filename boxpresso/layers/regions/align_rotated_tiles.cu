@@ -54,8 +54,7 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
                                     int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    SHARED Near near[NEAR];
-    SHARED long long before[NEAR + 1];
+    SHARED Nearby nearby;
     SHARED Found found;
     SHARED Hits hits;
     SHARED int scratch[FLAG_ROOM];
@@ -63,16 +62,17 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
     const Tiles tiles = tiles_of(lists);
     if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
-        const int some = take_near(rows, tile, base, clockwise, g, near, before);
-        for (long long first = 0; first < before[some] && !STOPPED(); first += SAMPLES) {
-          const int count = int(min((long long)SAMPLES, before[some] - first));
-          THREAD_LOOP(i, count) put(found, i, find(first + i, near, before, some, g), tile);
+      for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
+        some = take_near(rows, tile, base, clockwise, g, nearby);
+        const long long samples = nearby.before[some];
+        for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
+          const int count = int(min((long long)SAMPLES, samples - first));
+          THREAD_LOOP(i, count) put(found, i, find(first + i, nearby, g), tile);
           BARRIER();
           const auto touches = [&](int i) { return found.where[i] >= 0; };
           const int all = compact(scratch, count, touches, [&](int rank, int i) { hit[rank] = (unsigned char)i; });
           for (int h = 0; h < all; h += HITS) {
-            sort(found, hit + h, min(HITS, all - h), near, packed, channel, tile, g, hits);
+            sort(found, hit + h, min(HITS, all - h), nearby.near, packed, channel, tile, g, hits);
             add(found, hit + h, hits, tile, map);
           }
         }

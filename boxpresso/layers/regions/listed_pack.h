@@ -5,7 +5,8 @@
 constexpr int PACKED_CHANNELS = 128;                      // of a region that a block packs at once, and
 constexpr int PACKED_BINS = sizeof(Real) > 4 ? 32 : 64;   // of its bins
 constexpr int PACKED_SQUARE = PACKED_CHANNELS * (PACKED_BINS + 1);
-constexpr int READERS = 256, AT_ONCE = 7;                 // numbers that a thread asks for before it uses the first: READERS apart
+constexpr int AT_ONCE = 7;                                // numbers that a thread asks for before it uses the first, and
+constexpr int PACKERS = 256;                              // from one to the next; threads of a block
 
 // What block b of those that list tiles and pack regions does: one after the other, for as long as there are both.
 struct Turns {
@@ -28,44 +29,65 @@ struct Square {
 };
 DEVICE Real& at(const Square& square, int c, int bin) { return square.numbers[c * square.row + bin]; }
 
+// `count` numbers, as they lie.
+DEVICE void copy(const Store* from, Real* to, int count) {
+  THREAD_LOOP(t, PACKERS) {
+#pragma unroll 1  // registers
+    for (int i = t; i < count; i += PACKERS * AT_ONCE) {
+      const int left = count - i;
+      Real values[AT_ONCE];
+      for (int j = 0; j < AT_ONCE; ++j)
+        if (left > j * PACKERS) values[j] = Real(from[i + j * PACKERS]);
+      for (int j = 0; j < AT_ONCE; ++j)
+        if (left > j * PACKERS) to[i + j * PACKERS] = values[j];
+    }
+  }
+}
+
+// `width` channels of the `some` bins in a square, to rows that are `padded` numbers, of all channels of a bin: value(square, c, i) for
+// channel c and bin i.
+template <class Value>
+DEVICE void spread(const Square& square, int width, int some, Real* packed, int padded, Value value) {
+  constexpr unsigned together = 8, abreast = 4;  // shares of so many bins are a warp's
+  constexpr unsigned parts = PACKED_CHANNELS / WIDE / together, step = PACKERS / (together * parts);
+  THREAD_LOOP(t, PACKERS) {
+    const unsigned u = t, c = (u % together + u / (together * abreast) % parts * together) * WIDE;
+    int i = u / together % abreast + u / (together * abreast * parts) * abreast;
+    if (int(c) >= width) continue;
+#pragma unroll 1
+    for (Real* to = packed + ((long long)i * padded + c); i < some; i += step, to += step * padded) {
+      Real values[WIDE];
+      for (int lane = 0; lane < WIDE; ++lane) values[lane] = value(square, c + lane, i);
+      *(Wide*)to = wide_from(values);
+    }
+  }
+  BARRIER();
+}
+
 // PACKED_CHANNELS channels of region k, from `channel` on, to packed (K, bins, padded): value(square, c, i) for channel c of them and
 // bin i of those in the square. Channels past the last are 0 there. numbers: SHARED, PACKED_SQUARE of them.
 template <class Value>
 DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* numbers, Value value) {
-  const int padded = padded_channels(channels), together = WIDE * 8;  // channels that threads beside each other store
+  const int padded = padded_channels(channels);
   const int count = min(PACKED_CHANNELS, channels - channel), width = min(PACKED_CHANNELS, padded - channel);
-  const bool whole = bins <= PACKED_BINS;  // all bins at once, which lie here as they do there
-  const Square square = {numbers, whole ? bins : PACKED_BINS + 1};
+  const Store* from = top_diff + ((long long)k * channels + channel) * bins;
+  Real* to = packed + (long long)k * bins * padded + channel;
+  if (bins <= PACKED_BINS) {  // all of them, which lie here as they do there
+    copy(from, numbers, count * bins);
+    THREAD_LOOP(t, (width - count) * bins) numbers[count * bins + t] = 0;
+    BARRIER();
+    spread(Square{numbers, bins}, width, bins, to, padded, value);
+    return;
+  }
+  const Square square = {numbers, PACKED_BINS + 1};
   for (int first = 0; first < bins; first += PACKED_BINS) {
     const int some = min(PACKED_BINS, bins - first);
-    const Store* from = top_diff + ((long long)k * channels + channel) * bins + first;
-    if (whole) {
-      const int all = count * bins;
-      THREAD_LOOP(t, READERS) {
-        for (int start = t; start < width * bins; start += READERS * AT_ONCE) {
-          Real values[AT_ONCE];
-          for (int j = 0; j < AT_ONCE; ++j) values[j] = start + j * READERS < all ? Real(from[start + j * READERS]) : Real(0);
-          for (int j = 0; j < AT_ONCE; ++j)
-            if (start + j * READERS < width * bins) numbers[start + j * READERS] = values[j];
-        }
-      }
-    } else {
-      THREAD_LOOP(t, width * PACKED_BINS) {
-        const int c = unsigned(t) / PACKED_BINS, i = unsigned(t) % PACKED_BINS;
-        if (i < some) at(square, c, i) = c < count ? Real(from[(long long)c * bins + i]) : Real(0);
-      }
+    THREAD_LOOP(t, width * PACKED_BINS) {
+      const int c = unsigned(t) / PACKED_BINS, i = unsigned(t) % PACKED_BINS;
+      if (i < some) at(square, c, i) = c < count ? Real(from[(long long)c * bins + first + i]) : Real(0);
     }
     BARRIER();
-    Real* to = packed + ((long long)k * bins + first) * padded + channel;
-    THREAD_LOOP(t, (some + 3) / 4 * 4 * (PACKED_CHANNELS / WIDE)) {  // 8 shares of 4 bins are a warp's
-      const unsigned u = t, part = u / 32 % (PACKED_CHANNELS / together), i = u / (32 * (PACKED_CHANNELS / together)) * 4 + u / 8 % 4;
-      const int c = part * together + u % 8 * WIDE;
-      if (int(i) >= some || c >= width) continue;
-      Real values[WIDE];
-      for (int lane = 0; lane < WIDE; ++lane) values[lane] = value(square, c + lane, i);
-      *(Wide*)(to + (i * unsigned(padded) + c)) = wide_from(values);
-    }
-    BARRIER();
+    spread(square, width, some, to + (long long)first * padded, padded, value);
   }
 }
 

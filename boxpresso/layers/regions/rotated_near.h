@@ -10,6 +10,7 @@
 constexpr int SAMPLES = FLAGS;                    // that are found together
 constexpr int NEAR = sizeof(Real) > 4 ? 16 : 64;  // regions that are taken together: what fits a block's own memory
 constexpr int FEW_SAMPLES = 1 << 20;              // of a region, whose numbers a product with an inverse divides exactly
+constexpr int MANY_SAMPLES = 1 << 30;             // of regions that are taken together, unless one alone has more
 
 // A region, and which of its samples may touch the tile: counted over all its bins, rows and columns of them. first_bin: the row of bins
 // that the first row lies in; skipped: the rows of it before; few: whether quotients of their numbers are made by products; share: what
@@ -83,40 +84,58 @@ DEVICE void put(Found& found, int i, const NearSample& near, const Tile& tile) {
 DEVICE int divided(int a, int, Real inverse) { return int((a + Real(0.5)) * inverse); }
 DEVICE int divided(long long a, long long b, Real) { return int(a / b); }
 
+// The bin of a sample, and its row and column there.
+struct Spot {
+  int ph, pw, row, column;
+};
+
 // Number `local` of the samples of a region. Those of a row of bins come column by column, so that a bin's follow one another.
 template <class Int>
-DEVICE NearSample sample_near(const Near& of, Int local, int region, const GridGeometry& g) {
+DEVICE Spot spot_of(const Near& of, Int local) {
   const int samples = of.turned.grid.rows, columns = of.turned.grid.columns;
   const Int skipped = Int(of.skipped) * of.columns, each = Int(samples) * of.columns;
   const int line = divided(local + skipped, each, of.row_inverse), begin = line == 0 ? of.skipped : 0;
   const int rows = min(samples, of.skipped + of.rows - line * samples) - begin;
   const Int rest = line == 0 ? local : local + skipped - line * each;
-  const int column = divided(rest, Int(rows), 1 / Real(rows)), row = begin + int(rest - Int(column) * rows);
-  const int place = of.first_column + column, ph = of.first_bin + line, pw = divided(Int(place), Int(columns), of.column_inverse);
-  return {sample_of(of.turned, ph, pw, row, place - pw * columns, g.height, g.width), region, ph * g.pooled_width + pw};
+  const int column = divided(rest, Int(rows), 1 / Real(rows)), place = of.first_column + column;
+  const int pw = divided(Int(place), Int(columns), of.column_inverse);
+  return {of.first_bin + line, pw, begin + int(rest - Int(column) * rows), place - pw * columns};
 }
 
-// Number `number` of the samples near the tile: `before` has how many those of earlier regions are.
-DEVICE NearSample find(long long number, const Near* near, const long long* before, int some, const GridGeometry& g) {
-  int j = 0;
-  for (int step = NEAR / 2; step > 0; step /= 2)
-    if (j + step < some && before[j + step] <= number) j += step;
-  const long long local = number - before[j];
-  return near[j].few ? sample_near(near[j], int(local), j, g) : sample_near(near[j], local, j, g);
-}
+// Regions that are taken together. before[j]: how many samples near the tile the first j of them have; starts: the same for those that
+// are searched, and more than any for the others; taken: how many regions that are.
+struct Nearby {
+  Near near[NEAR];
+  long long before[NEAR + 1];
+  int starts[NEAR], taken;
+};
 
-// The regions of a tile's list from number `base` on, NEAR at most; how many they are. before[j]: how many samples near the tile
-// the first j of them have. near and before: SHARED, the latter of NEAR + 1.
-DEVICE int take_near(const Real* rows, const Tile& tile, int base, int clockwise, const GridGeometry& g, Near* near,
-                     long long* before) {
+// Regions of a tile's list from number `base` on, NEAR at most, to nearby, which is SHARED; how many they are.
+DEVICE int take_near(const Real* rows, const Tile& tile, int base, int clockwise, const GridGeometry& g, Nearby& nearby) {
   const int some = min(NEAR, tile.count - base);
-  THREAD_LOOP(j, some) near[j] = near_of(rows, tile.list[base + j], tile, clockwise, g);
+  THREAD_LOOP(j, some) nearby.near[j] = near_of(rows, tile.list[base + j], tile, clockwise, g);
+  THREAD_LOOP(one, 1) nearby.taken = 1;
   BARRIER();
-  THREAD_LOOP(j, some + 1) {
+  THREAD_LOOP(j, NEAR + 1) {
     long long sum = 0;
-    for (int i = 0; i < j; ++i) sum += (long long)near[i].rows * near[i].columns;
-    before[j] = sum;
+    for (int i = 0; i < min(j, some); ++i) sum += (long long)nearby.near[i].rows * nearby.near[i].columns;
+    const bool few = j <= some && sum <= MANY_SAMPLES;
+    nearby.before[j] = sum;
+    if (few) raise_to(&nearby.taken, j);
+    if (j < NEAR) nearby.starts[j] = few && j < some ? int(sum) : 2 * (MANY_SAMPLES - 1);
   }
   BARRIER();
-  return some;
+  return nearby.taken;
+}
+
+// Number `number` of the samples of those regions.
+DEVICE NearSample find(long long number, const Nearby& nearby, const GridGeometry& g) {
+  const int searched = int(min(number, (long long)MANY_SAMPLES));
+  int j = 0;
+  for (int step = NEAR / 2; step > 0; step /= 2)
+    if (nearby.starts[j + step] <= searched) j += step;
+  const Near& of = nearby.near[j];
+  const long long local = number - nearby.starts[j];
+  const Spot s = of.few ? spot_of(of, int(local)) : spot_of(of, local);
+  return {sample_of(of.turned, s.ph, s.pw, s.row, s.column, g.height, g.width), j, s.ph * g.pooled_width + s.pw};
 }
