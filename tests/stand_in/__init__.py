@@ -57,3 +57,8 @@ def cudnn(math: int = -1, refused: int = -1, status: int = 3000) -> None:
 def layout_times(first: float = 0.010, last: float = 0.020) -> None:
     """How many milliseconds a call of cuDNN takes by events, on arrays whose channels are first, and last."""
     library().stand_in_layout_times(ctypes.c_double(first), ctypes.c_double(last))
+
+
+def profile(path: str) -> None:
+    """Writes what kernels have done since the last time, where STAND_IN_PROFILE has had them count (benchmarks/warps.py)."""
+    library().stand_in_profile(path.encode())

@@ -24,6 +24,26 @@ CUresult load(CUmodule* made, const char* image) {
   return CUDA_SUCCESS;
 }
 
+// What translated PTX asks: see simt.h.
+thread_local std::string failed;
+bool find(unsigned long long at, unsigned long long* first, unsigned long long* end) {
+  if (auto found = holder(at, 1); found != live.end()) {
+    *first = found->first, *end = found->first + found->second.size;
+    return true;
+  }
+  auto found = mapped.upper_bound(at);
+  if (found == mapped.begin() || (--found, at >= found->first + found->second)) return false;
+  *first = found->first, *end = found->first + found->second;
+  return true;
+}
+// What kernels have done, by kernel and what it is.
+std::map<std::pair<std::string, std::string>, unsigned long long> profile;
+const Driver for_grids = {
+    find, [](const char* what) { failed = what; },
+    getenv("STAND_IN_PROFILE") == nullptr ? nullptr : +[](const char* kernel, const char* what, unsigned long long value) {
+      profile[{kernel, what}] += value;
+    }};
+
 // The kind of an argument: i int, u unsigned, f float, d double, s a struct, p a pointer to 4 bytes, q to 8.
 bool pointer(char kind) { return kind == 'p' || kind == 'q'; }
 
@@ -51,6 +71,15 @@ CUresult gather(const CUfunc_st& f, void** parameters, void** extra, Bytes& made
 
 extern "C" {
 
+// Writes what translated kernels have done since the last time, where they count it: "kernel, what, how often" a line.
+void stand_in_profile(const char* path) {
+  Lock hold(mutex);
+  FILE* file = fopen(path, "w");
+  for (auto& [of, value] : profile) file && fprintf(file, "%s\t%s\t%llu\n", of.first.c_str(), of.second.c_str(), value);
+  if (file) fclose(file);
+  profile.clear();
+}
+
 // Modules and functions
 CUresult CUDAAPI cuModuleLoadData(CUmodule* made, const void* image) { NEED_CONTEXT(); return load(made, (const char*)image); }
 CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* made, const void* image, unsigned, CUjit_option*, void**) {
@@ -74,8 +103,9 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction* made, CUmodule module, const ch
     auto* kinds = (const char*)dlsym(module->library, (std::string("stand_in_kinds_") + name).c_str());
     auto* places = (const size_t*)dlsym(module->library, (std::string("stand_in_places_") + name).c_str());
     auto* sizes = (const size_t*)dlsym(module->library, (std::string("stand_in_sizes_") + name).c_str());
-    if (run == nullptr || kinds == nullptr) return fault(CUDA_ERROR_NOT_FOUND, text("the module has no kernel %s", name));
-    kept.reset(new CUfunc_st{name, kinds, places, sizes, run});
+    auto* grid = (decltype(CUfunc_st::grid))dlsym(module->library, (std::string("stand_in_grid_") + name).c_str());
+    if ((run == nullptr && grid == nullptr) || kinds == nullptr) return fault(CUDA_ERROR_NOT_FOUND, text("the module has no kernel %s", name));
+    kept.reset(new CUfunc_st{name, kinds, places, sizes, run, grid});
   }
   *made = kept.get();
   return CUDA_SUCCESS;
@@ -120,15 +150,20 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned
   counts[ONE_THREAD] += bx * by * bz == 1;
   ++launched[f->name];
   const int blocks = gx * gy * gz < 3 ? gx * gy * gz : 3;
+  const std::array<unsigned, 6> shape = {gx, gy, gz, bx, by, bz};
   if (null_launches && capturing == nullptr) return CUDA_SUCCESS;
-  return later(stream_of(stream), [f, arguments, used, of_host, blocks] {
+  return later(stream_of(stream), [f, arguments, used, of_host, blocks, shape] {
     for (CUdeviceptr at : of_host)
       if (!inside(mapped, at, 0)) return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: the host's memory at %#llx is freed by now", f->name.c_str(), at));
     for (auto [at, size] : used)  // a graph may outlive what it was captured with
       if (auto found = live.find(at); found == live.end() || found->second.size != size)
         return fault(CUDA_ERROR_ILLEGAL_ADDRESS, text("%s: memory at %#llx is freed by now", f->name.c_str(), at));
     misaligned.clear();
-    f->run(arguments.data(), blocks);
+    if (f->grid) {
+      if (f->grid(arguments.data(), &shape[0], &shape[3], &for_grids)) return fault(CUDA_ERROR_ILLEGAL_ADDRESS, failed);
+    } else {
+      f->run(arguments.data(), blocks);
+    }
     if (!misaligned.empty()) return fault(CUDA_ERROR_MISALIGNED_ADDRESS, text("%s: %s", f->name.c_str(), misaligned.c_str()));
     spent += kernel_ms;
     CUresult first = CUDA_SUCCESS;

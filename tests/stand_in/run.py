@@ -224,11 +224,29 @@ def counted(report: Path) -> tuple[Counter[str], Counter[str]]:
     return total, kernels
 
 
+def through_ptx(variables: dict[str, str]) -> None:
+    """Has kernels compiled by the real nvcc to PTX, which ptx.py translates and simt.h runs warp by warp."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        raise CannotRun("there is no nvcc on PATH")
+    texts = b"".join(
+        (HERE / name).read_bytes()
+        for name in (*sorted(path.name for path in HERE.glob("ptx*.py")), "simt.h", "translated.h", "bin/nvcc")
+    )
+    counted = "-counted" if "STAND_IN_PROFILE" in os.environ else ""
+    variables["STAND_IN_NVCC"] = nvcc
+    variables["BOXPRESSO_CACHE"] = str(cache() / f"ptx{counted}-{hashlib.sha256(texts).hexdigest()[:16]}")
+
+
 def main(words: list[str]) -> int:
+    ptx = words[:1] == ["--ptx"]
+    words = words[ptx:]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "counts"
         try:
             variables = environment(report)
+            if ptx:
+                through_ptx(variables)
         except CannotRun as error:
             return failed(f"the stand-in for the CUDA driver cannot run here: {error}")
         real = "--ignore=tests/test_nvcc.py"  # of the real nvcc

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,8 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "translated.h"
 
 using Job = std::function<CUresult()>;
 using Bytes = std::vector<char>;
@@ -41,6 +44,7 @@ struct CUfunc_st {
   std::string name, kinds;
   const size_t *places, *sizes;  // of each argument, in bytes, as the compiler lays them out
   void (*run)(const char* arguments, int blocks);
+  int (*grid)(const char* arguments, const unsigned* grid, const unsigned* block, const Driver* driver);  // of translated PTX
 };
 
 namespace stand_in {
