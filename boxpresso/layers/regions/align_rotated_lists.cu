@@ -1,8 +1,9 @@
 // align_rotated_lists.cu: the gradient of the maps of align_rotated.cu, for a GPU: samples are found once for all channels.
 //
-// A launch lists, for each pixel of each tile, the bins that have it: what their samples weigh there together, and the place of the
-// bin's gradient, in the order of regions and bins. It brings the gradients into rows of all channels of a bin besides.
-// listed_add.cu adds them up. A tile whose lists outgrow their room is left to align_rotated_tiles.cu.
+// Lists say, for each pixel of each tile, which bins have it: what their samples weigh there together, and the place of the bin's
+// gradient, in the order of regions and bins. One launch counts them, a second one puts them, each tile's behind those of the tiles
+// before it; both bring half of the gradients into rows of all channels of a bin besides. listed_add.cu adds them up. Tiles whose lists
+// there is no room for are left to align_rotated_tiles.cu.
 #include "bits.h"
 #include "listed_pack.h"
 #include "orientations.h"
@@ -23,6 +24,7 @@ struct Listing {
   int marks[SAMPLES / 32][TILE_PIXELS];
   int count[TILE_PIXELS], last[TILE_PIXELS], scratch[FLAG_ROOM];
   Real weight[TILE_PIXELS];
+  long long parts[FLAG_ROOM];
 };
 
 // Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit.
@@ -75,37 +77,78 @@ DEVICE void list_taken(Listing& l, Entry* entries) {
   BARRIER();
 }
 
-// The lists of a tile: see listed.h. Its samples are found twice, to count and to put them.
-DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entries, int most, int clockwise,
-                      const GridGeometry& g, Listing& l) {
-  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
+// Begins the lists of a tile, or goes on with them from where each pixel's entries begin.
+DEVICE void begin(Listing& l, const int* starts) {
   THREAD_LOOP(pixel, TILE_PIXELS) {
     for (int w = 0; w < SAMPLES / 32; ++w) l.marks[w][pixel] = 0;
-    l.count[pixel] = 0;
+    l.count[pixel] = starts ? starts[pixel] : 0;
     l.last[pixel] = -1;
     l.weight[pixel] = 0;
   }
   BARRIER();
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
-      some = take_near(rows, tile, base, clockwise, g, l.nearby);
-      const long long samples = l.nearby.before[some];
-      for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
-        const int count = int(min((long long)SAMPLES, samples - first));
-        THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places);
-        BARRIER();
-        list_taken(l, pass == 0 ? nullptr : entries);
-      }
+}
+
+// Walks over the samples of a tile: counts the entries of its pixels, or puts them too.
+DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int clockwise, const GridGeometry& g, Listing& l) {
+  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
+  for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
+    some = take_near(rows, tile, base, clockwise, g, l.nearby);
+    const long long samples = l.nearby.before[some];
+    for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
+      const int count = int(min((long long)SAMPLES, samples - first));
+      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places);
       BARRIER();
+      list_taken(l, entries);
     }
-    if (pass == 1) break;
-    if (!start_lists(l.count, l.scratch, head, most)) return;
-    THREAD_LOOP(pixel, TILE_PIXELS) l.last[pixel] = -1;
     BARRIER();
   }
+}
+
+// The sum of the first `count` of some numbers. parts: SHARED.
+DEVICE long long sum_first(const int* numbers, int count, long long* parts) {
+  THREAD_LOOP(t, FLAGS) {
+    long long sum = 0;
+    for (int i = t; i < count; i += FLAGS) sum += numbers[i];
+    parts[t] = sum;
+  }
+  BARRIER();
+  THREAD_LOOP(t, FLAG_PART) {
+    long long sum = 0;
+    for (int i = t; i < FLAGS; i += FLAG_PART) sum += parts[i];
+    parts[FLAGS + t] = sum;
+  }
+  BARRIER();
+  long long all = 0;
+  for (int i = 0; i < FLAG_PART; ++i) all += parts[FLAGS + i];
+  return all;
+}
+
+// Counts the entries of tile `number`, and writes to its head where those of each pixel begin, from 0 on; totals: how many each tile has.
+DEVICE void count_lists(const Tile& tile, int number, const Real* rows, int* heads, int* totals, int clockwise, const GridGeometry& g,
+                        Listing& l) {
+  begin(l, nullptr);
+  list_tile(tile, rows, nullptr, clockwise, g, l);
+  const int all = start_lists(l.count, l.scratch, heads + (long long)number * LIST_HEAD, 0, MOST_LISTED);
+  THREAD_LOOP(one, 1) totals[number] = all <= MOST_LISTED ? all : 0;
+}
+
+// Puts the entries of tile `number` behind those of the tiles before it, where there is room for `most` of all tiles.
+DEVICE void put_lists(const Tile& tile, int number, const Real* rows, int* heads, const int* totals, Entry* entries, int most,
+                      int clockwise, const GridGeometry& g, Listing& l) {
+  int* head = heads + (long long)number * LIST_HEAD;
+  const long long first = sum_first(totals, number, l.parts);
+  const int all = totals[number];
+  begin(l, head);
+  if (!has_lists(head)) return;
+  BARRIER();
+  const bool fits = first + all <= most;
+  THREAD_LOOP(pixel, LIST_HEAD) head[pixel] = !fits ? -1 : pixel < TILE_PIXELS ? int(first) + l.count[pixel] : int(first) + all;
+  if (!fits) return;
+  entries += first;
+  list_tile(tile, rows, entries, clockwise, g, l);
   THREAD_LOOP(pixel, TILE_PIXELS) {
     if (l.last[pixel] >= 0) entries[l.count[pixel] - 1] = Entry{l.weight[pixel], l.last[pixel]};
-    fill_group(entries, l.count[pixel], g.regions * bins * places);
+    fill_group(entries, l.count[pixel], g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
   }
 }
 
@@ -136,22 +179,28 @@ DEVICE void pack_region(const Store* top_diff, const Real* region, Real* packed,
 }
 
 // A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region: one after the other, for as long as there are both,
-// so that a multiprocessor has some that wait for memory and some that wait for arithmetic. heads and room: see listed.h;
-// orientations: 0, or how many channels the region's angle mixes.
-KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads,
-                             Real* room, int most, int orientations, int clockwise, GridGeometry g) {
+// so that a multiprocessor has some that wait for memory and some that wait for arithmetic. The first launch (pass 0) counts, and packs
+// the first half; the second puts. heads: see listed.h, then how many entries each tile has; entries: `most` of them; orientations: 0,
+// or how many channels the region's angle mixes.
+KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads, Real* entries,
+                             int most, int orientations, int clockwise, int pass, GridGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED union {
       Listing listing;
       Packing packing;
     } work;
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    const int count = g.batch * tiles.down * tiles.across;
+    const Turns turns = turns_of(b, count, g.regions, g.channels, pass);
     if (turns.lists) {
-      const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      list_tile(tile, rows, heads + (long long)turns.number * LIST_HEAD, entries_of(room, turns.number, most), most, clockwise, g,
-                work.listing);
-      if (turns.number == 0) pack_zeros(packed, g.regions * g.pooled_height * g.pooled_width, g.channels);
+      const int number = turns.number;
+      const Tile tile = tile_of(number, lists, tiles, g.height, g.width);
+      int* totals = heads + (long long)count * LIST_HEAD;
+      if (pass == 0)
+        count_lists(tile, number, rows, heads, totals, clockwise, g, work.listing);
+      else
+        put_lists(tile, number, rows, heads, totals, (Entry*)entries, most, clockwise, g, work.listing);
+      if (number == 0 && pass == 0) pack_zeros(packed, g.regions * g.pooled_height * g.pooled_width, g.channels);
     } else {
       const int k = turns.number;
       pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, work.packing);

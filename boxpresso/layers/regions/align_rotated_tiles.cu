@@ -6,6 +6,7 @@
 #include "rotated_near.h"
 #include "wide.h"
 
+constexpr int TILES_OF_A_BLOCK = 4;               // most of which have lists, and cost only to look
 constexpr int HITS = sizeof(Real) > 4 ? 16 : 64;  // samples that are added together: what fits a block's own memory
 
 // Some of the samples that touch the tile: their gradients, and for each row those with a pixel in it.
@@ -60,7 +61,7 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
     SHARED int scratch[FLAG_ROOM];
     SHARED unsigned char hit[SAMPLES];
     const Tiles tiles = tiles_of(lists);
-    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
+    const int count = g.batch * tiles.down * tiles.across, all = count * slabs_of(g.channels);
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
         some = take_near(rows, tile, base, clockwise, g, nearby);
@@ -79,6 +80,9 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
         BARRIER();
       }
     };
-    make_tiles(b, n, lists, diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
+    for (int i = b; i < all && !STOPPED(); i += n) {
+      if (has_lists(heads + (long long)(unsigned(i) % unsigned(count)) * LIST_HEAD)) continue;
+      make_tiles(i, all, lists, diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
+    }
   }
 }

@@ -34,14 +34,16 @@ DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count,
   l.lines.covers[axis][i] = (unsigned short)cover;
 }
 
-// The lists of a tile: see listed.h. words: its marks. Its bins are found twice, to count and to put them.
-DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, const Store* mask, int* head, Entry* entries, int most,
-                      const GridGeometry& g, Listing& l) {
+// The lists of a tile: see listed.h. words: its marks; first: the first of the `most` entries that it has room for. Its bins are found
+// twice, to count and to put them.
+DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, const Store* mask, int* head, Entry* room, int first,
+                      int most, const GridGeometry& g, Listing& l) {
+  Entry* entries = room + first;
   const int bins = g.pooled_height * g.pooled_width, each = padded_channels(g.channels) / PLACE, count = tile.count * words_of(bins);
   begin_lines(l.lines);
   for (int pass = 0; pass < 2; ++pass) {
-    for (int first = 0; first < count && !STOPPED(); first += WORDS) {
-      const int hits = hits_of(tile, words, first, min(WORDS, count - first), bins, l.scratch, l.hit);
+    for (int word = 0; word < count && !STOPPED(); word += WORDS) {
+      const int hits = hits_of(tile, words, word, min(WORDS, count - word), bins, l.scratch, l.hit);
       for (int h = 0; h < hits && !STOPPED(); h += AT_A_TIME) {
         const int some = min(AT_A_TIME, hits - h);
         THREAD_LOOP(t, 2 * AT_A_TIME) {
@@ -65,7 +67,7 @@ DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, co
         });
       }
     }
-    if (pass == 0 && !start_lines(l.lines, head, most)) return;
+    if (pass == 0 && !start_lines(l.lines, head, first, most)) return;
   }
   end_lines(l.lines, entries, g.regions * bins * each);
 }
@@ -80,11 +82,11 @@ KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const 
       Real square[PACKED_SQUARE];
     } work;
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, heads + (long long)turns.number * LIST_HEAD,
-                entries_of(room, turns.number, most), most, g, work.listing);
+                (Entry*)room, turns.number * most, most, g, work.listing);
       if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else {
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,

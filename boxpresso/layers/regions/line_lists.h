@@ -49,10 +49,10 @@ DEVICE void take_entries(Lines<TOGETHER>& l, int most, Entry* entries, Make make
   BARRIER();
 }
 
-// Between counting and putting: where each pixel's entries begin, to `head`; whether there is room for them all.
+// Between counting and putting: where each pixel's entries begin, from `first` on, to `head`; whether there is room for them all.
 template <int TOGETHER>
-DEVICE bool start_lines(Lines<TOGETHER>& l, int* head, int most) {
-  return start_lists(l.count, l.scratch, head, most);
+DEVICE bool start_lines(Lines<TOGETHER>& l, int* head, int first, int most) {
+  return start_lists(l.count, l.scratch, head, first, most) <= min(most, MOST_LISTED);
 }
 
 // After all have been put.

@@ -1,10 +1,12 @@
 // listed.h: gradients of maps whose samples are listed: for each pixel of a tile (tiles.h) which gradients it gets, with what weights.
+// All entries are in one array, where those of a tile follow one another.
 #pragma once
 #include "tiles.h"
 #include "wide.h"
 
 constexpr int TILE_PIXELS = TILE_SIDE * TILE_SIDE;
 constexpr int LIST_HEAD = TILE_PIXELS + 1;  // ints of a tile: where each pixel's entries begin, and all end; -1: there was no room
+constexpr int MOST_LISTED = 1 << 22;        // entries of a tile, so that those of its pixels are counted by ints
 constexpr int GROUP = 4;                    // entries that are read at once: each pixel has a multiple of them
 
 constexpr int PLACE = 4;                    // numbers from a place to the next
@@ -32,21 +34,17 @@ DEVICE int padded_channels(int channels) { return slabs_of(channels) * SLAB; }
 DEVICE int grouped(int entries) { return (entries + GROUP - 1) / GROUP * GROUP; }
 DEVICE bool has_lists(const int* head) { return head[TILE_PIXELS] >= 0; }
 
-// The entries of a tile, of which there is room for `most`.
-DEVICE Entry* entries_of(Real* room, int tile, int most) { return (Entry*)room + (long long)tile * most; }
-DEVICE const Entry* entries_of(const Real* room, int tile, int most) { return (const Entry*)room + (long long)tile * most; }
-
-// Where the entries of each pixel begin, from how many there are, to head and count: whole groups. Whether there is room for them all.
-// scratch: SHARED, FLAG_ROOM ints; so is count.
-DEVICE bool start_lists(int* count, int* scratch, int* head, int most) {
-  const auto room = [&](int pixel) { return grouped(min(count[pixel], most + 1)); };
+// Where the entries of each pixel begin, from how many there are: whole groups, counted from `first` on in head, and from 0 on in count.
+// How many they are together; head says whether that is `most` at most. scratch: SHARED, FLAG_ROOM ints; so is count.
+DEVICE int start_lists(int* count, int* scratch, int* head, int first, int most) {
+  const auto room = [&](int pixel) { return grouped(min(count[pixel], MOST_LISTED + 1)); };
   const int all = sums_before(scratch, TILE_PIXELS, room, [&](int pixel, int start, int) {
-    head[pixel] = start;
+    head[pixel] = first + start;
     count[pixel] = start;
   });
-  THREAD_LOOP(one, 1) head[TILE_PIXELS] = all <= most ? all : -1;
+  THREAD_LOOP(one, 1) head[TILE_PIXELS] = all <= min(most, MOST_LISTED) ? first + all : -1;
   BARRIER();
-  return all <= most;
+  return all;
 }
 
 // Fills up the last group of each pixel, whose entries end at `end`. zeros: the place of a row of zeros.

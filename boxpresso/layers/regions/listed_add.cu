@@ -26,19 +26,18 @@ DEVICE unsigned place_of(unsigned pixel, unsigned share) { return pixel * ADDED_
 // Pixel number i of a strip. A warp goes along ABREAST of them, the one above or below beside it, as these read the same gradients.
 DEVICE unsigned pixel_of(unsigned i) { return i % QUADS * ABREAST + i / QUADS; }
 
-// The sums of the pixels of a strip: a thread has `each` shares of WIDE channels, `threads` apart. head: where the strip's first pixel
-// begins, counted from entry `base`. Indices are of 32 bits without a sign: a GPU makes addresses of these by one instruction.
+// The sums of the pixels of a strip: a thread has `each` shares of WIDE channels, `threads` apart. heads[head]: where the entries of its
+// first pixel begin. Indices are of 32 bits without a sign: a GPU makes addresses of these by one instruction.
 template <int each>
-DEVICE void sum_strip(const int* heads, unsigned head, const Entry* entries, unsigned base, const Real* packed, int threads,
-                      Wide* sums) {
+DEVICE void sum_strip(const int* heads, unsigned head, const Entry* entries, const Real* packed, int threads, Wide* sums) {
   TILE_LOOP(i, first, STRIP, threads) {
     const unsigned pixel = pixel_of(i);
     const int* of = heads + (head + pixel);
     const Real* from = packed + unsigned(first) * WIDE;
     Wide sum[each] = {};
-    const unsigned end = base + of[1];
+    const unsigned end = of[1];
 #pragma unroll 1  // most pixels have one group or two
-    for (unsigned e = base + of[0]; e < end; e += GROUP) {
+    for (unsigned e = of[0]; e < end; e += GROUP) {
       Pair some[GROUP / 2];
       Wide given[GROUP][each];
       for (int j = 0; j < GROUP / 2; ++j) some[j] = ((const Pair*)(entries + e))[j];
@@ -76,7 +75,7 @@ DEVICE void store_strip(const Wide* sums, Store* to, int count, int down, int ac
 }
 
 // A block adds up ADDED_CHANNELS channels of a part of a tile that has lists.
-KERNEL listed_add(int n, const Real* packed, const int* lists, const int* heads, const Real* room, int most, Store* diff, int batch,
+KERNEL listed_add(int n, const Real* packed, const int* lists, const int* heads, const Real* entries, Store* diff, int batch,
                   int channels, int height, int width) {
   BLOCK_LOOP(b, n) {
     SHARED Wide sums[STRIP * ADDED_SHARES];
@@ -86,15 +85,15 @@ KERNEL listed_add(int n, const Real* packed, const int* lists, const int* heads,
     const int shares = min(ADDED_CHANNELS, padded - channel) / WIDE, most_rows = TILE_SIDE / ADDED_PARTS;
     const long long area = (long long)height * width;
     const Tile tile = tile_of(number, lists, tiles, height, width);
-    const unsigned head = unsigned(number) * LIST_HEAD, base = unsigned(number) * most;
+    const unsigned head = unsigned(number) * LIST_HEAD;
     if (!has_lists(heads + head)) continue;
     const bool aligned = width % ABREAST == 0 && (unsigned long long)diff % sizeof(Beside) == 0;
     for (int line = part * most_rows; line < min((part + 1) * most_rows, tile.bottom - tile.top); line += STRIP_ROWS) {
       const unsigned first = head + line * TILE_SIDE;
       if (shares == ADDED_SHARES)  // a constant
-        sum_strip<EACH>(heads, first, (const Entry*)room, base, packed + channel, ADDED_SHARES / EACH, sums);
+        sum_strip<EACH>(heads, first, (const Entry*)entries, packed + channel, ADDED_SHARES / EACH, sums);
       else
-        sum_strip<1>(heads, first, (const Entry*)room, base, packed + channel, shares, sums);
+        sum_strip<1>(heads, first, (const Entry*)entries, packed + channel, shares, sums);
       BARRIER();
       Store* to = diff + ((long long)tile.image * channels + channel) * area + (long long)(tile.top + line) * width + tile.left;
       const int down = tile.bottom - tile.top - line, across = tile.right - tile.left;

@@ -14,11 +14,14 @@ struct Turns {
   int number, channel;  // of the tile, or of the region; and from which channel on that is packed
 };
 
-DEVICE Turns turns_of(int b, int tiles, int regions, int channels) {
-  const int parts = (channels + PACKED_CHANNELS - 1) / PACKED_CHANNELS, both = 2 * min(tiles, regions * parts);
+// half: 0 or 1 where all tiles are listed by two launches, each of which packs half; else -1.
+DEVICE Turns turns_of(int b, int tiles, int regions, int channels, int half) {
+  const int parts = (channels + PACKED_CHANNELS - 1) / PACKED_CHANNELS, all = regions * parts;
+  const int first = half == 1 ? all / 2 : 0, both = 2 * min(tiles, half < 0 ? all : half == 1 ? all - all / 2 : all / 2);
   const int number = b < both ? b / 2 : b - both / 2;
   if (b < both ? b % 2 == 0 : number < tiles) return {true, number, 0};
-  return {false, number / parts, number % parts * PACKED_CHANNELS};
+  const int part = first + number;
+  return {false, part / parts, part % parts * PACKED_CHANNELS};
 }
 
 // Channels of some bins in a block's own memory: those of a channel lie beside each other, `row` numbers from a channel to the next.
