@@ -9,88 +9,99 @@
 #include "orientations.h"
 #include "rotated_near.h"
 
-// Samples that are listed together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile, and a sample
-// weighs down[0] or down[1] in its two rows times across[0] or across[1] in its two columns.
+constexpr int WORDS = SAMPLES / 32;
+
+// Samples that are listed together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile; `corners`: which
+// of its pixels the tile has, a bit each, row by row. A sample weighs down[0] or down[1] in its two rows times across[0] or across[1]
+// in its two columns.
 struct Taken {
-  int corner[SAMPLES], place[SAMPLES];
+  int corner[SAMPLES], corners[SAMPLES], place[SAMPLES];
   Real down[2][SAMPLES], across[2][SAMPLES];
 };
 
-// What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; count: the entries of a pixel,
-// weight and last: what the last of them is until now.
+// What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; ends: which are the last of
+// their bins; count: the entries of a pixel; starts: how many of them there were before each word of marks.
 struct Listing {
   Nearby nearby;
   Taken taken;
-  int marks[SAMPLES / 32][TILE_PIXELS];
-  int count[TILE_PIXELS], last[TILE_PIXELS], scratch[FLAG_ROOM];
-  Real weight[TILE_PIXELS];
+  unsigned marks[WORDS][TILE_PIXELS], ends[WORDS];
+  int count[TILE_PIXELS], starts[WORDS][TILE_PIXELS], scratch[FLAG_ROOM];
   long long parts[FLAG_ROOM];
 };
+
+// Before any samples are taken, and after those that were.
+DEVICE void clear_marks(Listing& l) {
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    for (int w = 0; w < WORDS; ++w) l.marks[w][pixel] = 0;
+    if (pixel < WORDS) l.ends[pixel] = 1u << 31;
+  }
+  BARRIER();
+}
 
 // Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit.
 DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places) {
   const Sample& s = near.sample;
   const Near& of = l.nearby.near[near.region];
   const int row = s.top - tile.top, column = s.left - tile.left;
+  const unsigned bit = 1u << i % 32;
+  if (near.last && i % 32 < 31) add(l.ends + i / 32, bit);
+  l.taken.corners[i] = 0;
   if (!touches(s, row + 1, column + 1, tile)) return;
+  const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
+  const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
   l.taken.corner[i] = (row + 1) * 256 + column + 1;
+  l.taken.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
   l.taken.place[i] = (of.k * bins + near.bin) * places;
   l.taken.down[0][i] = (1 - s.down) * of.share;
   l.taken.down[1][i] = s.down * of.share;
   l.taken.across[0][i] = 1 - s.across;
   l.taken.across[1][i] = s.across;
-  const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
-  const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
-  int *marks = l.marks[i / 32], bit = int(1u << i % 32), pixel = row * TILE_SIDE + column;
-  if (above && left) add(marks + pixel, bit);
-  if (above && right) add(marks + pixel + 1, bit);
-  if (below && left) add(marks + pixel + TILE_SIDE, bit);
-  if (below && right) add(marks + pixel + TILE_SIDE + 1, bit);
+  unsigned* marks = l.marks[i / 32] + row * TILE_SIDE + column;
+  if (above && left) add(marks, bit);
+  if (above && right) add(marks + 1, bit);
+  if (below && left) add(marks + TILE_SIDE, bit);
+  if (below && right) add(marks + TILE_SIDE + 1, bit);
 }
 
-// The entries of each pixel that the samples taken make, counted, or put too if `entries` is not null: samples of a bin make one. The
-// last of a pixel may grow by further samples: it is put when another follows.
-DEVICE void list_taken(Listing& l, Entry* entries) {
+// Which ends are those of a bin with a mark: a mark before the end carries into it.
+DEVICE unsigned ends_of(unsigned marks, unsigned ends) { return (((marks & ~ends) + ~ends) | marks) & ends; }
+
+// Counts the entries that the samples taken make for each pixel: those of a bin in a word make one.
+DEVICE void count_taken(Listing& l) {
   THREAD_LOOP(pixel, TILE_PIXELS) {
-    const int corner = (pixel / TILE_SIDE + 1) * 256 + pixel % TILE_SIDE + 1;
-    int count = l.count[pixel], last = l.last[pixel];
-    Real weight = l.weight[pixel];
-    for (int w = 0; w < SAMPLES / 32; ++w) {
-      unsigned word = l.marks[w][pixel];
-      if (!word) continue;
-      l.marks[w][pixel] = 0;
-      for (; word; word &= word - 1) {
-        const int i = 32 * w + lowest_bit(word), place = l.taken.place[i], from = corner - l.taken.corner[i];
-        if (place != last) {
-          if (entries && last >= 0) entries[count - 1] = Entry{weight, last};
-          ++count;
-          last = place;
-          weight = 0;
-        }
-        if (entries) weight += l.taken.down[from >> 8][i] * l.taken.across[from & 1][i];
-      }
+    int all = l.count[pixel];
+    for (int w = 0; w < WORDS; ++w) {
+      l.starts[w][pixel] = all;
+      all += bits_of(ends_of(l.marks[w][pixel], l.ends[w]));
     }
-    l.count[pixel] = count;
-    l.last[pixel] = last;
-    l.weight[pixel] = weight;
+    l.count[pixel] = all;
   }
   BARRIER();
 }
 
-// Begins the lists of a tile, or goes on with them from where each pixel's entries begin.
-DEVICE void begin(Listing& l, const int* starts) {
-  THREAD_LOOP(pixel, TILE_PIXELS) {
-    for (int w = 0; w < SAMPLES / 32; ++w) l.marks[w][pixel] = 0;
-    l.count[pixel] = starts ? starts[pixel] : 0;
-    l.last[pixel] = -1;
-    l.weight[pixel] = 0;
+// Puts the entries of sample i: of each of its pixels for which it is the first of its bin in the word.
+DEVICE void put_taken(const Listing& l, int i, Entry* entries) {
+  const int w = i / 32, from = l.taken.corner[i], corners = l.taken.corners[i];
+  const unsigned ends = l.ends[w], before = (1u << i % 32) - 1, past = ends & before, end = ends & ~before;
+#pragma unroll 1  // registers
+  for (int corner = 0; corner < 4; ++corner) {
+    if (!(corners >> corner & 1)) continue;
+    const int here = from + corner / 2 * 256 + corner % 2, pixel = (here >> 8) * TILE_SIDE + (here & 255) - TILE_SIDE - 1;
+    const unsigned marks = l.marks[w][pixel], earlier = marks & before;
+    if ((earlier & ~past) > past) continue;  // the last mark is behind the last end: of this bin
+    Real weight = 0;
+    for (unsigned rest = marks & ~before & (end ^ (end - 1)); rest; rest &= rest - 1) {
+      const int j = 32 * w + lowest_bit(rest), apart = here - l.taken.corner[j];
+      weight += l.taken.down[apart >> 8][j] * l.taken.across[apart & 1][j];
+    }
+    entries[l.starts[w][pixel] + bits_of(ends_of(marks, ends) & before)] = Entry{weight, l.taken.place[i]};
   }
-  BARRIER();
 }
 
-// Walks over the samples of a tile: counts the entries of its pixels, or puts them too.
+// Walks over the samples of a tile: counts the entries of its pixels and, if `entries` is not null, puts them.
 DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int clockwise, const GridGeometry& g, Listing& l) {
   const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
+  clear_marks(l);
   for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
     some = take_near(rows, tile, base, clockwise, g, l.nearby);
     const long long samples = l.nearby.before[some];
@@ -98,7 +109,12 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int cl
       const int count = int(min((long long)SAMPLES, samples - first));
       THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places);
       BARRIER();
-      list_taken(l, entries);
+      count_taken(l);
+      if (entries) {
+        THREAD_LOOP(i, count) put_taken(l, i, entries);
+        BARRIER();
+      }
+      clear_marks(l);
     }
     BARRIER();
   }
@@ -108,17 +124,20 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int cl
 DEVICE long long sum_first(const int* numbers, int count, long long* parts) {
   THREAD_LOOP(t, FLAGS) {
     long long sum = 0;
+#pragma unroll 1
     for (int i = t; i < count; i += FLAGS) sum += numbers[i];
     parts[t] = sum;
   }
   BARRIER();
   THREAD_LOOP(t, FLAG_PART) {
     long long sum = 0;
+#pragma unroll 1
     for (int i = t; i < FLAGS; i += FLAG_PART) sum += parts[i];
     parts[FLAGS + t] = sum;
   }
   BARRIER();
   long long all = 0;
+#pragma unroll 1
   for (int i = 0; i < FLAG_PART; ++i) all += parts[FLAGS + i];
   return all;
 }
@@ -126,7 +145,7 @@ DEVICE long long sum_first(const int* numbers, int count, long long* parts) {
 // Counts the entries of tile `number`, and writes to its head where those of each pixel begin, from 0 on; totals: how many each tile has.
 DEVICE void count_lists(const Tile& tile, int number, const Real* rows, int* heads, int* totals, int clockwise, const GridGeometry& g,
                         Listing& l) {
-  begin(l, nullptr);
+  THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = 0;
   list_tile(tile, rows, nullptr, clockwise, g, l);
   const int all = start_lists(l.count, l.scratch, heads + (long long)number * LIST_HEAD, 0, MOST_LISTED);
   THREAD_LOOP(one, 1) totals[number] = all <= MOST_LISTED ? all : 0;
@@ -138,17 +157,16 @@ DEVICE void put_lists(const Tile& tile, int number, const Real* rows, int* heads
   int* head = heads + (long long)number * LIST_HEAD;
   const long long first = sum_first(totals, number, l.parts);
   const int all = totals[number];
-  begin(l, head);
+  THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = head[pixel];
   if (!has_lists(head)) return;
   BARRIER();
   const bool fits = first + all <= most;
   THREAD_LOOP(pixel, LIST_HEAD) head[pixel] = !fits ? -1 : pixel < TILE_PIXELS ? int(first) + l.count[pixel] : int(first) + all;
   if (!fits) return;
-  entries += first;
-  list_tile(tile, rows, entries, clockwise, g, l);
+  list_tile(tile, rows, entries + first, clockwise, g, l);
   THREAD_LOOP(pixel, TILE_PIXELS) {
-    if (l.last[pixel] >= 0) entries[l.count[pixel] - 1] = Entry{l.weight[pixel], l.last[pixel]};
-    fill_group(entries, l.count[pixel], g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE));
+    const int zeros = g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE);
+    fill_group(entries + first, l.count[pixel], zeros);
   }
 }
 

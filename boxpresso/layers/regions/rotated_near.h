@@ -9,6 +9,7 @@
 
 constexpr int SAMPLES = FLAGS;                    // that are found together
 constexpr int NEAR = sizeof(Real) > 4 ? 16 : 64;  // regions that are taken together: what fits a block's own memory
+constexpr int NEAR_PART = 8;                      // of them, that one thread adds up
 constexpr int FEW_SAMPLES = 1 << 20;              // of a region, whose numbers a product with an inverse divides exactly
 constexpr int MANY_SAMPLES = 1 << 30;             // of regions that are taken together, unless one alone has more
 
@@ -60,10 +61,11 @@ DEVICE int region_of(int where) { return where >> 12; }
 DEVICE int row_of(int where) { return where >> 7 & 31; }
 DEVICE int column_of(int where) { return where >> 2 & 31; }
 
-// A sample of a region near the tile, and its bin.
+// A sample of a region near the tile, and its bin; last: no further sample of the bin follows.
 struct NearSample {
   Sample sample;
   int region, bin;
+  bool last;
 };
 
 // Whether one has a pixel in the tile, where (row, column) is the pixel above and left, 1 more than in the tile.
@@ -80,13 +82,24 @@ DEVICE void put(Found& found, int i, const NearSample& near, const Tile& tile) {
   found.across[i] = s.across;
 }
 
-// a / b of numbers from 0 on; inverse: 1 / b, whose product with an int below FEW_SAMPLES is rounded by less than half of 1 / b.
+// a / b of numbers from 0 on; inverse: 1 / b, whose product with an int below FEW_SAMPLES is rounded by less than half of 1 / b. Of others
+// bit by bit, which takes few registers.
 DEVICE int divided(int a, int, Real inverse) { return int((a + Real(0.5)) * inverse); }
-DEVICE int divided(long long a, long long b, Real) { return int(a / b); }
+DEVICE int divided(long long a, long long b, Real) {
+  int quotient = 0;
+#pragma unroll 1
+  for (int bit = 30; bit >= 0; --bit) {
+    if (a >> bit < b) continue;
+    a -= b << bit;
+    quotient |= 1 << bit;
+  }
+  return quotient;
+}
 
-// The bin of a sample, and its row and column there.
+// The bin of a sample, and its row and column there; last: no further one near the tile has that bin.
 struct Spot {
   int ph, pw, row, column;
+  bool last;
 };
 
 // Number `local` of the samples of a region. Those of a row of bins come column by column, so that a bin's follow one another.
@@ -99,16 +112,19 @@ DEVICE Spot spot_of(const Near& of, Int local) {
   const Int rest = line == 0 ? local : local + skipped - line * each;
   const int column = divided(rest, Int(rows), 1 / Real(rows)), place = of.first_column + column;
   const int pw = divided(Int(place), Int(columns), of.column_inverse);
-  return {of.first_bin + line, pw, begin + int(rest - Int(column) * rows), place - pw * columns};
+  const int row = int(rest - Int(column) * rows), across = place - pw * columns;
+  return {of.first_bin + line, pw, begin + row, across, row == rows - 1 && (across == columns - 1 || column == of.columns - 1)};
 }
 
 // Regions that are taken together. before[j]: how many samples near the tile the first j of them have; starts: the same for those that
 // are searched, and more than any for the others; taken: how many regions that are.
 struct Nearby {
   Near near[NEAR];
-  long long before[NEAR + 1];
+  long long before[NEAR + 1], parts[NEAR / NEAR_PART];
   int starts[NEAR], taken;
 };
+
+DEVICE long long samples_of(const Near& near) { return (long long)near.rows * near.columns; }
 
 // Regions of a tile's list from number `base` on, NEAR at most, to nearby, which is SHARED; how many they are.
 DEVICE int take_near(const Real* rows, const Tile& tile, int base, int clockwise, const GridGeometry& g, Nearby& nearby) {
@@ -116,9 +132,19 @@ DEVICE int take_near(const Real* rows, const Tile& tile, int base, int clockwise
   THREAD_LOOP(j, some) nearby.near[j] = near_of(rows, tile.list[base + j], tile, clockwise, g);
   THREAD_LOOP(one, 1) nearby.taken = 1;
   BARRIER();
+  THREAD_LOOP(part, NEAR / NEAR_PART) {
+    long long sum = 0;
+#pragma unroll 1
+    for (int i = part * NEAR_PART; i < min((part + 1) * NEAR_PART, some); ++i) sum += samples_of(nearby.near[i]);
+    nearby.parts[part] = sum;
+  }
+  BARRIER();
   THREAD_LOOP(j, NEAR + 1) {
     long long sum = 0;
-    for (int i = 0; i < min(j, some); ++i) sum += (long long)nearby.near[i].rows * nearby.near[i].columns;
+#pragma unroll 1
+    for (int part = 0; part < j / NEAR_PART; ++part) sum += nearby.parts[part];
+#pragma unroll 1
+    for (int i = j / NEAR_PART * NEAR_PART; i < min(j, some); ++i) sum += samples_of(nearby.near[i]);
     const bool few = j <= some && sum <= MANY_SAMPLES;
     nearby.before[j] = sum;
     if (few) raise_to(&nearby.taken, j);
@@ -137,5 +163,5 @@ DEVICE NearSample find(long long number, const Nearby& nearby, const GridGeometr
   const Near& of = nearby.near[j];
   const long long local = number - nearby.starts[j];
   const Spot s = of.few ? spot_of(of, int(local)) : spot_of(of, local);
-  return {sample_of(of.turned, s.ph, s.pw, s.row, s.column, g.height, g.width), j, s.ph * g.pooled_width + s.pw};
+  return {sample_of(of.turned, s.ph, s.pw, s.row, s.column, g.height, g.width), j, s.ph * g.pooled_width + s.pw, s.last};
 }
