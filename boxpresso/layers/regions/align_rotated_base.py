@@ -90,7 +90,7 @@ class AlignRotated(Listed):
 
     def mixes(self, orientations: int) -> bool:
         """Whether `to_features` takes the gradient of mixtures of so many orientations."""
-        return self.tiled and self.listed.constants["PACKED_CHANNELS"] % orientations == 0
+        return self.tiled and self.listed.constants["PACKED_TOGETHER"] % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
         """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""

@@ -38,8 +38,9 @@ DEVICE void clear_marks(Listing& l) {
   BARRIER();
 }
 
-// Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit.
-DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places) {
+// Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit. weigh: whether its weights
+// are wanted, too.
+DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places, bool weigh) {
   const Sample& s = near.sample;
   const Near& of = l.nearby.near[near.region];
   const int row = s.top - tile.top, column = s.left - tile.left;
@@ -49,13 +50,15 @@ DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, in
   if (!touches(s, row + 1, column + 1, tile)) return;
   const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
   const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
-  l.taken.corner[i] = (row + 1) * 256 + column + 1;
-  l.taken.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
-  l.taken.place[i] = (of.k * bins + near.bin) * places;
-  l.taken.down[0][i] = (1 - s.down) * of.share;
-  l.taken.down[1][i] = s.down * of.share;
-  l.taken.across[0][i] = 1 - s.across;
-  l.taken.across[1][i] = s.across;
+  if (weigh) {
+    l.taken.corner[i] = (row + 1) * 256 + column + 1;
+    l.taken.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
+    l.taken.place[i] = (of.k * bins + near.bin) * places;
+    l.taken.down[0][i] = (1 - s.down) * of.share;
+    l.taken.down[1][i] = s.down * of.share;
+    l.taken.across[0][i] = 1 - s.across;
+    l.taken.across[1][i] = s.across;
+  }
   unsigned* marks = l.marks[i / 32] + row * TILE_SIDE + column;
   if (above && left) add(marks, bit);
   if (above && right) add(marks + 1, bit);
@@ -66,12 +69,12 @@ DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, in
 // Which ends are those of a bin with a mark: a mark before the end carries into it.
 DEVICE unsigned ends_of(unsigned marks, unsigned ends) { return (((marks & ~ends) + ~ends) | marks) & ends; }
 
-// Counts the entries that the samples taken make for each pixel: those of a bin in a word make one.
-DEVICE void count_taken(Listing& l) {
+// Counts the entries that the samples taken make for each pixel: those of a bin in a word make one. keep: where those of a word begin.
+DEVICE void count_taken(Listing& l, bool keep) {
   THREAD_LOOP(pixel, TILE_PIXELS) {
     int all = l.count[pixel];
     for (int w = 0; w < WORDS; ++w) {
-      l.starts[w][pixel] = all;
+      if (keep) l.starts[w][pixel] = all;
       all += bits_of(ends_of(l.marks[w][pixel], l.ends[w]));
     }
     l.count[pixel] = all;
@@ -83,7 +86,6 @@ DEVICE void count_taken(Listing& l) {
 DEVICE void put_taken(const Listing& l, int i, Entry* entries) {
   const int w = i / 32, from = l.taken.corner[i], corners = l.taken.corners[i];
   const unsigned ends = l.ends[w], before = (1u << i % 32) - 1, past = ends & before, end = ends & ~before;
-#pragma unroll 1  // registers
   for (int corner = 0; corner < 4; ++corner) {
     if (!(corners >> corner & 1)) continue;
     const int here = from + corner / 2 * 256 + corner % 2, pixel = (here >> 8) * TILE_SIDE + (here & 255) - TILE_SIDE - 1;
@@ -107,9 +109,9 @@ DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int cl
     const long long samples = l.nearby.before[some];
     for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
       const int count = int(min((long long)SAMPLES, samples - first));
-      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places);
+      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places, entries != nullptr);
       BARRIER();
-      count_taken(l);
+      count_taken(l, entries != nullptr);
       if (entries) {
         THREAD_LOOP(i, count) put_taken(l, i, entries);
         BARRIER();
@@ -136,10 +138,14 @@ DEVICE long long sum_first(const int* numbers, int count, long long* parts) {
     parts[FLAGS + t] = sum;
   }
   BARRIER();
-  long long all = 0;
+  THREAD_LOOP(one, 1) {
+    long long sum = 0;
 #pragma unroll 1
-  for (int i = 0; i < FLAG_PART; ++i) all += parts[FLAGS + i];
-  return all;
+    for (int i = 0; i < FLAG_PART; ++i) sum += parts[FLAGS + i];
+    parts[0] = sum;
+  }
+  BARRIER();
+  return parts[0];
 }
 
 // Counts the entries of tile `number`, and writes to its head where those of each pixel begin, from 0 on; totals: how many each tile has.
@@ -170,28 +176,28 @@ DEVICE void put_lists(const Tile& tile, int number, const Real* rows, int* heads
   }
 }
 
-// What a block needs to pack the gradients of PACKED_CHANNELS channels of a region.
+// What a block needs to pack gradients.
 struct Packing {
-  Mixed mixed[PACKED_CHANNELS];  // the channels of the square that each is mixed from
+  Mixed mixed[PACKED_TOGETHER];  // the channels of the square that each is mixed from
   Real square[PACKED_SQUARE];
 };
 
-// The gradients of a region packed; with orientations, which PACKED_CHANNELS is a multiple of, as the region's angle mixes them.
+// PACKED_CHANNELS channels of a region's gradients packed; with orientations, which PACKED_TOGETHER is a multiple of, as the region's
+// angle mixes them.
 DEVICE void pack_region(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
                         const GridGeometry& g, Packing& p) {
-  const int bins = g.pooled_height * g.pooled_width, count = min(PACKED_CHANNELS, g.channels - channel);
+  const int bins = g.pooled_height * g.pooled_width;
   if (orientations == 0) {
     pack(top_diff, packed, k, channel, g.channels, bins, p.square, [](const Square& square, int c, int i) { return at(square, c, i); });
     return;
   }
   const Turn turn = turn_of(region[5], orientations);
-  THREAD_LOOP(c, count) {
+  THREAD_LOOP(c, PACKED_TOGETHER) {
     const int o = c % orientations;
     const Mixed mixed = mixed_of(turn, o, orientations, true);
     p.mixed[c] = Mixed{c - o + mixed.lower, c - o + mixed.upper};
   }
   pack(top_diff, packed, k, channel, g.channels, bins, p.square, [&](const Square& square, int c, int i) {
-    if (c >= count) return Real(0);
     return mix(turn, at(square, p.mixed[c].lower, i), at(square, p.mixed[c].upper, i));
   });
 }

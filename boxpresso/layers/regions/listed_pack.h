@@ -2,11 +2,12 @@
 #pragma once
 #include "listed.h"
 
-constexpr int PACKED_CHANNELS = 128;                      // of a region that a block packs at once, and
-constexpr int PACKED_BINS = sizeof(Real) > 4 ? 32 : 64;   // of its bins
-constexpr int PACKED_SQUARE = PACKED_CHANNELS * (PACKED_BINS + 1);
-constexpr int AT_ONCE = 7;                                // numbers that a thread asks for before it uses the first, and
-constexpr int PACKERS = 256;                              // from one to the next; threads of a block
+constexpr int PACKED_CHANNELS = 256;                     // of a region that a block packs,
+constexpr int PACKED_TOGETHER = 128;                     // of them that are packed at once, and
+constexpr int PACKED_BINS = sizeof(Real) > 4 ? 32 : 64;  // of the region's bins
+constexpr int PACKED_SQUARE = PACKED_TOGETHER * (PACKED_BINS + 1);
+constexpr int AT_ONCE = 5;                               // numbers that a thread asks for before it uses the first, and
+constexpr int PACKERS = 256;                             // from one to the next; threads of a block
 
 // What block b of those that list tiles and pack regions does: one after the other, for as long as there are both.
 struct Turns {
@@ -52,7 +53,7 @@ DEVICE void copy(const Store* from, Real* to, int count) {
 template <class Value>
 DEVICE void spread(const Square& square, int width, int some, Real* packed, int padded, Value value) {
   constexpr unsigned together = 8, abreast = 4;  // shares of so many bins are a warp's
-  constexpr unsigned parts = PACKED_CHANNELS / WIDE / together, step = PACKERS / (together * parts);
+  constexpr unsigned parts = PACKED_TOGETHER / WIDE / together, step = PACKERS / (together * parts);
   THREAD_LOOP(t, PACKERS) {
     const unsigned u = t, c = (u % together + u / (together * abreast) % parts * together) * WIDE;
     int i = u / together % abreast + u / (together * abreast * parts) * abreast;
@@ -67,12 +68,12 @@ DEVICE void spread(const Square& square, int width, int some, Real* packed, int 
   BARRIER();
 }
 
-// PACKED_CHANNELS channels of region k, from `channel` on, to packed (K, bins, padded): value(square, c, i) for channel c of them and
-// bin i of those in the square. Channels past the last are 0 there. numbers: SHARED, PACKED_SQUARE of them.
+// PACKED_TOGETHER channels of region k, from `channel` on, to packed (K, bins, padded): value(square, c, i) for
+// channel c of them and bin i of those in the square. Channels past the last are 0 there. numbers: SHARED, PACKED_SQUARE of them.
 template <class Value>
-DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* numbers, Value value) {
+DEVICE void pack_together(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* numbers, Value value) {
   const int padded = padded_channels(channels);
-  const int count = min(PACKED_CHANNELS, channels - channel), width = min(PACKED_CHANNELS, padded - channel);
+  const int count = min(PACKED_TOGETHER, channels - channel), width = min(PACKED_TOGETHER, padded - channel);
   const Store* from = top_diff + ((long long)k * channels + channel) * bins;
   Real* to = packed + (long long)k * bins * padded + channel;
   if (bins <= PACKED_BINS) {  // all of them, which lie here as they do there
@@ -92,6 +93,14 @@ DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int ch
     BARRIER();
     spread(square, width, some, to + (long long)first * padded, padded, value);
   }
+}
+
+// PACKED_CHANNELS channels of region k, from `channel` on.
+template <class Value>
+DEVICE void pack(const Store* top_diff, Real* packed, int k, int channel, int channels, int bins, Real* numbers, Value value) {
+#pragma unroll 1
+  for (const int end = min(channels, channel + PACKED_CHANNELS); channel < end; channel += PACKED_TOGETHER)
+    pack_together(top_diff, packed, k, channel, channels, bins, numbers, value);
 }
 
 // The row of zeros behind the packed gradients of `rows` bins, which fills up the groups of lists.
