@@ -229,15 +229,19 @@ def test_lists_name_the_bins_of_each_pixel(ratio, device, monkeypatch):
         mine = entries[heads[tile, pixel] : heads[tile, pixel + 1]]
         expected = sorted(wanted.pop((image, y, x), {}).items())
         zeros = mine[:, 1] == len(rows) * pooled[0] * pooled[1]  # the row of zeros
-        assert len(mine) % GROUP == 0 and zeros.sum() < GROUP and not mine[zeros, 0].any()
+        assert len(mine) % GROUP == 0
+        assert zeros.sum() < GROUP
+        assert not mine[zeros, 0].any()
         mine = mine[~zeros]
         bins, first = np.unique(mine[:, 1], return_index=True)
-        assert bins.tolist() == [bin_ for bin_, _ in expected] and np.all(np.diff(mine[:, 1]) >= 0)
+        assert bins.tolist() == [bin_ for bin_, _ in expected]
+        assert np.all(np.diff(mine[:, 1]) >= 0)
         split, all_entries = split + len(mine) - len(bins), all_entries + len(mine)
         if len(bins):
             sums = np.add.reduceat(mine[:, 0], first)
             np.testing.assert_allclose(sums, [weight for _, weight in expected], rtol=0, atol=1e-4)
-    assert not wanted and split < 0.25 * all_entries
+    assert not wanted
+    assert split < 0.25 * all_entries
 
 
 class Layer(RegionLayer):

@@ -103,7 +103,18 @@ class AlignRotated(Listed):
         parts = self.packed_parts
         for half, packed in enumerate((parts // 2, parts - parts // 2)):
             self.listed.align_rotated_prepare(
-                tiles + packed, pooled_diff, rows, lists, given, heads, entries, most, orientations, self.clockwise, half, g
+                tiles + packed,
+                pooled_diff,
+                rows,
+                lists,
+                given,
+                heads,
+                entries,
+                most,
+                orientations,
+                self.clockwise,
+                half,
+                g,
             )
         if self.add_listed(tiles, lists, listed, diff):
             blocks = tiles * self.slabs // self.in_tiles.constants["TILES_OF_A_BLOCK"] + 1

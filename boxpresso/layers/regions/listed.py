@@ -28,9 +28,9 @@ class Listed(RegionLayer):
         """Room for gradients of bins with the channels last and a row of zeros, and for the lists of tiles: where those of each
         pixel begin, what they are, and how many entries there is room for: of a tile, or `together` of all (see listed.h).
 
-        With a fixed grid all tiles together have room for as many as there can be; a tile alone for four times what tiles have on
-        average if no sample lies off the map and each has four pixels of its own. At most, lists have twice the bytes of the maps'
-        gradient in float.
+        With a fixed grid all tiles together have room for as many as there can be; a tile alone for four times what tiles have
+        on average if no sample lies off the map and each has four pixels of its own. At most, lists have twice the bytes of the
+        maps' gradient.
         """
         of = self.sums.constants
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
