@@ -25,8 +25,11 @@ struct Listing {
   Nearby nearby;
   Taken taken;
   unsigned marks[WORDS][TILE_PIXELS], ends[WORDS];
-  int count[TILE_PIXELS], starts[WORDS][TILE_PIXELS], scratch[FLAG_ROOM];
-  long long parts[FLAG_ROOM];
+  int count[TILE_PIXELS], scratch[FLAG_ROOM];
+  union {
+    int starts[WORDS][TILE_PIXELS];
+    long long parts[FLAG_ROOM];  // before any samples are taken
+  };
 };
 
 // Before any samples are taken, and after those that were.

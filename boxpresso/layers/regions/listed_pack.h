@@ -4,7 +4,7 @@
 
 constexpr int PACKED_CHANNELS = 256;                     // of a region that a block packs,
 constexpr int PACKED_TOGETHER = 128;                     // of them that are packed at once, and
-constexpr int PACKED_BINS = sizeof(Real) > 4 ? 32 : 64;  // of the region's bins
+constexpr int PACKED_BINS = sizeof(Real) > 4 ? 28 : 60;  // of the region's bins: two blocks have room in the 64 KB of a T4
 constexpr int PACKED_SQUARE = PACKED_TOGETHER * (PACKED_BINS + 1);
 constexpr int AT_ONCE = 5;                               // numbers that a thread asks for before it uses the first, and
 constexpr int PACKERS = 256;                             // from one to the next; threads of a block
