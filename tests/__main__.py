@@ -6,7 +6,7 @@ python tests --all                  everything, as .ci/run does: the slow tests 
                                     for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed)
 python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
 python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
-python tests --stand-in -k Permute  does so on the stand-in
+python tests --stand-in -k Permute  does so on the stand-in; with --ptx behind it, as nvcc compiles the kernels (slow)
 BOXPRESSO_SWEEP=1 python tests --all    also compiles every kernel with every compiler that is here, runs what zig's makes, and all nets of
                                     the corpus rather than one of each family and a third of the others
 python tests/threaded/full.py       all layer tests with kernels in blocks of real threads, a quarter of an hour or more

@@ -64,5 +64,5 @@ DEVICE bool turn_squares(const From* source, long long far, To* target, long lon
 template <class From, class To>
 DEVICE void turn(const From* source, long long far, To* target, long long wide, int rows, int columns) {
   if (turn_squares(source, far, target, wide, rows, columns, false)) return;
-  TILE_LOOP(c, r, columns, rows) target[c * wide + r] = Real(source[r * far + c]);
+  AREA_LOOP(c, r, columns, rows) target[c * wide + r] = Real(source[r * far + c]);
 }

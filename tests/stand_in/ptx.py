@@ -192,5 +192,6 @@ class Reader:
                     if not semicolon:
                         waiting = statement
                         break
-                    self.statement(statement.strip())
+                    if statement.strip():
+                        self.statement(statement.strip())
                     line = line.strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptx import (
+from .ptx import (
     ADDRESS,
     BYTES,
     ENTRY,
@@ -20,7 +20,7 @@ from ptx import (
     mangled,
     split,
 )
-from ptx_values import Values
+from .ptx_values import Values
 
 # How many instructions of a Hopper's machine code one of PTX becomes, about: those that are not one. Longest prefix wins.
 WEIGHTS = {
@@ -46,7 +46,7 @@ class Writer(Values):
         self.slots = 0  # accesses of memory in the basic block
         self.counts: list[str] = []
 
-    def address(self, operand: str, space: str, bytes_: int, writes: bool, atomic: bool = False) -> tuple[str, str]:
+    def address(self, operand: str, space: str, bytes_: int, writes: bool, atomic: str = "0") -> tuple[str, str]:
         """Statements that check an address, and the pointer."""
         made = ADDRESS.match(operand)
         if not made:
@@ -62,10 +62,12 @@ class Writer(Values):
             self.counts.append(f"count_{space}(b, place{self.here}_{slot}, {bytes_});")
         if space == "shared":
             at = f"const uint32_t {slot} = {self.value(base, 'u32')} + uint32_t({offset}); "
-            pointer = f"b.in_shared({slot}, {bytes_}, {str(writes).lower()}, {str(atomic).lower()})"
+            pointer = f"b.in_shared({slot}, {bytes_}, {str(writes).lower()}, {atomic})"
         elif space == "global":
             at = f"const uint64_t {slot} = {self.value(base, 'u64')} + uint64_t({offset}ll); "
-            pointer = f"in_global(b, known{self.here}_{slot}, {slot}, {bytes_}, tables)"
+            pointer = (
+                f"in_global(b, known{self.here}_{slot}, {slot}, {bytes_}, {str(writes).lower()}, {atomic}, tables)"
+            )
             self.known.append(f"known{self.here}_{slot}")
         else:
             at, trace = f"const uint64_t {slot} = {self.value(base, 'u64')} + uint64_t({offset}ll); ", ""
@@ -115,7 +117,8 @@ class Writer(Values):
         kind = SIZES[type_]
         size = BYTES[kind]
         address, value = (s.operands[-2], s.operands[-1])
-        before, pointer = self.address(address, space, size, True, True)
+        how = "SUMS" if what == "add" and type_[0] == "f" else "COMMUTES"
+        before, pointer = self.address(address, space, size, True, how)
         new = {
             "add": "old + value",
             "max": "most(old, value)",

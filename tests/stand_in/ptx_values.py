@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ptx import SIZES, Kernel, Statement, Unknown, mangled, split
+from .ptx import SIZES, Kernel, Statement, Unknown, mangled, split
 
 UNITS = {"ntid": "b.size", "ctaid": "b.number", "nctaid": "b.grid"}
 THREAD = ("b.thread % b.size[0]", "b.thread / b.size[0] % b.size[1]", "b.thread / b.size[0] / b.size[1]")

@@ -1,4 +1,7 @@
-"""Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [words for pytest]`.
+"""Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [--ptx] [words for pytest]`.
+
+With --ptx kernels are nvcc's: it compiles them to PTX, which ptx_cpp.py translates and simt.h runs warp by warp; else the host's
+compiler makes them of the same text, much faster.
 
 Needs a C++ compiler and pip, no GPU. The headers of CUDA are the toolkit's, or those of NVIDIA's wheels where these are
 installed; else the wheels are fetched once. PyCUDA is used where it is installed; else it is built once, which takes a minute
@@ -67,6 +70,7 @@ HOST = (
     "pages",
     "plan",
     "prepare",
+    "ptx",
     "rank_jobs",
     "region_safety",
     "report_layout",
@@ -82,6 +86,7 @@ HOST = (
     "torch_*",
     "troubleshooting",
     "upgrade",
+    "warps",
     "watching",
     "weights",
 )

@@ -4,7 +4,7 @@
 // goes first, so that threads which took different ways meet again as early as the text lets them. A warp stops at a barrier until
 // all threads of the block are there. What a real GPU leaves undefined is an error here: an address outside its allocation or
 // not aligned to what is loaded, a barrier that part of a warp comes to, a division of integers by zero, and two threads that use
-// the same bytes of shared memory, one of them to write, without a barrier between.
+// the same bytes, one of them to write, without a barrier between; threads of two blocks have none.
 #pragma once
 #include <cfenv>
 #include <climits>
@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -154,12 +156,31 @@ inline uint16_t float_to_half(float value) {
   return uint16_t(sign | ((kept >> 13) - (112 << 10)));
 }
 
-// Who has used each byte of shared memory since when; `epoch` counts the barriers.
+// Who has used some bytes last: threads of a block, between two of its barriers, which `epoch` counts.
 struct Used {
-  uint32_t written = 0, read = 0;
+  uint32_t writing_block = 0, reading_block = 0;  // their numbers and 1
+  uint32_t written = 0, read = 0;                 // when
   uint16_t writer = 0, reader = 0;
 };
-constexpr uint16_t SEVERAL = 0xFFFF;
+enum : uint16_t { SEVERAL = 0xFFFF, SUMS = 0xFFFE, COMMUTES = 0xFFFD };  // threads; or by an atomic sum of floats, or of another kind
+constexpr uint32_t BLOCKS = ~0u;                                         // more than one block
+
+// Notes an access; what it must not meet, or null. `me`: a thread of a block, or by which atomic.
+inline const char* meets(Used& u, uint32_t block, uint32_t epoch, uint16_t me, bool writes) {
+  const bool others = u.writing_block != block, both_commute = me == COMMUTES && u.writer == COMMUTES;
+  if (u.writing_block && (others || (u.written == epoch && u.writer != me)) && !both_commute)
+    return others ? "another block has written" : "another thread has written";
+  if (writes && u.reading_block && (u.reading_block != block || (u.read == epoch && u.reader != me)))
+    return u.reading_block != block ? "another block has read" : "another thread has read";
+  if (writes) {
+    u.writing_block = block, u.written = epoch, u.writer = me;
+  } else {
+    u.reader = u.reading_block == block && u.read == epoch && u.reader != me ? uint16_t(SEVERAL) : me;
+    u.reading_block = u.reading_block && u.reading_block != block ? BLOCKS : block;
+    u.read = epoch;
+  }
+  return nullptr;
+}
 
 // What an access of a warp costs: the sectors of 32 bytes, or the times that shared memory is asked.
 struct Place {
@@ -176,39 +197,36 @@ struct Block {
   uint32_t epoch = 1;
   bool counting = false;
   Count requests = 0, sectors = 0, asked = 0, waves = 0, least_waves = 0;
+  uint32_t order = 0;  // the number of the block, of all
   int thread = 0;  // the number in its block of that which runs
   const char* where = "";
+  std::map<Count, std::shared_ptr<Used>> touched;  // of the allocations that are used, by where they begin
+
+  // Who has used an allocation; pages of it that nobody asks for cost nothing.
+  Used* users(Count first, Count end) {
+    auto& kept = touched[first];
+    if (!kept) kept.reset((Used*)calloc((end - first + 1) / 2, sizeof(Used)), free);
+    return kept.get();
+  }
 
   [[noreturn]] void fault(const std::string& what) { throw Fault{what}; }
 
-  void note(uint32_t at, uint32_t bytes, bool writes, bool atomic) {
-    const uint16_t me = atomic ? SEVERAL - 1 : uint16_t(thread);
-    for (uint32_t i = at; i < at + bytes; ++i) {
-      Used& u = used[i];
-      const bool after_write = u.written == epoch && u.writer != me, after_read = u.read == epoch && u.reader != me;
-      if (after_write || (writes && after_read))
-        fault(std::string(writes ? "writes" : "reads") + " byte " + std::to_string(i) + " of shared memory, which thread " +
-              std::to_string(after_write ? u.writer : u.reader) + (after_write ? " has written" : " has read") + " since the last barrier");
-      if (writes) {
-        u.written = epoch, u.writer = me;
-      } else {
-        u.reader = u.read == epoch && u.reader != me ? SEVERAL : me;
-        u.read = epoch;
-      }
-    }
-  }
-
-  char* in_shared(uint32_t at, uint32_t bytes, bool writes, bool atomic = false) {
-    if (at % bytes) fault("uses shared memory at " + std::to_string(at) + " as " + std::to_string(bytes) + " bytes, which is not aligned");
+  // atomic: 0, SUMS or COMMUTES
+  char* in_shared(uint32_t at, uint32_t bytes, bool writes, uint16_t atomic = 0) {
+    const auto text = [](uint64_t number) { return std::to_string(number); };
+    if (at % bytes) fault("uses shared memory at " + text(at) + " as " + text(bytes) + " bytes, which is not aligned");
     if (at + bytes > shared.size() || at + bytes < at)
-      fault("uses " + std::to_string(bytes) + " bytes at " + std::to_string(at) + " of " + std::to_string(shared.size()) + " bytes of shared memory");
-    note(at, bytes, writes, atomic);
+      fault("uses " + text(bytes) + " bytes at " + text(at) + " of " + text(shared.size()) + " bytes of shared memory");
+    for (uint32_t i = at; i < at + bytes; ++i)
+      if (const char* other = meets(used[i], 1, epoch, atomic ? COMMUTES : uint16_t(thread), writes))
+        fault((writes ? "writes byte " : "reads byte ") + text(i) + " of shared memory, which " + other + " since the last barrier");
     return &shared[at];
   }
 };
 
 struct Range {
   Count first = 1, end = 0;
+  Used* used = nullptr;  // of each two bytes
 };
 
 struct Constant {
@@ -217,15 +235,19 @@ struct Constant {
 };
 
 // An address of global memory, looked up once for all that follow in the same allocation.
-inline char* in_global(Block& b, Range& known, uint64_t at, uint32_t bytes, const std::vector<Constant>& constants) {
+inline char* in_global(Block& b, Range& known, uint64_t at, uint32_t bytes, bool writes, uint16_t atomic,
+                       const std::vector<Constant>& constants) {
   if (__builtin_expect(at < known.first || at + bytes > known.end || at + bytes < at, 0)) {
+    const Range before = known;
     bool found = b.driver->find(at, &known.first, &known.end);
+    known.used = found && !b.counting ? b.users(known.first, known.end) : nullptr;
     for (const Constant& c : constants)
-      if (!found && at >= Count(c.at) && at < Count(c.at) + c.size) found = true, known = {Count(c.at), Count(c.at) + c.size};
+      if (!found && at >= Count(c.at) && at < Count(c.at) + c.size) found = true, known = {Count(c.at), Count(c.at) + c.size, nullptr};
     if (!found || at + bytes > known.end) {
       char text[200];
-      if (found)
-        snprintf(text, sizeof text, "uses %u bytes at byte %llu of an allocation of %llu", bytes, at - known.first, known.end - known.first);
+      const Range near = found ? known : before;  // of what it used before, where it has left that
+      if (near.first <= near.end && at + 4096 >= near.first && at <= near.end + 4096)
+        snprintf(text, sizeof text, "uses %u bytes at byte %lld of an allocation of %llu", bytes, (long long)(at - near.first), near.end - near.first);
       else
         snprintf(text, sizeof text, "uses %u bytes at %#llx, where no memory is allocated", bytes, (Count)at);
       known = {};
@@ -233,6 +255,11 @@ inline char* in_global(Block& b, Range& known, uint64_t at, uint32_t bytes, cons
     }
   }
   if (at % bytes) b.fault("uses an address as " + std::to_string(bytes) + " bytes that is not aligned to them");
+  if (known.used)
+    for (uint64_t i = (at - known.first) / 2; i <= (at + bytes - 1 - known.first) / 2; ++i)
+      if (const char* other = meets(known.used[i], b.order + 1, b.epoch, atomic ? atomic : uint16_t(b.thread), writes))
+        b.fault((writes ? "writes byte " : "reads byte ") + std::to_string(2 * i) + " of an allocation of " +
+                std::to_string(known.end - known.first) + ", which " + other);
   return (char*)at;
 }
 
@@ -290,6 +317,7 @@ int run(Block& b, const char* kernel, size_t shared, const unsigned* grid, const
   try {
     for (Count number = 0; number < Count(grid[0]) * grid[1] * grid[2]; ++number) {
       b.number[0] = number % grid[0], b.number[1] = number / grid[0] % grid[1], b.number[2] = number / grid[0] / grid[1];
+      b.order = uint32_t(number);
       b.shared.assign(shared, char(0xFF));
       b.used.assign(shared, Used{});
       b.epoch = 1;

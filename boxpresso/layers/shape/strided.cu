@@ -33,7 +33,7 @@ KERNEL copy_runs(int n, const Store* from, Store* to, int from_at, int to_at, Ru
     const Store* source = from + from_at + at.from + row * r.from_row + first;
     Store* target = to + to_at + at.to + row * r.to_row + first;
     const int height = min(r.tile_rows, r.rows - row), width = min(r.tile_run, r.run - first);
-    TILE_LOOP(y, x, height, width) target[y * r.to_row + x] = source[y * r.from_row + x];
+    AREA_LOOP(y, x, height, width) target[y * r.to_row + x] = source[y * r.from_row + x];
   }
 }
 
@@ -44,8 +44,9 @@ struct Turn {
   int past, axes;  // past: whether the result is written past the caches, which it does not fit
 };
 
-// A tile goes through shared memory, so that both sides are walked along their own fast axis.
+// A tile goes through shared memory, so that both sides are walked along their own fast axis: on the host in squares of SIDE.
 constexpr int SIDE = 32;
+constexpr int ROOM = 4096;  // numbers of a tile on a GPU
 
 KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, Turn t, const int* size,
                    const int* from_step, const int* to_step) {
@@ -58,13 +59,19 @@ KERNEL copy_turned(int n, const Store* from, Store* to, int from_at, int to_at, 
     Store* target = to + to_at + at.to + p * t.p_to + q * t.q_to;
     const int width = min(t.p_tile, t.p_size - p), height = min(t.q_tile, t.q_size - q);
     if (t.p_to == 1 && t.q_from == 1 && turn_squares(source, t.p_from, target, t.q_to, width, height, t.past)) continue;
-    SHARED Store cell[SIDE][SIDE + 1];  // one wider: a column then lies in 32 different banks
-    for (int left = 0; left < width; left += SIDE)
-      for (int top = 0; top < height; top += SIDE) {
-        const int columns = min(SIDE, width - left), rows = min(SIDE, height - top);
-        TILE_LOOP(x, y, columns, rows) cell[x][y] = source[(left + x) * t.p_from + (top + y) * t.q_from];
+    SHARED Store cell[ROOM];
+#if defined(__CUDACC__)
+    const int wide = width, high = height;
+#else
+    const int wide = SIDE, high = SIDE;
+#endif
+    for (int left = 0; left < width; left += wide)
+      for (int top = 0; top < height; top += high) {
+        const int columns = min(wide, width - left), rows = min(high, height - top);
+        const int line = rows | 1;  // odd: numbers that lie a line apart then do so in different banks
+        AREA_LOOP(x, y, columns, rows) cell[x * line + y] = source[(left + x) * t.p_from + (top + y) * t.q_from];
         BARRIER();
-        TILE_LOOP(y, x, rows, columns) target[(left + x) * t.p_to + (top + y) * t.q_to] = cell[x][y];
+        AREA_LOOP(y, x, rows, columns) target[(left + x) * t.p_to + (top + y) * t.q_to] = cell[x * line + y];
         BARRIER();
       }
   }

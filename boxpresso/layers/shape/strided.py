@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import isqrt, prod
 from pathlib import Path
 
 from ...device import AnyArray, Device, Kernels
@@ -12,6 +12,8 @@ from ...device.kernel import Kernel, StructValue
 kernels = Kernels(Path(__file__).with_name("strided.cu"))
 PIECE = 4096  # elements that one block copies where they are contiguous
 TILE = 512, 16  # what one block of the CPU turns at a time: along the target's fast axis, along the source's
+SECTOR = 8  # numbers of float that a GPU reads and writes together
+ENOUGH = 1024  # blocks that a GPU is to have
 PAST = 2**24  # bytes of a result from which on it is written past the caches
 
 
@@ -59,6 +61,23 @@ def merged(axes: Sequence[Axis]) -> list[Axis]:
     return joined
 
 
+def tile_of(p: int, q: int, outer: int) -> tuple[int, int]:
+    """What a block of a GPU turns at a time: as much as its shared memory holds where that leaves blocks enough, for each block
+    has to find its place; and both sides long, so that sectors are read and written whole."""
+    room, least = kernels.constants["ROOM"], kernels.constants["SIDE"] ** 2
+    room = max(min(room, outer * p * q // ENOUGH), least)
+    high = whole(q, isqrt(room))
+    wide = whole(p, room // (high | 1))
+    while high < q and wide * (high + 1 | 1) <= room:
+        high += 1
+    return wide, whole(q, high)
+
+
+def whole(size: int, most: int) -> int:
+    """A part of an axis of that size: all of it, or a number of whole sectors of 32 bytes."""
+    return size if size <= most else max(most // SECTOR * SECTOR, 1)
+
+
 def _plan(
     device: Device, shape: tuple[int, ...], source_steps: tuple[int, ...], target_steps: tuple[int, ...], past: bool
 ) -> tuple[Kernel, int, tuple[StructValue | AnyArray, ...]]:
@@ -67,7 +86,7 @@ def _plan(
     fast = min(range(len(axes)), key=lambda a: axes[a][1], default=0)  # the axis that is fastest in the source
     if axes and fast != len(axes) - 1:
         q, p = axes.pop(fast), axes.pop()
-        p_tile, q_tile = TILE if device.kind == "cpu" else (kernels.constants["SIDE"],) * 2
+        p_tile, q_tile = TILE if device.kind == "cpu" else tile_of(p[0], q[0], prod(a[0] for a in axes))
         blocks = -(-p[0] // p_tile) * -(-q[0] // q_tile)
         sides = dict(zip(("p_size", "p_from", "p_to", "q_size", "q_from", "q_to"), (*p, *q)))
         geometry = kernels.struct("Turn", p_tile=p_tile, q_tile=q_tile, past=int(past), axes=len(axes), **sides)
