@@ -153,7 +153,7 @@ def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     made = []
     with np.errstate(all="ignore"):
-        for most in (2**27, 20000, 0):
+        for most in (2**27, 20000, 2000, 0):
             monkeypatch.setattr(listed, "MOST_ENTRIES", most)
             monkeypatch.setattr(listed, "FEW_ENTRIES", min(most, 2000))
             made.append(gradients(name, dtype)[0])

@@ -221,7 +221,7 @@ def make_tiles() -> None:
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
         text, bottoms, down = LAYERS["ROIAlignRotated"]
-        most, listed.MOST_ENTRIES = listed.MOST_ENTRIES, 20000  # some tiles' lists have no room
+        most, listed.MOST_ENTRIES = listed.MOST_ENTRIES, 2000  # some tiles' lists have no room
         run(text, bottoms, [True, False], {"phase": "TRAIN"})
         listed.MOST_ENTRIES = most
     finally:
