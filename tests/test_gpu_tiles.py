@@ -16,6 +16,7 @@ from boxpresso.layers.regions.align_rotated_base import AlignRotated
 from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
 
 SIDE, SLAB = KERNELS.constants["TILE_SIDE"], KERNELS.constants["SLAB"]
+GROUP = listed.Listed.sums.constants["GROUP"]
 RNG = np.random.default_rng(5)
 POOL = "pooled_h: 3 pooled_w: 4 spatial_scale: 0.5"
 MAPS = RNG.standard_normal((2, 19, 37, 45))  # three tiles by three, two slabs, none of them full
@@ -166,19 +167,16 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
     [name for name in LAYERS if any(word in name for word in ("AlignRotated", "PrROI", *LISTED)) and "max" not in name],
 )
 def test_lists_without_room_give_the_same(name, dtype, monkeypatch):
-    """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. The
-    bits are the same where samples are listed one by one; other lists have what a bin's samples weigh together."""
+    """Tiles whose lists have no room are made slab by slab: none, some, all, and the gradients of offsets and masks from the maps. But
+    for rounding, as lists have what a bin's samples weigh together."""
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     made = []
     with np.errstate(all="ignore"):
-        for most in (2**27, 20000, 1000, 0):
+        for most in (2**27, 20000, 2000, 0):
             monkeypatch.setattr(listed, "MOST_ENTRIES", most)
             monkeypatch.setattr(listed, "FEW_ENTRIES", min(most, 2000))
             made.append(gradients(name, dtype))
     assert all(each.any() for each in made[0])
-    if "AlignRotated" in name:
-        assert all(np.array_equal(one[0], made[0][0]) for one in made)
-        return
     for one, other in ((one, other) for got in made[1:] for one, other in zip(made[0], got, strict=True)):
         limit = np.abs(one.astype(np.float64)).max() * {8: 1e-12, 4: 1e-5, 2: 3e-3}[np.dtype(dtype).itemsize]
         np.testing.assert_allclose(other, one, rtol=0, atol=limit)
@@ -198,13 +196,15 @@ class Rotated(AlignRotated):
         table = device.empty(rows.shape, np.float32)
         table[...] = rows
         self.to_tiles(given, table, device.empty((2, 20, *size), np.float32), 0)
-        made = np.asarray(self.arrays["entries"])
-        return np.asarray(self.arrays["heads"]), np.stack([made[..., 0], made.view(np.int32)[..., 1] // 8], 2)
+        made, heads = np.asarray(self.arrays["entries"]), np.asarray(self.arrays["heads"])
+        tiles = len(heads) // (SIDE**2 + 2)  # behind them is how many entries each tile has
+        return heads[:-tiles].reshape(tiles, -1), np.stack([made[:, 0], made.view(np.int32)[:, 1] // 8], 1)
 
 
 @pytest.mark.parametrize("ratio", [2, 0])
-def test_lists_name_the_samples_of_each_pixel(ratio, device, monkeypatch):
-    """Beside a loop over all samples in float64: which, in their order, and with what weights."""
+def test_lists_name_the_bins_of_each_pixel(ratio, device, monkeypatch):
+    """Beside a loop over all samples in float64: which bins, in their order, with what weights, and whole groups. A bin may have
+    several entries, one after the other."""
     monkeypatch.setitem(region_base.TILED, "cpu", True)
     monkeypatch.setattr(region_base, "FEW", 100)  # regions stay in their order
     rng, (height, width), pooled = np.random.default_rng(4), (21, 37), (2, 3)
@@ -215,7 +215,7 @@ def test_lists_name_the_samples_of_each_pixel(ratio, device, monkeypatch):
     rows = rows.astype(np.float32)
     layer: Any = Rotated.__new__(Rotated)
     heads, entries = layer.lists(open_device(device), (height, width), ratio, rows)
-    wanted: dict[tuple[int, int, int], list[tuple[float, int]]] = {}
+    wanted: dict[tuple[int, int, int], dict[int, float]] = {}
     for k, (image, *numbers) in enumerate(rows.astype(np.float64)):
         if image > 1 or not np.isfinite(numbers).all():
             continue
@@ -236,17 +236,29 @@ def test_lists_name_the_samples_of_each_pixel(ratio, device, monkeypatch):
                 for px in {left, min(left + 1, width - 1)}:
                     weight = max(0, 1 - abs(min(y, height - 1) - py)) * max(0, 1 - abs(min(x, width - 1) - px))
                     bin_ = (k * pooled[0] + row // counts[0]) * pooled[1] + column // counts[1]
-                    wanted.setdefault((int(image), py, px), []).append((weight, bin_))
-    down_tiles, across_tiles = -(-height // SIDE), -(-width // SIDE)
+                    bins = wanted.setdefault((int(image), py, px), {})
+                    bins[bin_] = bins.get(bin_, 0) + weight / (counts[0] * counts[1])
+    down_tiles, across_tiles, split, all_entries = -(-height // SIDE), -(-width // SIDE), 0, 0
     assert len(heads) == 2 * down_tiles * across_tiles
     for tile, pixel in np.ndindex(len(heads), SIDE * SIDE):
         image, place = divmod(tile, down_tiles * across_tiles)
         y, x = place // across_tiles * SIDE + pixel // SIDE, place % across_tiles * SIDE + pixel % SIDE
-        mine = entries[tile, heads[tile, pixel] : heads[tile, pixel + 1]]
-        expected = np.array(wanted.pop((image, y, x), [])).reshape(-1, 2)
-        assert np.array_equal(mine[:, 1], expected[:, 1])
-        np.testing.assert_allclose(mine[:, 0], expected[:, 0], rtol=0, atol=1e-4)
+        mine = entries[heads[tile, pixel] : heads[tile, pixel + 1]]
+        expected = sorted(wanted.pop((image, y, x), {}).items())
+        zeros = mine[:, 1] == len(rows) * pooled[0] * pooled[1]  # the row of zeros
+        assert len(mine) % GROUP == 0
+        assert zeros.sum() < GROUP
+        assert not mine[zeros, 0].any()
+        mine = mine[~zeros]
+        bins, first = np.unique(mine[:, 1], return_index=True)
+        assert bins.tolist() == [bin_ for bin_, _ in expected]
+        assert np.all(np.diff(mine[:, 1]) >= 0)
+        split, all_entries = split + len(mine) - len(bins), all_entries + len(mine)
+        if len(bins):
+            sums = np.add.reduceat(mine[:, 0], first)
+            np.testing.assert_allclose(sums, [weight for _, weight in expected], rtol=0, atol=1e-4)
     assert not wanted
+    assert split < 0.25 * all_entries
 
 
 class Layer(RegionLayer):

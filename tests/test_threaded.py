@@ -221,7 +221,13 @@ def make_tiles() -> None:
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
         most = listed.MOST_ENTRIES
-        rooms = {"ROIAlignRotated": 20000, "PrROIPooling": 3000, "ModulatedDeformROIPooling": 1000, "ROIAlign": 0, "ROIWarping": 0}
+        rooms = {
+            "ROIAlignRotated": 2000,
+            "PrROIPooling": 3000,
+            "ModulatedDeformROIPooling": 1000,
+            "ROIAlign": 0,
+            "ROIWarping": 0,
+        }
         for name, room in rooms.items():  # some tiles' lists have no room
             text, bottoms, down = LAYERS[name]
             listed.MOST_ENTRIES = room

@@ -10,10 +10,6 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .listed import Listed
 
-MOST_ENTRIES = 2**27  # of all tiles' lists of samples: of 8 bytes in float, a GiB
-MOST_PLACED = 2**33  # numbers of packed gradients: an int says where four of them lie
-FEW_ENTRIES = 1024  # of a tile: a list may have so many whatever the average is
-
 
 class AlignRotated(Listed):
     """What both layers do: `setup_align` reads the parameters, `pool` and its two gradients work on arrays.
@@ -24,6 +20,7 @@ class AlignRotated(Listed):
     rotated = Kernels("align_rotated.cu")
     listed = Kernels("align_rotated_lists.cu")
     in_tiles = Kernels("align_rotated_tiles.cu")
+    together = True
     columns = ("batch index", "centre x", "centre y", "width", "height", "angle")
 
     def setup_align(self, p: Any, aligned: bool) -> None:
@@ -93,7 +90,7 @@ class AlignRotated(Listed):
 
     def mixes(self, orientations: int) -> bool:
         """Whether `to_features` takes the gradient of mixtures of so many orientations."""
-        return self.tiled and self.listed.constants["PACKED_CHANNELS"] % orientations == 0
+        return self.tiled and self.listed.constants["PACKED_TOGETHER"] % orientations == 0
 
     def to_tiles(self, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray, orientations: int) -> None:
         """The features' gradient from lists of each tile's samples, and of tiles whose lists have no room by slabs."""
@@ -103,23 +100,25 @@ class AlignRotated(Listed):
         self.rotated.align_rotated_boxes(self.regions, rows, boxes, self.clockwise, g)
         tiles, lists = self.tiles(boxes, self.by_place(rows))
         given, heads, entries, most = listed = self.lists_room()
-        self.listed.align_rotated_prepare(
-            self.prepare_blocks(tiles),
-            pooled_diff,
-            rows,
-            lists,
-            given,
-            heads,
-            entries,
-            most,
-            orientations,
-            self.clockwise,
-            g,
-        )
-        if self.add_listed(tiles, lists, listed, diff):
-            self.in_tiles.align_rotated_backward_tiles(
-                tiles * self.slabs, given, lists, heads, rows, diff, self.clockwise, g
+        parts = self.packed_parts
+        for half, packed in enumerate((parts // 2, parts - parts // 2)):
+            self.listed.align_rotated_prepare(
+                tiles + packed,
+                pooled_diff,
+                rows,
+                lists,
+                given,
+                heads,
+                entries,
+                most,
+                orientations,
+                self.clockwise,
+                half,
+                g,
             )
+        if self.add_listed(tiles, lists, listed, diff):
+            blocks = tiles * self.slabs // self.in_tiles.constants["TILES_OF_A_BLOCK"] + 1
+            self.in_tiles.align_rotated_backward_tiles(blocks, given, lists, heads, rows, diff, self.clockwise, g)
 
     def to_regions(self, features: AnyArray, pooled_diff: AnyArray, rows: AnyArray, diff: AnyArray) -> None:
         """The regions' gradient, angle included."""

@@ -1,108 +1,236 @@
 // align_rotated_lists.cu: the gradient of the maps of align_rotated.cu, for a GPU: samples are found once for all channels.
 //
-// A launch lists, for each pixel of each tile, the samples that have it: a weight and the place of the sample's gradient, in the order of
-// regions and of their samples. It brings the gradients into rows of all channels of a bin besides. listed_add.cu adds them up.
-// A tile whose lists outgrow their room is left to align_rotated_tiles.cu.
-#include "line_lists.h"
+// Lists say, for each pixel of each tile, which bins have it: what their samples weigh there together, and the place of the bin's
+// gradient, in the order of regions and bins. One launch counts them, a second one puts them, each tile's behind those of the tiles
+// before it; both bring half of the gradients into rows of all channels of a bin besides. listed_add.cu adds them up. Tiles whose lists
+// there is no room for are left to align_rotated_tiles.cu.
+#include "bits.h"
 #include "listed_pack.h"
 #include "orientations.h"
 #include "rotated_near.h"
 
-// What a block needs to list the samples of a tile.
-struct Listing {
-  Near near[NEAR];
-  long long before[NEAR + 1];
-  Found found;
-  Lines<SAMPLES> lines;
+constexpr int WORDS = SAMPLES / 32;
+
+// Samples that are listed together: `corner` is the pixel above and left, row * 256 + column, 1 more than in the tile; `corners`: which
+// of its pixels the tile has, a bit each, row by row. A sample weighs down[0] or down[1] in its two rows times across[0] or across[1]
+// in its two columns.
+struct Taken {
+  int corner[SAMPLES], corners[SAMPLES], place[SAMPLES];
+  Real down[2][SAMPLES], across[2][SAMPLES];
 };
 
-// The rows, or the columns, of the tile that a sample found at `where` has pixels in; `two`: whether there is a second one.
-DEVICE unsigned short cover_of(int where, int line, int two) {
-  return where < 0 ? 0 : (unsigned short)(unsigned(2 * two + 1) << line >> 1);
+// What a block needs to list the samples of a tile. marks: which of those taken have a pixel, a bit each; ends: which are the last of
+// their bins; count: the entries of a pixel; starts: how many of them there were before each word of marks.
+struct Listing {
+  Nearby nearby;
+  Taken taken;
+  unsigned marks[WORDS][TILE_PIXELS], ends[WORDS];
+  int count[TILE_PIXELS], scratch[FLAG_ROOM];
+  union {
+    int starts[WORDS][TILE_PIXELS];
+    long long parts[FLAG_ROOM];  // before any samples are taken
+  };
+};
+
+// Before any samples are taken, and after those that were.
+DEVICE void clear_marks(Listing& l) {
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    for (int w = 0; w < WORDS; ++w) l.marks[w][pixel] = 0;
+    if (pixel < WORDS) l.ends[pixel] = 1u << 31;
+  }
+  BARRIER();
 }
 
-// The entry that sample i of those found makes for the pixel of the tile at (line, column).
-DEVICE Entry entry_of(const Listing& l, int i, int line, int column, int bins, int places) {
-  const int where = l.found.where[i];
-  const Real down = row_of(where) == line + 1 ? 1 - l.found.down[i] : l.found.down[i];
-  const Real across = column_of(where) == column + 1 ? 1 - l.found.across[i] : l.found.across[i];
-  return {down * across, (l.near[region_of(where)].k * bins + l.found.bin[i]) * places};
+// Sample i of those taken, which marks the pixels of the tile that it has: no two threads set the same bit. weigh: whether its weights
+// are wanted, too.
+DEVICE void take(Listing& l, int i, const NearSample& near, const Tile& tile, int bins, int places, bool weigh) {
+  const Sample& s = near.sample;
+  const Near& of = l.nearby.near[near.region];
+  const int row = s.top - tile.top, column = s.left - tile.left;
+  const unsigned bit = 1u << i % 32;
+  if (near.last && i % 32 < 31) add(l.ends + i / 32, bit);
+  l.taken.corners[i] = 0;
+  if (!touches(s, row + 1, column + 1, tile)) return;
+  const bool above = row >= 0, below = s.below > 0 && s.top + 1 < tile.bottom;
+  const bool left = column >= 0, right = s.beside > 0 && s.left + 1 < tile.right;
+  if (weigh) {
+    l.taken.corner[i] = (row + 1) * 256 + column + 1;
+    l.taken.corners[i] = (above && left) | (above && right) << 1 | (below && left) << 2 | (below && right) << 3;
+    l.taken.place[i] = (of.k * bins + near.bin) * places;
+    l.taken.down[0][i] = (1 - s.down) * of.share;
+    l.taken.down[1][i] = s.down * of.share;
+    l.taken.across[0][i] = 1 - s.across;
+    l.taken.across[1][i] = s.across;
+  }
+  unsigned* marks = l.marks[i / 32] + row * TILE_SIDE + column;
+  if (above && left) add(marks, bit);
+  if (above && right) add(marks + 1, bit);
+  if (below && left) add(marks + TILE_SIDE, bit);
+  if (below && right) add(marks + TILE_SIDE + 1, bit);
 }
 
-// The lists of a tile: see listed.h. Its samples are found twice, to count and to put them.
-DEVICE void list_tile(const Tile& tile, const Real* rows, int* head, Entry* entries, int most, int clockwise,
-                      const GridGeometry& g, Listing& l) {
-  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
-  begin_lines(l.lines);
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
-      const int some = take_near(rows, tile, base, clockwise, g, l.near, l.before);
-      for (long long first = 0; first < l.before[some] && !STOPPED(); first += SAMPLES) {
-        const int count = int(min((long long)SAMPLES, l.before[some] - first));
-        THREAD_LOOP(i, SAMPLES) {
-          if (i < count) find(first + i, l.near, l.before, some, tile, g, l.found, i);
-          const int where = i < count ? l.found.where[i] : -1;
-          l.lines.covers[0][i] = cover_of(where, row_of(where), where >> 1 & 1);
-          l.lines.covers[1][i] = cover_of(where, column_of(where), where & 1);
-        }
-        BARRIER();
-        mark_lines(l.lines);
-        take_entries(l.lines, most, pass == 0 ? nullptr : entries,
-                     [&](int i, int line, int column) { return entry_of(l, i, line, column, bins, places); });
-      }
+// Which ends are those of a bin with a mark: a mark before the end carries into it.
+DEVICE unsigned ends_of(unsigned marks, unsigned ends) { return (((marks & ~ends) + ~ends) | marks) & ends; }
+
+// Counts the entries that the samples taken make for each pixel: those of a bin in a word make one. keep: where those of a word begin.
+DEVICE void count_taken(Listing& l, bool keep) {
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    int all = l.count[pixel];
+    for (int w = 0; w < WORDS; ++w) {
+      if (keep) l.starts[w][pixel] = all;
+      all += bits_of(ends_of(l.marks[w][pixel], l.ends[w]));
     }
-    if (pass == 0 && !start_lines(l.lines, head, most)) break;
+    l.count[pixel] = all;
+  }
+  BARRIER();
+}
+
+// Puts the entries of sample i: of each of its pixels for which it is the first of its bin in the word.
+DEVICE void put_taken(const Listing& l, int i, Entry* entries) {
+  const int w = i / 32, from = l.taken.corner[i], corners = l.taken.corners[i];
+  const unsigned ends = l.ends[w], before = (1u << i % 32) - 1, past = ends & before, end = ends & ~before;
+  for (int corner = 0; corner < 4; ++corner) {
+    if (!(corners >> corner & 1)) continue;
+    const int here = from + corner / 2 * 256 + corner % 2, pixel = (here >> 8) * TILE_SIDE + (here & 255) - TILE_SIDE - 1;
+    const unsigned marks = l.marks[w][pixel], earlier = marks & before;
+    if ((earlier & ~past) > past) continue;  // the last mark is behind the last end: of this bin
+    Real weight = 0;
+    for (unsigned rest = marks & ~before & (end ^ (end - 1)); rest; rest &= rest - 1) {
+      const int j = 32 * w + lowest_bit(rest), apart = here - l.taken.corner[j];
+      weight += l.taken.down[apart >> 8][j] * l.taken.across[apart & 1][j];
+    }
+    entries[l.starts[w][pixel] + bits_of(ends_of(marks, ends) & before)] = Entry{weight, l.taken.place[i]};
   }
 }
 
-// What a block needs to pack the gradients of PACKED_CHANNELS channels of a region.
+// Walks over the samples of a tile: counts the entries of its pixels and, if `entries` is not null, puts them.
+DEVICE void list_tile(const Tile& tile, const Real* rows, Entry* entries, int clockwise, const GridGeometry& g, Listing& l) {
+  const int bins = g.pooled_height * g.pooled_width, places = padded_channels(g.channels) / PLACE;
+  clear_marks(l);
+  for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
+    some = take_near(rows, tile, base, clockwise, g, l.nearby);
+    const long long samples = l.nearby.before[some];
+    for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
+      const int count = int(min((long long)SAMPLES, samples - first));
+      THREAD_LOOP(i, count) take(l, i, find(first + i, l.nearby, g), tile, bins, places, entries != nullptr);
+      BARRIER();
+      count_taken(l, entries != nullptr);
+      if (entries) {
+        THREAD_LOOP(i, count) put_taken(l, i, entries);
+        BARRIER();
+      }
+      clear_marks(l);
+    }
+    BARRIER();
+  }
+}
+
+// The sum of the first `count` of some numbers. parts: SHARED.
+DEVICE long long sum_first(const int* numbers, int count, long long* parts) {
+  THREAD_LOOP(t, FLAGS) {
+    long long sum = 0;
+#pragma unroll 1
+    for (int i = t; i < count; i += FLAGS) sum += numbers[i];
+    parts[t] = sum;
+  }
+  BARRIER();
+  THREAD_LOOP(t, FLAG_PART) {
+    long long sum = 0;
+#pragma unroll 1
+    for (int i = t; i < FLAGS; i += FLAG_PART) sum += parts[i];
+    parts[FLAGS + t] = sum;
+  }
+  BARRIER();
+  THREAD_LOOP(one, 1) {
+    long long sum = 0;
+#pragma unroll 1
+    for (int i = 0; i < FLAG_PART; ++i) sum += parts[FLAGS + i];
+    parts[0] = sum;
+  }
+  BARRIER();
+  return parts[0];
+}
+
+// Counts the entries of tile `number`, and writes to its head where those of each pixel begin, from 0 on; totals: how many each tile has.
+DEVICE void count_lists(const Tile& tile, int number, const Real* rows, int* heads, int* totals, int clockwise, const GridGeometry& g,
+                        Listing& l) {
+  THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = 0;
+  list_tile(tile, rows, nullptr, clockwise, g, l);
+  const int all = start_lists(l.count, l.scratch, heads + (long long)number * LIST_HEAD, 0, MOST_LISTED);
+  THREAD_LOOP(one, 1) totals[number] = all <= MOST_LISTED ? all : 0;
+}
+
+// Puts the entries of tile `number` behind those of the tiles before it, where there is room for `most` of all tiles.
+DEVICE void put_lists(const Tile& tile, int number, const Real* rows, int* heads, const int* totals, Entry* entries, int most,
+                      int clockwise, const GridGeometry& g, Listing& l) {
+  int* head = heads + (long long)number * LIST_HEAD;
+  const long long first = sum_first(totals, number, l.parts);
+  const int all = totals[number];
+  THREAD_LOOP(pixel, TILE_PIXELS) l.count[pixel] = head[pixel];
+  if (!has_lists(head)) return;
+  BARRIER();
+  const bool fits = first + all <= most;
+  THREAD_LOOP(pixel, LIST_HEAD) head[pixel] = !fits ? -1 : pixel < TILE_PIXELS ? int(first) + l.count[pixel] : int(first) + all;
+  if (!fits) return;
+  list_tile(tile, rows, entries + first, clockwise, g, l);
+  THREAD_LOOP(pixel, TILE_PIXELS) {
+    const int zeros = g.regions * g.pooled_height * g.pooled_width * (padded_channels(g.channels) / PLACE);
+    fill_group(entries + first, l.count[pixel], zeros);
+  }
+}
+
+// What a block needs to pack gradients.
 struct Packing {
+  Mixed mixed[PACKED_TOGETHER];  // the channels of the square that each is mixed from
   Real square[PACKED_SQUARE];
-  Mixed mixed[PACKED_CHANNELS];  // the channels of the square that each is mixed from
 };
 
-// The gradients of a region packed, divided by its samples; with orientations, which PACKED_CHANNELS is a multiple of, as the
-// region's angle mixes them.
+// PACKED_CHANNELS channels of a region's gradients packed; with orientations, which PACKED_TOGETHER is a multiple of, as the region's
+// angle mixes them.
 DEVICE void pack_region(const Store* top_diff, const Real* region, Real* packed, int k, int channel, int orientations,
                         const GridGeometry& g, Packing& p) {
-  const int count = min(PACKED_CHANNELS, g.channels - channel);
-  const Grid grid = grid_around(region, g);
-  const Real samples = Real(grid.rows) * Real(grid.columns), inverse = 1 / samples;
-  const bool exact = ((long long)grid.rows * grid.columns & ((long long)grid.rows * grid.columns - 1)) == 0;  // a power of 2
-  if (samples == 0 || image_of(region, 6, g.batch) < 0) return;  // no list names it
-  const Turn turn = orientations > 0 ? turn_of(region[5], orientations) : Turn{0, Real(0)};
-  if (orientations > 0) THREAD_LOOP(c, count) {
+  const int bins = g.pooled_height * g.pooled_width;
+  if (orientations == 0) {
+    pack(top_diff, packed, k, channel, g.channels, bins, p.square, [](const Square& square, int c, int i) { return at(square, c, i); });
+    return;
+  }
+  const Turn turn = turn_of(region[5], orientations);
+  THREAD_LOOP(c, PACKED_TOGETHER) {
     const int o = c % orientations;
     const Mixed mixed = mixed_of(turn, o, orientations, true);
     p.mixed[c] = Mixed{c - o + mixed.lower, c - o + mixed.upper};
   }
-  pack(top_diff, packed, k, channel, g.channels, g.pooled_height * g.pooled_width, p.square, [&](int c, int i) {
-    Real value = p.square[c * PACKED_ROW + i];
-    if (orientations > 0 && c < count) {
-      const Mixed mixed = p.mixed[c];
-      value = mix(turn, p.square[mixed.lower * PACKED_ROW + i], p.square[mixed.upper * PACKED_ROW + i]);
-    }
-    return exact ? value * inverse : value / samples;  // the same number, and faster
+  pack(top_diff, packed, k, channel, g.channels, bins, p.square, [&](const Square& square, int c, int i) {
+    return mix(turn, at(square, p.mixed[c].lower, i), at(square, p.mixed[c].upper, i));
   });
 }
 
 // A block lists a tile of an image, or packs PACKED_CHANNELS channels of a region: one after the other, for as long as there are both,
-// so that a multiprocessor has some that wait for memory and some that wait for arithmetic. heads and room: see listed.h;
-// orientations: 0, or how many channels the region's angle mixes.
-KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads,
-                             Real* room, int most, int orientations, int clockwise, GridGeometry g) {
+// so that a multiprocessor has some that wait for memory and some that wait for arithmetic. The first launch (pass 0) counts, and packs
+// the first half; the second puts. heads: see listed.h, then how many entries each tile has; entries: `most` of them; orientations: 0,
+// or how many channels the region's angle mixes.
+KERNEL align_rotated_prepare(int n, const Store* top_diff, const Real* rows, const int* lists, Real* packed, int* heads, Real* entries,
+                             int most, int orientations, int clockwise, int pass, GridGeometry g) {
   BLOCK_LOOP(b, n) {
-    SHARED Listing listing;
-    SHARED Packing packing;
+    SHARED union {
+      Listing listing;
+      Packing packing;
+    } work;
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    const int count = g.batch * tiles.down * tiles.across;
+    const Turns turns = turns_of(b, count, g.regions, g.channels, pass);
     if (turns.lists) {
-      const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      list_tile(tile, rows, heads + (long long)turns.number * LIST_HEAD, entries_of(room, turns.number, most), most, clockwise, g,
-                listing);
+      const int number = turns.number;
+      const Tile tile = tile_of(number, lists, tiles, g.height, g.width);
+      int* totals = heads + (long long)count * LIST_HEAD;
+      if (pass == 0)
+        count_lists(tile, number, rows, heads, totals, clockwise, g, work.listing);
+      else
+        put_lists(tile, number, rows, heads, totals, (Entry*)entries, most, clockwise, g, work.listing);
+      if (number == 0 && pass == 0) pack_zeros(packed, g.regions * g.pooled_height * g.pooled_width, g.channels);
     } else {
       const int k = turns.number;
-      pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, packing);
+      pack_region(top_diff, rows + 6 * (long long)k, packed, k, turns.channel, orientations, g, work.packing);
     }
     BARRIER();
   }

@@ -6,6 +6,7 @@
 #include "rotated_near.h"
 #include "wide.h"
 
+constexpr int TILES_OF_A_BLOCK = 4;               // most of which have lists, and cost only to look
 constexpr int HITS = sizeof(Real) > 4 ? 16 : 64;  // samples that are added together: what fits a block's own memory
 
 // Some of the samples that touch the tile: their gradients, and for each row those with a pixel in it.
@@ -19,8 +20,9 @@ DEVICE void sort(const Found& found, const unsigned char* hit, int some, const N
                  const Tile& tile, const GridGeometry& g, Hits& hits) {
   const int bins = g.pooled_height * g.pooled_width, padded = padded_channels(g.channels);
   TILE_LOOP(i, share, some, SHARES) {
-    const int place = near[region_of(found.where[hit[i]])].k * bins + found.bin[hit[i]];
-    staged(hits.given, i, share) = *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);
+    const Near& of = near[region_of(found.where[hit[i]])];
+    const int place = of.k * bins + found.bin[hit[i]];
+    staged(hits.given, i, share) = of.share * *(const Wide*)(packed + (long long)place * padded + channel + share * WIDE);
   }
   THREAD_LOOP(line, tile.bottom - tile.top) {
     int count = 0;
@@ -53,31 +55,34 @@ KERNEL align_rotated_backward_tiles(int n, const Real* packed, const int* lists,
                                     int clockwise, GridGeometry g) {
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
-    SHARED Near near[NEAR];
-    SHARED long long before[NEAR + 1];
+    SHARED Nearby nearby;
     SHARED Found found;
     SHARED Hits hits;
     SHARED int scratch[FLAG_ROOM];
     SHARED unsigned char hit[SAMPLES];
     const Tiles tiles = tiles_of(lists);
-    if (has_lists(heads + (long long)(b % (g.batch * tiles.down * tiles.across)) * LIST_HEAD)) continue;
+    const int count = g.batch * tiles.down * tiles.across, all = count * slabs_of(g.channels);
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-      for (int base = 0; base < tile.count && !STOPPED(); base += NEAR) {
-        const int some = take_near(rows, tile, base, clockwise, g, near, before);
-        for (long long first = 0; first < before[some] && !STOPPED(); first += SAMPLES) {
-          const int count = int(min((long long)SAMPLES, before[some] - first));
-          THREAD_LOOP(i, count) find(first + i, near, before, some, tile, g, found, i);
+      for (int base = 0, some; base < tile.count && !STOPPED(); base += some) {
+        some = take_near(rows, tile, base, clockwise, g, nearby);
+        const long long samples = nearby.before[some];
+        for (long long first = 0; first < samples && !STOPPED(); first += SAMPLES) {
+          const int count = int(min((long long)SAMPLES, samples - first));
+          THREAD_LOOP(i, count) put(found, i, find(first + i, nearby, g), tile);
           BARRIER();
           const auto touches = [&](int i) { return found.where[i] >= 0; };
           const int all = compact(scratch, count, touches, [&](int rank, int i) { hit[rank] = (unsigned char)i; });
           for (int h = 0; h < all; h += HITS) {
-            sort(found, hit + h, min(HITS, all - h), near, packed, channel, tile, g, hits);
+            sort(found, hit + h, min(HITS, all - h), nearby.near, packed, channel, tile, g, hits);
             add(found, hit + h, hits, tile, map);
           }
         }
         BARRIER();
       }
     };
-    make_tiles(b, n, lists, diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
+    for (int i = b; i < all && !STOPPED(); i += n) {
+      if (has_lists(heads + (long long)(unsigned(i) % unsigned(count)) * LIST_HEAD)) continue;
+      make_tiles(i, all, lists, diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
+    }
   }
 }

@@ -22,11 +22,12 @@ struct Crossing {
 };
 
 // The lists of a tile. items_of(k, axis, line): which items the axis of region k, 0 for y, has for a line of the map; item(k, axis,
-// line, i): one of them. The regions of a tile are met twice, to count their entries and to put them, in order, and of a region
+// line, i): one of them. first: the first of the `most` entries that the tile has room for. The regions of a tile are met twice, to count their entries and to put them, in order, and of a region
 // those of its bins in order.
 template <class ItemsOf, class ItemOf>
-DEVICE void list_crossed(const Tile& tile, int* head, Entry* entries, int most, int bins, int pooled_width, int channels,
+DEVICE void list_crossed(const Tile& tile, int* head, Entry* room, int first, int most, int regions, int bins, int pooled_width, int channels,
                          Crossing& c, ItemsOf items_of, ItemOf item) {
+  Entry* entries = room + first;
   const unsigned places = padded_channels(channels) / PLACE;
   begin_lines(c.lines);
   for (int pass = 0; pass < 2; ++pass) {
@@ -62,6 +63,7 @@ DEVICE void list_crossed(const Tile& tile, int* head, Entry* entries, int most, 
       }
       BARRIER();
     }
-    if (pass == 0 && !start_lines(c.lines, head, most)) break;
+    if (pass == 0 && !start_lines(c.lines, head, first, most)) return;
   }
+  end_lines(c.lines, entries, regions * bins * places);
 }

@@ -63,6 +63,7 @@ DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, co
       });
     }
   }
+  end_lines(l.lines, entries, g.regions * bins * each);
 }
 
 // The marks of deform_roi_tiles.h, and how many entries each tile has: see both_lists.h. A block for each tile of each image.
@@ -103,14 +104,14 @@ KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const 
     SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across;
-    const Turns turns = turns_of(b, count, g.regions, g.channels);
+    const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       if (place_lines(listing.lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
         list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, (Entry*)entries, g, listing);
     } else {
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
-           [&](int c, int i) { return square[c * PACKED_ROW + i]; });
+           [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();
   }

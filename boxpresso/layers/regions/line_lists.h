@@ -49,15 +49,14 @@ DEVICE void take_entries(Lines<TOGETHER>& l, int most, Entry* entries, Make make
   BARRIER();
 }
 
-// Between counting and putting: where each pixel's entries begin, to `head`; whether there is room for them all.
+// Between counting and putting: where each pixel's entries begin, from `first` on, to `head`; whether there is room for them all.
 template <int TOGETHER>
-DEVICE bool start_lines(Lines<TOGETHER>& l, int* head, int most) {
-  const auto count = [&](int pixel) { return l.count[pixel]; };
-  const int all = sums_before(l.scratch, TILE_PIXELS, count, [&](int pixel, int start, int) {
-    head[pixel] = start;
-    l.count[pixel] = start;
-  });
-  THREAD_LOOP(one, 1) head[TILE_PIXELS] = all <= most ? all : -1;
-  BARRIER();
-  return all <= most;
+DEVICE bool start_lines(Lines<TOGETHER>& l, int* head, int first, int most) {
+  return start_lists(l.count, l.scratch, head, first, most) <= min(most, MOST_LISTED);
+}
+
+// After all have been put.
+template <int TOGETHER>
+DEVICE void end_lines(Lines<TOGETHER>& l, Entry* entries, int zeros) {
+  THREAD_LOOP(pixel, TILE_PIXELS) fill_group(entries, l.count[pixel], zeros);
 }

@@ -11,47 +11,67 @@ from .region_base import RegionLayer
 
 MOST_ENTRIES = 2**27  # of all tiles' lists: of 8 bytes in float, a GiB
 MOST_PLACED = 2**33  # numbers of packed gradients: an int says where four of them lie
-FEW_ENTRIES = 1024  # of a tile, for which there is always room
+FEW_ENTRIES = 2048  # of a tile, for which there is always room
 
 
 class Listed(RegionLayer):
-    """A layer whose bilinear samples are listed by pixel: a kernel of its own writes the lists, and packs gradients."""
+    """A layer whose bilinear samples are listed by pixel: kernels of its own write the lists, and pack gradients."""
 
     listed: Kernels  # of subclasses: what writes the lists
     sums = Kernels("listed_add.cu")
-    adaptive_share = (
-        2.0  # bytes of the lists for each of the maps' gradient where the host does not know how many samples there are
-    )
+    # Whether the lists of a tile follow those of the tile before it; else each tile has room for as many as any other.
+    together = False
+    # Bytes of the lists for each of the maps' gradient, where the host does not know how many samples there are.
+    adaptive_share = 0.5
 
     def lists_room(self) -> tuple[AnyArray, AnyArray, AnyArray, int]:
-        """Room for gradients of bins with the channels last, and for the lists of tiles: where those of each pixel begin, what
-        they are, and how many a tile has room for (see listed.h).
+        """Room for gradients of bins with the channels last and a row of zeros, and for the lists of tiles: where those of each
+        pixel begin, what they are, and how many entries there is room for: of a tile, or `together` of all (see listed.h).
 
-        With a fixed grid that is four times what the tiles have on average if no sample lies off the map and each has four
-        pixels of its own.
+        With a fixed grid all tiles together have room for as many as there can be; a tile alone for four times what tiles have
+        on average if no sample lies off the map and each has four pixels of its own. At most, lists have twice the bytes of the
+        maps' gradient.
         """
         of = self.sums.constants
         slabs, side = -(-self.channels // of["SLAB"]), of["TILE_SIDE"]
         padded, tiles = slabs * of["SLAB"], self.batch * math.prod(-(-size // side) for size in self.size)
-        bins = self.regions * math.prod(self.pooled)
-        most = padded * side**2 if self.ratio > 0 else int(padded * side**2 * self.adaptive_share / 2)
-        most = min(most, MOST_ENTRIES // max(tiles, 1))
-        if bins * padded >= MOST_PLACED:
+        bins, lists = self.regions * math.prod(self.pooled), 1 if self.together else max(tiles, 1)
+        most = padded * side**2 * tiles
+        if self.ratio <= 0:
+            most = int(most * self.adaptive_share / 2)
+        most = min(most, MOST_ENTRIES) // lists
+        if (bins + 1) * padded >= MOST_PLACED:
             most = 0
         if self.ratio > 0:
-            entries = self.most_entries()
-            most = min(most, entries, max(FEW_ENTRIES, 4 * -(-entries // max(tiles, 1))))
-        given = self.scratch("given", (bins, padded))
-        heads = self.scratch("heads", (tiles, of["LIST_HEAD"]), np.int32)
-        return given, heads, self.scratch("entries", (tiles, most, 2)), most
+            most = min(most, self.most_entries())
+            if not self.together:
+                most = min(most, max(FEW_ENTRIES, 4 * -(-self.sample_pixels // lists)))
+        most -= most % of["GROUP"]
+        given = self.scratch("given", (bins + 1, padded))
+        heads = self.scratch("heads", (tiles * (of["LIST_HEAD"] + self.together),), np.int32)
+        return given, heads, self.scratch("entries", (lists * most, 2)), most
+
+    @property
+    def sample_pixels(self) -> int:
+        """How many pixels the samples of a fixed grid have, each for itself."""
+        return 4 * self.regions * math.prod(self.pooled) * self.ratio**2
 
     def most_entries(self) -> int:
-        """How many entries the samples of a fixed grid make at most."""
-        return 4 * self.regions * math.prod(self.pooled) * self.ratio**2
+        """How many entries the samples of a fixed grid make at most, in one tile or in all: pixels have whole groups."""
+        of = self.sums.constants
+        pixels = of["TILE_PIXELS"]
+        if self.together:
+            pixels = self.batch * self.size[0] * self.size[1]
+        return min(self.sample_pixels * of["GROUP"], self.sample_pixels + (of["GROUP"] - 1) * pixels)
 
     def prepare_blocks(self, tiles: int) -> int:
         """The blocks of a kernel that lists so many tiles and packs the gradients of all regions."""
-        return tiles + self.regions * -(-self.channels // self.listed.constants["PACKED_CHANNELS"])
+        return tiles + self.packed_parts
+
+    @property
+    def packed_parts(self) -> int:
+        """How many blocks pack the gradients of all regions."""
+        return self.regions * -(-self.channels // self.listed.constants["PACKED_CHANNELS"])
 
     def add_listed(
         self, tiles: int, lists: AnyArray, listed: tuple[AnyArray, AnyArray, AnyArray, int], diff: AnyArray
@@ -59,5 +79,5 @@ class Listed(RegionLayer):
         """The sums of the tiles that have lists; whether there may be others."""
         (given, heads, entries, most), of = listed, self.sums.constants
         blocks = tiles * of["ADDED_PARTS"] * -(-self.channels // of["ADDED_CHANNELS"])
-        self.sums.listed_add(blocks, given, lists, heads, entries, most, diff, self.batch, self.channels, *self.size)
+        self.sums.listed_add(blocks, given, lists, heads, entries, 1, diff, self.batch, self.channels, *self.size)
         return self.ratio <= 0 or most < self.most_entries()

@@ -164,14 +164,14 @@ KERNEL prroi_prepare(int n, const Store* top_diff, const int* lists, const int* 
     SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across;
-    const Turns turns = turns_of(b, count, g.regions, g.channels);
+    const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       if (place_lines(lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
         list_tile(tile, bins, weights, tables, (Entry*)entries, slots, most, g, lines, found);
     } else {
       pack(top_diff, packed, turns.number, turns.channel, g.channels, pooled_of(g).cells(), square,
-           [&](int c, int i) { return square[c * PACKED_ROW + i]; });
+           [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();
   }

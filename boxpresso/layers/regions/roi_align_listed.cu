@@ -16,7 +16,7 @@ KERNEL roi_align_prepare(int n, const Store* top_diff, const int* lists, const i
     SHARED Crossing crossing;
     SHARED Real square[PACKED_SQUARE];
     const Tiles tiles = tiles_of(lists);
-    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels);
+    const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels, -1);
     if (turns.lists) {
       const auto items_of = [&](int k, int axis, int line) {
         const Axis by_pixel = axis_by_pixel(k, axis, head, pixel_index, pixel_weight, g);
@@ -29,11 +29,12 @@ KERNEL roi_align_prepare(int n, const Store* top_diff, const int* lists, const i
         return Item{pixel_index[to.at + i], axis ? weight : weight * inverse[k]};
       };
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      list_crossed(tile, heads + (long long)turns.number * LIST_HEAD, entries_of(room, turns.number, most), most, bins,
+      list_crossed(tile, heads + (long long)turns.number * LIST_HEAD, (Entry*)room, turns.number * most, most, g.regions, bins,
                    g.pooled_width, g.channels, crossing, items_of, item);
+      if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else if (head[5 * turns.number] >= 0) {  // no list names a region that lies in no image
       pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
-           [&](int c, int i) { return square[c * PACKED_ROW + i]; });
+           [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();
   }
