@@ -63,7 +63,6 @@ DEVICE void list_tile(const Tile& tile, const int* words, const Real* places, co
       });
     }
   }
-  end_lines(l.lines, entries, g.regions * bins * each);
 }
 
 // The marks of deform_roi_tiles.h, and how many entries each tile has: see both_lists.h. A block for each tile of each image.
@@ -99,18 +98,20 @@ KERNEL deform_roi_prepare(int n, const Store* top_diff, const int* lists, const 
                           Real* packed, int* heads, const int* totals, Real* entries, int most, GridGeometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Listing listing;
-    SHARED Real square[PACKED_SQUARE];
+    SHARED union {
+      Listing listing;
+      Real square[PACKED_SQUARE];
+    } work;
     SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across;
     const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      if (place_lines(listing.lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
-        list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, (Entry*)entries, g, listing);
+      if (place_lines(work.listing.lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
+        list_tile(tile, marks_of(marks, tile, tiles, bins), places, mask, (Entry*)entries, g, work.listing);
     } else {
-      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
            [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();

@@ -158,19 +158,23 @@ KERNEL prroi_prepare(int n, const Store* top_diff, const int* lists, const int* 
   const Geometry g = geometry_of(prepare);
   const int most = prepare.most;
   BLOCK_LOOP(b, n) {
-    SHARED Lines<32> lines;
-    SHARED Lists found;
-    SHARED Real square[PACKED_SQUARE];
+    SHARED union {
+      struct {
+        Lines<32> lines;
+        Lists found;
+      } listing;
+      Real square[PACKED_SQUARE];
+    } work;
     SHARED long long part[ROOM_PARTS];
     const Tiles tiles = tiles_of(lists);
     const int count = g.batch * tiles.down * tiles.across;
     const Turns turns = turns_of(b, count, g.regions, g.channels, -1);
     if (turns.lists) {
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
-      if (place_lines(lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
-        list_tile(tile, bins, weights, tables, (Entry*)entries, slots, most, g, lines, found);
+      if (place_lines(work.listing.lines, heads + (long long)turns.number * LIST_HEAD, totals, turns.number, count, most, part))
+        list_tile(tile, bins, weights, tables, (Entry*)entries, slots, most, g, work.listing.lines, work.listing.found);
     } else {
-      pack(top_diff, packed, turns.number, turns.channel, g.channels, pooled_of(g).cells(), square,
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, pooled_of(g).cells(), work.square,
            [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();

@@ -12,8 +12,10 @@ KERNEL roi_warping_prepare(int n, const Store* top_diff, const int* lists, const
                            Real* packed, int* heads, Real* room, int most, Geometry g) {
   const int bins = g.pooled_height * g.pooled_width;
   BLOCK_LOOP(b, n) {
-    SHARED Crossing crossing;
-    SHARED Real square[PACKED_SQUARE];
+    SHARED union {
+      Crossing crossing;
+      Real square[PACKED_SQUARE];
+    } work;
     const Tiles tiles = tiles_of(lists);
     const Turns turns = turns_of(b, g.batch * tiles.down * tiles.across, g.regions, g.channels, -1);
     if (turns.lists) {
@@ -33,10 +35,10 @@ KERNEL roi_warping_prepare(int n, const Store* top_diff, const int* lists, const
       const auto item = [&](int k, int axis, int line, int p) { return Item{p, weight_in(place_of(k, axis, p), line)}; };
       const Tile tile = tile_of(turns.number, lists, tiles, g.height, g.width);
       list_crossed(tile, heads + (long long)turns.number * LIST_HEAD, (Entry*)room, turns.number * most, most, g.regions, bins,
-                   g.pooled_width, g.channels, crossing, items_of, item);
+                   g.pooled_width, g.channels, work.crossing, items_of, item);
       if (turns.number == 0) pack_zeros(packed, g.regions * bins, g.channels);
     } else if (image[turns.number] >= 0) {  // no list names a region that lies in no image
-      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, square,
+      pack(top_diff, packed, turns.number, turns.channel, g.channels, bins, work.square,
            [](const Square& square, int c, int i) { return at(square, c, i); });
     }
     BARRIER();
