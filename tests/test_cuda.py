@@ -271,10 +271,13 @@ def test_out_of_memory_says_what_is_held_and_leaves_the_net_usable():
 def test_red_zones_find_a_write_outside(strict, kernels):
     y = strict.empty((10,), np.float32)
     with pytest.raises(
-        DeviceError, match=r"kernel beyond of made.cu failed.*beyond wrote at byte 40 of an allocation of 40"
+        DeviceError,
+        match=r"kernel beyond of made.cu failed.*beyond.* (wrote|uses 4 bytes) at byte 40 of an allocation of 40",
     ):
         kernels.on(strict).beyond(10, y)
-    with pytest.raises(DeviceError, match=r"kernel before of made.cu failed.*before wrote at byte -4"):
+    with pytest.raises(
+        DeviceError, match=r"kernel before of made.cu failed.*before.* (wrote at|uses 4 bytes at) byte -4"
+    ):
         kernels.on(strict).before(10, y)
     kernels.on(strict).scaled(10, y, strict.empty((10,), np.float32), 1.0)
 
@@ -313,7 +316,7 @@ def test_an_argument_that_is_wrong_is_named(gpu, kernels):
 
 def test_a_compile_error_is_nvccs_with_our_file_and_line(gpu, tmp_path):
     broken = made(tmp_path, '#include "kernel.h"\nKERNEL f(int n, Real* y) {\n  GRID_LOOP(i, n) y[i] = oops;\n}\n')
-    with pytest.raises(KernelError, match=r"(?s)made\.cu does not compile for sm_90.*made\.cu:3.*oops"):
+    with pytest.raises(KernelError, match=r"(?s)made\.cu does not compile for sm_90.*made\.cu[:(]3.*oops"):
         broken.on(gpu).f(1, gpu.empty((1,), np.float32))
 
 

@@ -34,7 +34,7 @@ def both(monkeypatch, device: str, text: str, bottoms: list, **options) -> tuple
 
 
 def same(device: str, got: np.ndarray, wanted: np.ndarray) -> None:
-    if device == "cpu" or stand_in.active():
+    if device == "cpu" or stand_in.exact():
         np.testing.assert_array_equal(got, wanted)
     else:
         close(got, wanted, rtol=1e-5, atol=1e-6)

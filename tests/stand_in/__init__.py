@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 
 NAMES = (
     "launches", "to_device", "to_device_bytes", "to_host", "to_host_bytes", "on_device", "cleared", "allocated",
@@ -24,6 +25,11 @@ def library() -> ctypes.CDLL | None:
 
 def active() -> bool:
     return library() is not None
+
+
+def exact() -> bool:
+    """Whether kernels are the host compiler's, with its functions and its order of rounding, and not nvcc's."""
+    return active() and "STAND_IN_NVCC" not in os.environ
 
 
 def counts() -> dict[str, int]:
