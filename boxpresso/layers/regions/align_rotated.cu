@@ -112,20 +112,29 @@ DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int 
   }
 }
 
-// A slab's regions are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). There is room for
-// n / parts slabs. They are all there, and features null, or a block fills its room with one slab after another, which stays in
-// the cache of its core: then a slab has 1 part. orientations: see put_averages().
+constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once
+#if defined(__CUDACC__)
+constexpr int TOGETHER = MOST_TOGETHER;
+#else
+constexpr int TOGETHER = 1;
+#endif
+
+// The regions of `together` slabs are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). All slabs are
+// there, and features null; or there is room for n / parts of them, and a block fills its own with one slab after another, which
+// stays in the cache of its core: then a slab has 1 part, and none together. orientations: see put_averages().
 KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int* order, const Real* rows, Store* top,
-                             int parts, int orientations, int clockwise, GridGeometry g) {
+                             int parts, int together, int orientations, int clockwise, GridGeometry g) {
   const int regions = g.regions, batch = g.batch, channels = g.channels, height = g.height, width = g.width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
   BLOCK_LOOP(b, n) {
     SHARED Samples chunk;
-    SHARED Wide averages[stage_of(BINS)];
+    SHARED Wide averages[TOGETHER * stage_of(BINS)];
     const int area = height * width, bins = pooled_height * pooled_width, slabs = slabs_of(channels);
-    Real* slab = room + (long long)(b / parts) * (area + 1) * SLAB;
-    for (int i = b / parts; i < batch * slabs; i += n / parts) {
-      const int image = i / slabs, channel = (i - image * slabs) * SLAB;
+    const int groups = (slabs + together - 1) / together;
+    const long long each = (long long)(area + 1) * SLAB;
+    for (int i = b / parts; i < batch * groups; i += n / parts) {
+      const int image = i / groups, begin = (i - image * groups) * together, count = min(together, slabs - begin);
+      Real* slab = room + (features ? b / parts : image * slabs + begin) * each;
       if (features) fill(i, features, slab, channels, area);
       BARRIER();
       for (int j = b % parts; j < regions && !STOPPED(); j += parts) {
@@ -134,25 +143,29 @@ KERNEL align_rotated_forward(int n, const Store* features, Real* room, const int
         Turned t = turned(rows + 6 * (long long)k, g, clockwise);
         if (of < 0) t.grid.rows = t.grid.columns = 0;
         const int samples = t.grid.rows * t.grid.columns;
-        Store* out = top + ((long long)k * channels + channel) * bins;
         visit_some(t, pooled_height, pooled_width, height, width, BINS, [&](int bin, const Some& some) {
           find(t, some, pooled_width, height, width, chunk);
           BARRIER();
-          TILE_LOOP(c, share, some.bins, SHARES) {
+          AREA_LOOP(c, shares, some.bins, count * SHARES) {
+            const int s = shares / SHARES, share = shares % SHARES;
+            const Real* maps = slab + s * each;
             Wide sum = {};
             for (int v = c * some.count; v < (c + 1) * some.count; ++v) {
-              Wide value = chunk.weight[0][v] * wide(slab, chunk.at[0][v], share);
+              Wide value = chunk.weight[0][v] * wide(maps, chunk.at[0][v], share);
               for (int corner = 1; corner < 4; ++corner)
-                value += chunk.weight[corner][v] * wide(slab, chunk.at[corner][v], share);
+                value += chunk.weight[corner][v] * wide(maps, chunk.at[corner][v], share);
               sum += value;
             }
-            Wide& to = staged(averages, c, share);
+            Wide& to = staged(averages + s * stage_of(BINS), c, share);
             to = some.first == 0 ? sum : to + sum;
             if (some.first + some.count >= samples) to = to / max(Real(samples), Real(1));
           }
           BARRIER();
-          if (some.first + some.count >= samples)
-            put_averages(averages, out + bin, channels - channel, bins, some.bins, rows + 6 * (long long)k, of, orientations);
+          for (int s = 0; s < count && some.first + some.count >= samples; ++s) {
+            const int channel = (begin + s) * SLAB;
+            put_averages(averages + s * stage_of(BINS), top + ((long long)k * channels + channel) * bins + bin, channels - channel,
+                         bins, some.bins, rows + 6 * (long long)k, of, orientations);
+          }
         });
         BARRIER();
       }

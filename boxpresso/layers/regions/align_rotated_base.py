@@ -10,6 +10,8 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from .listed import Listed
 
+ENOUGH = 2048  # blocks that a GPU is to have before one takes several slabs
+
 
 class AlignRotated(Listed):
     """What both layers do: `setup_align` reads the parameters, `pool` and its two gradients work on arrays.
@@ -71,9 +73,12 @@ class AlignRotated(Listed):
             return
         cpu = self.device.kind == "cpu"
         room = self.room("features", self.size[0] * self.size[1] + 1) if cpu else self.pack(features)
-        parts = 1 if cpu else self.regions
+        parts, together = (1, 1) if cpu else (self.regions, self.rotated.constants["MOST_TOGETHER"])
+        if self.regions * self.batch * self.slabs < ENOUGH * together:
+            together = 1
+        groups = room.shape[0] if cpu else self.batch * -(-self.slabs // together)
         self.rotated.align_rotated_forward(
-            room.shape[0] * parts, features if cpu else None, room, self.by_place(rows), rows, pooled, parts, orientations,
+            groups * parts, features if cpu else None, room, self.by_place(rows), rows, pooled, parts, together, orientations,
             self.clockwise, self.geometry,
         )  # fmt: skip
 

@@ -64,6 +64,13 @@ DEVICE bool ends(Real c, int size, int* low, int* high, Real* part) {
   return true;
 }
 
+// The pixels that an axis' samples have, from the first one's to the last one's.
+DEVICE Span span_of(Real start, Real step, int samples, int size) {
+  const Real last = start + (samples - 1) * step, most = Real(size - 1);
+  if (!(abs(start) + abs(last) <= REAL_MAX)) return {0, size};
+  return {int(floor(min(max(min(start, last), Real(0)), most))), int(ceil(min(max(max(start, last), Real(0)), most))) + 1};
+}
+
 // The four pixels of a sample, and how far it lies below the upper and right of the left ones.
 struct Sample {
   int at[4];
@@ -257,11 +264,18 @@ KERNEL deformable_psroi_pooling_backward_tiles(int n, const Store* top_diff, con
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     SHARED Channel shared[SLAB];
+    SHARED Notes notes;
     const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
       THREAD_LOOP(c, SLAB) shared[c] = channel_of(tile.image * channels + min(channel + c, channels - 1), g);
       BARRIER();
-      const auto rows = [&](int, int c) { return channel + c < channels ? Span{tile.top, tile.bottom} : Span{0, 0}; };
-      tile_rows(tile, SLAB, [](int) {}, rows, [&](int k, int row, int c) {
+      const auto boxes = [&](int k, int c, auto note) {
+        for (int i = 0; i < shared[c].bins; ++i) {
+          const Bin bin = bin_of(regions + 5 * k, trans, g, shared[c], k, i);
+          const Span rows = span_of(bin.y, bin.step_y, samples, height), columns = span_of(bin.x, bin.step_x, samples, width);
+          note(Box{rows.first, rows.end, columns.first, columns.end});
+        }
+      };
+      take_noted(tile, channel, channels, notes, boxes, [&](int k, int row, int c) {
         for (int i = 0; i < shared[c].bins; ++i) {
           const Bin bin = bin_of(regions + 5 * k, trans, g, shared[c], k, i);
           int low, high, down = 0, across = 0;

@@ -95,41 +95,48 @@ DEVICE void add_regions(int number, const Store* top_diff, const int* image, Rea
 
 constexpr int NOTED = 32;  // regions of a tile that are taken together
 
-// Which of them have pixels in a row of the tile in a channel, a bit each, and the planes of the slab's channels.
+// Which of them have pixels in a row of the tile in a channel, a bit each.
 struct Notes {
   int rows[TILE_SIDE][SLAB];
-  Plane planes[SLAB];
 };
 
-// The same in tiles, for a GPU: box(plane, k) says which pixels region k has, and give(plane, k, gradient, row, first, end, add) adds
-// by add(x, value) what it gives to columns first to end of a row. A thread for a channel of a region notes its rows; then one that
-// owns a row in a channel takes those that were noted, in order. `notes`: SHARED.
+// For a GPU: take(k, row, c) for each region k of a tile, row of it and channel c of the slab from `channel` on where it may have
+// pixels, regions in order. boxes(k, c, note) calls note(box) for the pixels that region k has there, or for more. A thread for a
+// channel of a region notes its rows; then one that owns a row in a channel takes those that were noted. `notes`: SHARED.
+template <class Boxes, class Take>
+DEVICE void take_noted(const Tile& tile, int channel, int channels, Notes& notes, Boxes boxes, Take take) {
+  for (int base = 0; base < tile.count && !STOPPED(); base += NOTED) {
+    const int some = min(NOTED, tile.count - base);
+    THREAD_LOOP(t, TILE_SIDE * SLAB) (&notes.rows[0][0])[t] = 0;
+    BARRIER();
+    TILE_LOOP(j, c, some, SLAB) {
+      if (channel + c >= channels) continue;
+      unsigned lines = 0;
+      boxes(tile.list[base + j], c, [&](const Box& of) {
+        if (of.left >= min(of.right, tile.right) || of.right <= tile.left) return;
+        for (int row = max(of.top, tile.top); row < min(of.bottom, tile.bottom); ++row) lines |= 1u << (row - tile.top);
+      });
+      for (; lines != 0; lines &= lines - 1) add(&notes.rows[lowest_bit(lines)][c], int(1u << j));
+    }
+    BARRIER();
+    TILE_LOOP(line, c, TILE_SIDE, SLAB)
+      for (unsigned bits = notes.rows[line][c]; bits != 0; bits &= bits - 1) take(tile.list[base + lowest_bit(bits)], tile.top + line, c);
+    BARRIER();
+  }
+}
+
+// The same for the planes of their features: box(plane, k) says which pixels region k has, and give(plane, k, gradient, row, first,
+// end, add) adds by add(x, value) what it gives to columns first to end of a row. `notes`, `planes`: SHARED.
 template <class BoxOf, class Give>
 DEVICE void add_regions_in_tiles(int b, int n, const Store* top_diff, const int* lists, Store* bottom_diff, const Geometry& g,
-                                 Lanes* own, Notes& notes, BoxOf box, Give give) {
+                                 Lanes* own, Notes& notes, Plane* planes, BoxOf box, Give give) {
   const auto add_regions = [&](const Tile& tile, int channel, const TileMap& map) {
-    THREAD_LOOP(c, SLAB) notes.planes[c] = plane_of(tile.image * g.channels + min(channel + c, g.channels - 1), g);
-    for (int base = 0; base < tile.count && !STOPPED(); base += NOTED) {
-      const int some = min(NOTED, tile.count - base);
-      THREAD_LOOP(t, TILE_SIDE * SLAB) (&notes.rows[0][0])[t] = 0;
-      BARRIER();
-      TILE_LOOP(j, c, some, SLAB) {
-        if (channel + c >= g.channels) continue;
-        const Box of = box(notes.planes[c], tile.list[base + j]);
-        if (of.left >= min(of.right, tile.right) || of.right <= tile.left) continue;
-        for (int row = max(of.top, tile.top); row < min(of.bottom, tile.bottom); ++row)
-          add(&notes.rows[row - tile.top][c], int(1u << j));
-      }
-      BARRIER();
-      TILE_LOOP(line, c, TILE_SIDE, SLAB)
-        for (unsigned bits = notes.rows[line][c]; bits != 0; bits &= bits - 1) {
-          const int k = tile.list[base + lowest_bit(bits)], row = tile.top + line;
-          const Real gradient = Real(top_diff[(long long)k * g.channels + channel + c]);
-          give(notes.planes[c], k, gradient, row, tile.left, tile.right,
-               [&](int x, Real value) { number_at(map, tile, row, x, c) += value; });
-        }
-      BARRIER();
-    }
+    THREAD_LOOP(c, SLAB) planes[c] = plane_of(tile.image * g.channels + min(channel + c, g.channels - 1), g);
+    BARRIER();
+    take_noted(tile, channel, g.channels, notes, [&](int k, int c, auto note) { note(box(planes[c], k)); }, [&](int k, int row, int c) {
+      const Real gradient = Real(top_diff[(long long)k * g.channels + channel + c]);
+      give(planes[c], k, gradient, row, tile.left, tile.right, [&](int x, Real value) { number_at(map, tile, row, x, c) += value; });
+    });
   };
   make_tiles(b, n, lists, bottom_diff, g.batch, g.channels, g.height, g.width, own, false, add_regions);
 }

@@ -87,8 +87,9 @@ KERNEL psroi_pooling_backward_tiles(int n, const Store* top_diff, const int* lis
   BLOCK_LOOP(b, n) {
     SHARED Lanes own[TILE_OWN];
     SHARED Notes notes;
+    SHARED Plane planes[SLAB];
     const auto box = [&](const Plane& plane, int k) { return box_of(bins, pooled_of(g), k, plane.ph, plane.pw); };
-    add_regions_in_tiles(b, n, top_diff, lists, bottom_diff, g, own, notes, box,
+    add_regions_in_tiles(b, n, top_diff, lists, bottom_diff, g, own, notes, planes, box,
                          [&](const Plane& plane, int k, Real gradient, int, int first, int end, auto add) {
                            const Box of = box(plane, k);
                            const Real share = gradient / area_of(of);
