@@ -5,7 +5,7 @@
 #include "listed.h"
 
 constexpr int ADDED_CHANNELS = 256;                 // that a block takes, in
-constexpr int ADDED_PARTS = 4;                      // of the rows of a tile
+constexpr int ADDED_PARTS = 8;                      // of the rows of a tile
 constexpr int STRIP_ROWS = sizeof(Real) > 4 ? 1 : 2;  // of pixels whose sums a block keeps before it stores them plane by plane
 constexpr int STRIP = STRIP_ROWS * TILE_SIDE;
 constexpr int ADDED_SHARES = ADDED_CHANNELS / WIDE;
@@ -84,8 +84,9 @@ KERNEL listed_add(int n, const Real* packed, const int* lists, const int* heads,
   BLOCK_LOOP(b, n) {
     SHARED Wide sums[STRIP * ADDED_SHARES];
     const Tiles tiles = tiles_of(lists);
-    const int count = batch * tiles.down * tiles.across, part = b % ADDED_PARTS, number = b / ADDED_PARTS % count;
-    const int channel = b / ADDED_PARTS / count * ADDED_CHANNELS, padded = padded_channels(channels);
+    const int count = batch * tiles.down * tiles.across, part = b % ADDED_PARTS, of = b / ADDED_PARTS;
+    const int group = channels > ADDED_CHANNELS ? of / count : 0, number = of - group * count;
+    const int channel = group * ADDED_CHANNELS, padded = padded_channels(channels);
     const int shares = min(ADDED_CHANNELS, padded - channel) / WIDE, most_rows = TILE_SIDE / ADDED_PARTS;
     const long long area = (long long)height * width;
     const Tile tile = tile_of(number, lists, tiles, height, width);

@@ -30,7 +30,7 @@ struct Tile {
 // Tile `number` of all images: lists hold TILE_HEAD ints, then for each tile how many regions there are, and room for them.
 DEVICE Tile tile_of(int number, const int* lists, const Tiles& t, int height, int width) {
   const int image = number / (t.down * t.across), place = number - image * t.down * t.across;
-  const int y = place / t.across * t.rows, x = place % t.across * t.columns;
+  const int row = place / t.across, y = row * t.rows, x = (place - row * t.across) * t.columns;
   const int* list = lists + TILE_HEAD + (long long)number * (t.most + 1);
   return {image, y, min(y + t.rows, height), x, min(x + t.columns, width), list[0], list + 1};
 }
