@@ -112,9 +112,9 @@ DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int 
   }
 }
 
-constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once
+constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once; half as many in double, for its memory
 #if defined(__CUDACC__)
-constexpr int TOGETHER = MOST_TOGETHER;
+constexpr int TOGETHER = MOST_TOGETHER * 4 / sizeof(Real);
 #else
 constexpr int TOGETHER = 1;
 #endif

@@ -73,7 +73,8 @@ class AlignRotated(Listed):
             return
         cpu = self.device.kind == "cpu"
         room = self.room("features", self.size[0] * self.size[1] + 1) if cpu else self.pack(features)
-        parts, together = (1, 1) if cpu else (self.regions, self.rotated.constants["MOST_TOGETHER"])
+        most = self.rotated.constants["MOST_TOGETHER"] * 4 // self.real.itemsize
+        parts, together = (1, 1) if cpu else (self.regions, most)
         if self.regions * self.batch * self.slabs < ENOUGH * together:
             together = 1
         groups = room.shape[0] if cpu else self.batch * -(-self.slabs // together)
