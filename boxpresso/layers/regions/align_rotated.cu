@@ -113,11 +113,7 @@ DEVICE void put_averages(const Wide* averages, Store* planes, int channels, int 
 }
 
 constexpr int MOST_TOGETHER = 4;  // slabs for which a block of a GPU finds samples once; half as many in double, for its memory
-#if defined(__CUDACC__)
 constexpr int TOGETHER = MOST_TOGETHER * 4 / sizeof(Real);
-#else
-constexpr int TOGETHER = 1;
-#endif
 
 // The regions of `together` slabs are shared by `parts` blocks, in `order`; top: (K, C, pooled_height, pooled_width). All slabs are
 // there, and features null; or there is room for n / parts of them, and a block fills its own with one slab after another, which
