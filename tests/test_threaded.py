@@ -211,32 +211,19 @@ def make_tiles() -> None:
     depends on the vectors of the machine, and launches of their own."""
     from test_gpu_tiles import LAYERS
 
-    region_base.TILED["cpu"] = True
+    region_base.TILED["cpu"], most = True, listed.MOST_ENTRIES
+    few = [("ROIAlignRotated", 2000), ("PrROIPooling", 3000), ("ModulatedDeformROIPooling", 1000), ("ROIAlign", 0)]
+    both = "PrROI", "Deform", "Modulated"  # whose other sums are in an order that no machine changes
+    jobs = [*((name, most) for name in LAYERS), *few, ("ROIWarping", 0)]  # of the last some tiles' lists have no room
     try:
-        for name, (text, bottoms, down) in LAYERS.items():
-            if name.startswith(("PrROI", "Deform", "Modulated")):  # other sums in an order that no machine changes
-                with np.errstate(all="ignore"):
-                    run(text, bottoms, down, {"phase": "TRAIN"})
-        for text, bottoms, down in LAYERS.values():
+        for name, listed.MOST_ENTRIES in jobs:
+            text, bottoms, down = LAYERS[name]
             with np.errstate(all="ignore"):
                 run(text, bottoms, [True, *(False for _ in down[1:])], {"phase": "TRAIN"})
-        most = listed.MOST_ENTRIES
-        rooms = {
-            "ROIAlignRotated": 2000,
-            "PrROIPooling": 3000,
-            "ModulatedDeformROIPooling": 1000,
-            "ROIAlign": 0,
-            "ROIWarping": 0,
-        }
-        for name, room in rooms.items():  # some tiles' lists have no room
-            text, bottoms, down = LAYERS[name]
-            listed.MOST_ENTRIES = room
-            both = name in ("PrROIPooling", "ModulatedDeformROIPooling")
-            with np.errstate(all="ignore"):
-                run(text, bottoms, down if both else [True, False], {"phase": "TRAIN"})
-        listed.MOST_ENTRIES = most
+                if name.startswith(both):
+                    run(text, bottoms, down, {"phase": "TRAIN"})
     finally:
-        region_base.TILED["cpu"] = False
+        region_base.TILED["cpu"], listed.MOST_ENTRIES = False, most
 
 
 def suppress() -> None:

@@ -74,18 +74,8 @@ KERNEL deform_roi_count(int n, const int* lists, const Real* places, int* marks,
     SHARED int word[WORDS];
     const Tile tile = tile_of(b, lists, tiles, g.height, g.width);
     int* to = marks + (long long)b * tiles.most * each;
-    for (int first = 0; first < tile.count * each && !STOPPED(); first += WORDS) {
-      const int some = min(WORDS, tile.count * each - first);
-      THREAD_LOOP(i, some) word[i] = 0;
-      BARRIER();
-      TILE_LOOP(i, bit, some, MARKED) {
-        const int j = (first + i) / each, bin = (first + i - j * each) * MARKED + bit;
-        if (bin < bins && touches(place_at(places, tile.list[j] * bins + bin), tile, g)) add(word + i, int(1u << bit));
-      }
-      BARRIER();
-      THREAD_LOOP(i, some) to[first + i] = word[i];
-      BARRIER();
-    }
+    mark_bins(b, lists, marks, bins, g.height, g.width, word,
+              [&](int k, int bin, const Tile& tile) { return touches(place_at(places, k * bins + bin), tile, g); });
     begin_lines(listing.lines);
     list_tile(tile, to, places, nullptr, nullptr, g, listing);
     total_lines(listing.lines, heads + (long long)b * LIST_HEAD, totals + b);

@@ -17,27 +17,6 @@ struct Maxima {
   int hit[HITS], scratch[FLAG_ROOM];
 };
 
-// The marks of a tile, block b's: touches(number, tile) for bin `number` of those of all regions. word: SHARED, WORDS ints.
-template <class Touches>
-DEVICE void mark_bins(int b, const int* lists, int* marks, int bins, int height, int width, int* word, Touches touches) {
-  const int each = words_of(bins);
-  const Tiles tiles = tiles_of(lists);
-  const Tile tile = tile_of(b, lists, tiles, height, width);
-  int* to = marks + (long long)b * tiles.most * each;
-  for (int first = 0; first < tile.count * each && !STOPPED(); first += WORDS) {
-    const int some = min(WORDS, tile.count * each - first);
-    THREAD_LOOP(i, some) word[i] = 0;
-    BARRIER();
-    TILE_LOOP(i, bit, some, MARKED) {
-      const int j = (first + i) / each, bin = (first + i - j * each) * MARKED + bit;
-      if (bin < bins && touches(tile.list[j], bin, tile)) add(word + i, int(1u << bit));
-    }
-    BARRIER();
-    THREAD_LOOP(i, some) to[first + i] = word[i];
-    BARRIER();
-  }
-}
-
 // Whether a box has pixels in a tile.
 template <class Box>
 DEVICE bool meets(const Box& box, const Tile& tile) {
