@@ -1,4 +1,5 @@
 """Runs pytest with PyCUDA on the stand-in for NVIDIA's driver: `python tests/stand_in/run.py [--ptx] [words for pytest]`.
+`python tests/stand_in/run.py --build` builds what that needs, and ends.
 
 With --ptx kernels are nvcc's: it compiles them to PTX, which ptx_cpp.py translates and simt.h runs warp by warp; else the host's
 compiler makes them of the same text, much faster.
@@ -125,7 +126,7 @@ def headers() -> Path:
             return place
     place = cache() / f"headers-{CUDA}"
     if not place.exists():
-        print(f"fetching the headers of CUDA once, into {place}", flush=True)
+        print(f"fetching the headers of CUDA once, into {place}", file=sys.stderr, flush=True)
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as folder:
             pip("install", "--no-deps", "--target", f"{folder}/wheels", *HEADERS)
@@ -177,7 +178,7 @@ def build_pycuda(include: Path, driver: Path) -> Path:
     place = cache() / f"{PYCUDA.replace('==', '-')}-{sys.implementation.cache_tag}"
     if place.exists():
         return place
-    print(f"building {PYCUDA} once, into {place}", flush=True)
+    print(f"building {PYCUDA} once, into {place}", file=sys.stderr, flush=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         work = Path(folder)
@@ -195,7 +196,8 @@ def build_pycuda(include: Path, driver: Path) -> Path:
         }
         pip("wheel", "--no-deps", "--no-binary", "pycuda", "-w", folder, PYCUDA, environment=environment)
         pip("install", "--target", str(work / "built"), "--find-links", folder, PYCUDA, environment=environment)
-        os.replace(work / "built", place)
+        with suppress(OSError):  # another run has made it meanwhile
+            os.replace(work / "built", place)
     return place
 
 
@@ -256,6 +258,8 @@ def main(words: list[str]) -> int:
         report = Path(folder) / "counts"
         try:
             variables = environment(report)
+            if words == ["--build"]:
+                return 0
             if ptx:
                 through_ptx(variables)
         except CannotRun as error:
