@@ -10,6 +10,7 @@ from harness import Rig
 from region_checks import regions
 from test_sampling import layer
 
+from boxpresso.device import open_device
 from boxpresso.layers.regions import psroi_base, region_base
 from boxpresso.layers.regions.psroi_base import PositionSensitive
 from boxpresso.layers.regions.roi_pooling import ROIPooling
@@ -198,3 +199,26 @@ def test_no_regions_no_pixels_no_channels(name, monkeypatch):
     for changed in changes:
         for array in results((text, changed, down, options), np.float32):
             assert array.size == 0 or np.isfinite(array).all()
+
+
+@pytest.mark.parametrize("shift", [0, 1], ids=["", "unaligned"])
+@pytest.mark.parametrize("area", [1, 7, 49, 64, 100, 255, 256, 260, 513])
+@pytest.mark.parametrize("channels", [1, 16, 21, 48])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
+def test_slabs_of_maps(dtype, channels, area, shift, device):
+    """Maps (2, C, area) as they lie in slabs of 16 channels, with two pixels of zeros behind each."""
+    kernels, device = region_base.KERNELS, open_device(device)
+    pixels, real = kernels.constants["PACKED_PIXELS"], np.float64 if dtype == np.float64 else np.float32
+    maps = RNG.standard_normal((2, channels, area)).astype(dtype)
+    slabs, parts = -(-channels // 16), -(-area // pixels)
+    padded = np.zeros((2, slabs * 16, area), real)
+    padded[:, :channels] = maps
+    wanted = np.zeros((2 * slabs, area + 2, 16), real)
+    wanted[:, :area] = padded.reshape(2 * slabs, 16, area).transpose(0, 2, 1)
+    start = shift * max(4 // maps.itemsize, 1)  # an array may begin at any multiple of 4 bytes
+    memory = device.table(np.concatenate([np.zeros(start), maps.ravel()]), dtype)
+    got = device.table(np.full(wanted.shape, np.nan), real)
+    kernels.on(device).region_pack(
+        2 * slabs * parts, device.part(memory, start, maps.shape), got, channels, area, 2, pixels
+    )
+    assert np.array_equal(np.asarray(got), wanted)

@@ -52,19 +52,26 @@ KERNEL region_tiles(int n, const int* boxes, const int* order, int* lists, int r
   }
 }
 
-constexpr int PACKED_PIXELS = 256;             // of a slab that a GPU's block brings into it
-constexpr int PACKED_ROW = PACKED_PIXELS + 2;  // so that threads that read 4 channels of 8 pixels meet no bank twice
+constexpr int PACKED_PIXELS = 256;   // of a slab that a GPU's block brings into it,
+constexpr int PACKED_THREADS = 256;  // by so many threads, each of which has
+constexpr int PACKED_COLUMNS = 64;   // columns apart from the next, of one pixel or four
+constexpr int PACKED_ROWS = PACKED_THREADS / PACKED_COLUMNS, PACKED_STEP = PACKED_THREADS / (SLAB / 4);
 
-struct alignas(4 * sizeof(Real)) Four {
-  Real of[4];
+template <class Number>
+struct alignas(4 * sizeof(Number)) Four {
+  Number of[4];
 };
+
+// Where a block keeps a number: neither threads that put four pixels of a channel nor those that take four channels of 8 pixels meet a
+// bank of shared memory twice.
+DEVICE int packed_at(int channel, int pixel) { return channel * PACKED_PIXELS + (pixel ^ channel / 4 * 8); }
 
 // maps (B, C, area) to slabs (B * slabs_of(C), area + behind, SLAB), the pixels behind and the channels past C being 0; a block
 // for `pixels` pixels of a slab. On a GPU, where these are PACKED_PIXELS at most, four numbers at a time are read and written.
 KERNEL region_pack(int n, const Store* maps, Real* slabs, int channels, int area, int behind, int pixels) {
   BLOCK_LOOP(b, n) {
-    const int parts = max((area + pixels - 1) / pixels, 1), slab = b / parts, first = (b - slab * parts) * pixels;
-    const int some = min(pixels, area - first);
+    const int parts = max(unsigned(area + pixels - 1) / unsigned(pixels), 1u), slab = unsigned(b) / unsigned(parts);
+    const int first = (b - slab * parts) * pixels, some = min(pixels, area - first);
     Real* to = slabs + (long long)slab * (area + behind) * SLAB;
     if (first + some == area) TILE_LOOP(pixel, c, behind, SLAB) to[((long long)area + pixel) * SLAB + c] = 0;
 #if defined(__CUDACC__)
@@ -72,30 +79,40 @@ KERNEL region_pack(int n, const Store* maps, Real* slabs, int channels, int area
       fill_slab(slab, maps, to, channels, area, first, first + some);
       continue;
     }
-    SHARED Real square[SLAB * PACKED_ROW];
-    const int image = slab / slabs_of(channels), channel = (slab - image * slabs_of(channels)) * SLAB;
-    const int count = min(SLAB, channels - channel);
+    SHARED Four<Real> fours[SLAB * PACKED_PIXELS / 4];
+    Real* numbers = fours[0].of;
+    const int slabs_each = slabs_of(channels), image = unsigned(slab) / unsigned(slabs_each);
+    const int channel = (slab - image * slabs_each) * SLAB, count = min(SLAB, channels - channel);
     const Store* from = maps + ((long long)image * channels + channel) * area + first;
-    const bool fours = sizeof(Store) == sizeof(Real) && area % 4 == 0 && (unsigned long long)from % sizeof(Four) == 0;
-    const int columns = fours ? some / 4 : some;
-    int shift = 0;  // of a row of so many, or more: threads find their numbers without divisions
-    while (1 << shift < columns) ++shift;
-    THREAD_LOOP(t, count << shift) {
-      const int c = t >> shift, i = t & ((1 << shift) - 1);
-      if (i >= columns) continue;
-      if (fours) {
-        const Four four = *(const Four*)(from + (long long)c * area + 4 * i);
-        for (int j = 0; j < 4; ++j) square[c * PACKED_ROW + 4 * i + j] = four.of[j];
-      } else {
-        square[c * PACKED_ROW + i] = Real(from[(long long)c * area + i]);
+    const bool aligned = area % 4 == 0 && (unsigned long long)from % sizeof(Four<Store>) == 0;
+    THREAD_LOOP(t, PACKED_THREADS) {
+      const int c = unsigned(t) / PACKED_COLUMNS, column = unsigned(t) % PACKED_COLUMNS;
+      const Store* row = from + (long long)c * area;
+      if (aligned && 4 * column < some) {
+        for (int k = 0; k < SLAB; k += PACKED_ROWS, row += (long long)PACKED_ROWS * area) {
+          Four<Real> wide = {};
+          if (k < count - c) {
+            const Four<Store> four = ((const Four<Store>*)row)[column];
+            for (int j = 0; j < 4; ++j) wide.of[j] = Real(four.of[j]);
+          }
+          fours[packed_at(c + k, 4 * column) / 4] = wide;
+        }
+      } else if (!aligned) {
+        for (int pixel = column; pixel < some; pixel += PACKED_COLUMNS)
+          for (int k = 0; k < SLAB; k += PACKED_ROWS)
+            numbers[packed_at(c + k, pixel)] = k < count - c ? Real(row[(long long)k * area + pixel]) : Real(0);
       }
     }
-    TILE_LOOP(c, pixel, SLAB - count, some) square[(count + c) * PACKED_ROW + pixel] = 0;
     BARRIER();
-    TILE_LOOP(pixel, q, some, SLAB / 4) {
-      Four four;
-      for (int i = 0; i < 4; ++i) four.of[i] = square[(4 * q + i) * PACKED_ROW + pixel];
-      *(Four*)(to + ((long long)first + pixel) * SLAB + 4 * q) = four;
+    THREAD_LOOP(t, PACKED_THREADS) {
+      const int q = unsigned(t) % (SLAB / 4), pixel = unsigned(t) / (SLAB / 4);
+      const Real* channels_of = numbers + packed_at(4 * q, pixel);
+      Four<Real>* pixel_to = (Four<Real>*)to + (long long)(first + pixel) * (SLAB / 4) + q;
+      for (int step = 0; step < some - pixel; step += PACKED_STEP) {
+        Four<Real> four;
+        for (int i = 0; i < 4; ++i) four.of[i] = channels_of[i * PACKED_PIXELS + step];
+        pixel_to[step * (SLAB / 4)] = four;
+      }
     }
     BARRIER();
 #else
