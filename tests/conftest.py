@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ os.environ.setdefault(
 import stand_in
 
 from boxpresso.device import cublas, cudnn, open_device
+from boxpresso.device.schedule import Schedule
 
+BY_ALL = 4  # launches of a kernel and size in a test
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
 LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
 REPORT = pytest.StashKey["str | None"]()
@@ -112,10 +115,28 @@ def libraries(without_vendor_libraries: None, monkeypatch: pytest.MonkeyPatch) -
         assert library() is not None, f"{name} finds no library"
 
 
+class FirstByAll(Schedule):
+    """Has all workers do the first launches of each kernel and size, and the others by as many as are fastest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.always_all, self.launches = True, Counter[Hashable]()
+
+    def run(self, kernel: Hashable, workers: int, n: int, size: int, *call: Any) -> None:
+        key = kernel, workers, n.bit_length(), size.bit_length()
+        self.launches[key] += 1
+        wanted, self.always_all = self.always_all, self.always_all and self.launches[key] <= BY_ALL
+        try:
+            super().run(kernel, workers, n, size, *call)
+        finally:
+            self.always_all = wanted
+
+
 @pytest.fixture(autouse=True)
 def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small work, which one worker would do alone, is done by all here."""
-    monkeypatch.setattr(open_device("cpu").schedule, "always_all", True)
+    """Small work, which one worker would do alone, is done by all here, but where a test does the same again and again: to wake the
+    others for each of a gradient's hundreds of differences took most of the time of some tests."""
+    monkeypatch.setattr(open_device("cpu"), "schedule", FirstByAll())
 
 
 @pytest.fixture

@@ -58,20 +58,24 @@ SNAPSHOTS = """
 """
 
 
+def snapshots(folder: Path) -> set[Path]:
+    return {path for path in folder.glob("s_iter_*.solverstate*") if path.suffix != ".part"}
+
+
 @pytest.mark.parametrize("format", ["BINARYPROTO", pytest.param("HDF5", marks=pytest.mark.slow)])
 def test_a_killed_training_loses_no_snapshot(format, tmp_path):
     """Each snapshot that has its name is whole, and the next process goes on from the newest."""
     rng, reached = np.random.default_rng(3), 0
     for _ in range(3):
-        process = start(SNAPSHOTS, str(tmp_path / "s"), format)
+        before, process = snapshots(tmp_path), start(SNAPSHOTS, str(tmp_path / "s"), format)
         assert process.stdout.readline() == "ready\n", process.communicate()[1]
-        time.sleep(0.15 + rng.uniform(0, 0.3))
+        patience = time.monotonic() + 60  # a busy machine is slow to write its first one
+        while snapshots(tmp_path) <= before and time.monotonic() < patience:
+            time.sleep(0.02)
+        time.sleep(rng.uniform(0, 0.3))
         process.kill()
         process.communicate()
-        states = sorted(
-            tmp_path.glob("s_iter_*.solverstate*"), key=lambda path: int(path.name.split("_")[2].split(".")[0])
-        )
-        whole = [path for path in states if not path.name.endswith(".part")]
+        whole = sorted(snapshots(tmp_path), key=lambda path: int(path.name.split("_")[2].split(".")[0]))
         for path in whole:
             state = read_state(path)
             model = Path(str(path).replace(".solverstate", ".caffemodel"))

@@ -104,6 +104,10 @@ WRONG = {
     "outside": (kernel("outside", f"{at(1)}\nld.global.f32 %f1, [%rd8+4];"), "thread 31 of block 0.* 4 bytes at byte 128 of"),
     "foreign": (kernel("foreign", "mov.u64 %rd8, 64;\nst.global.f32 [%rd8], 0f00000000;"), "at 0x40, where no memory"),
     "misaligned": (kernel("misaligned", f"{at(1)}\nld.global.v2.f32 {{%f1, %f2}}, [%rd8];"), "as 8 bytes that is not aligned"),
+    "lucky": (
+        kernel("lucky", "st.shared.v4.u32 [room], {%r0, %r0, %r0, %r0};", more=SHARED.replace("16", "4")),
+        "uses shared memory at 4 as 16 bytes, which is not aligned",
+    ),
     "beyond": (kernel("beyond", "ld.shared.u32 %r1, [room+1024];", more=SHARED), "4 bytes at 1024 of 1024 bytes of shared"),
     "race": (kernel("race", "st.shared.u32 [room], %r0;", more=SHARED), "thread 1 .* writes byte 0 of shared memory, which another thread has written"),
     "stale": (

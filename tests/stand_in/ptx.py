@@ -33,6 +33,7 @@ BYTES = {
     "int64_t": 8,
     "double": 8,
 }
+WIDEST = 16  # bytes that an instruction accesses, at most
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)\s*((?:\.\w+\s+[\d, ]+\s*)*)\{", re.S)
 PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\s+(?:\.\w+\s+)*(?:\.align\s+\d+\s+)?)?([\w$]+)(?:\[(\d+)\])?"
@@ -133,12 +134,14 @@ class Reader:
         if made := VARIABLE.match(text):
             kind, align, name = made[1], int(made[2]), made[4]
             size = BYTES[SIZES[made[3]]] * int(made[5] or 1)
+            before = k.shared_bytes if kind == "shared" else k.local_bytes
+            place = -(-before // align) * align
+            if align < WIDEST and not place % WIDEST:
+                place += align  # so that what needs a better alignment than it has asked for is not right by luck
             if kind == "shared":
-                k.shared[name] = -(-k.shared_bytes // align) * align
-                k.shared_bytes = k.shared[name] + size
+                k.shared[name], k.shared_bytes = place, place + size
             else:
-                k.local[name] = -(-k.local_bytes // align) * align
-                k.local_bytes = k.local[name] + size
+                k.local[name], k.local_bytes = place, place + size
             return
         if made := REGISTERS.match(text):
             self.declare(made[1], made[2])

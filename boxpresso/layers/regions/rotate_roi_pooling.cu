@@ -100,7 +100,7 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, co
     SHARED Bin bins[TOGETHER];
     SHARED int at[TOGETHER * CHUNK];
     SHARED Wide largest[TOGETHER * ROUND_ROW];
-    SHARED int largest_at[TOGETHER * ROUND_ROW * WIDE];
+    SHARED WidePlaces largest_at[TOGETHER * ROUND_ROW];
     const int begin = b * TOGETHER, bins_here = min(TOGETHER, all - begin);
     THREAD_LOOP(q, bins_here) bins[q] = taken_bin(begin + q, sides, boxes);
     BARRIER();
@@ -110,7 +110,7 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, co
       const int some = min(ROUND, shares - begin_share);
       TILE_LOOP(q, share, bins_here, some) {
         largest[q * ROUND_ROW + share] = Wide{};
-        put_places(largest_at + (q * ROUND_ROW + share) * WIDE, places_of(-1));
+        largest_at[q * ROUND_ROW + share] = places_of(-1);
       }
       for (int first = 0; first < most_candidates; first += CHUNK) {
         TILE_LOOP(q, i, bins_here, min(CHUNK, most_candidates - first)) at[q * CHUNK + i] = candidate(bins[q], first + i, width);
@@ -120,12 +120,12 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, co
           const Real* slab = slabs + ((long long)of * slabs_of(channels) + s) * area * SLAB;
           const int count = min(CHUNK, candidates_of(bins[q]) - first), place = q * ROUND_ROW + share;
           Wide most = largest[place];
-          WidePlaces most_at = wide_places(largest_at + place * WIDE);
+          WidePlaces most_at = largest_at[place];
           for (int i = 0; i < count; ++i)
             if (const int pixel = at[q * CHUNK + i]; pixel >= 0)
               take_larger(most, most_at, wide(slab, pixel, in_slab), places_of(pixel));
           largest[place] = most;
-          put_places(largest_at + place * WIDE, most_at);
+          largest_at[place] = most_at;
         }
         BARRIER();
       }
@@ -135,8 +135,9 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, co
         const int k = (begin + q) / cells, cell = begin + q - k * cells, from = q * ROUND_ROW * WIDE + c;
         const long long o = ((long long)k * channels + channel + c) * cells + cell;
         top[o] = ((const Real*)largest)[from];
-        argmax[o] = largest_at[from];
-        if (places) places[o] = Real(largest_at[from]);
+        const int pixel = ((const int*)largest_at)[from];
+        argmax[o] = pixel;
+        if (places) places[o] = Real(pixel);
       }
       BARRIER();
     }

@@ -60,7 +60,6 @@ DEVICE void take_larger(Wide& most, WidePlaces& place, Wide value, WidePlaces at
   }
 }
 DEVICE void put_places(int* to, const WidePlaces& places) { *(WidePlaces*)to = places; }
-DEVICE WidePlaces wide_places(const int* from) { return *(const WidePlaces*)from; }
 #else
 #define WIDE LANES
 typedef Lanes Wide;
@@ -75,11 +74,10 @@ DEVICE void take_larger(Wide& most, WidePlaces& place, const Wide& value, const 
   most = more ? value : most;
   place = more ? at : place;
 }
-// To an address of a multiple of WIDE ints, and from one.
+// To an address of a multiple of WIDE ints.
 DEVICE void put_places(int* to, const WidePlaces& places) {
   for (int i = 0; i < WIDE; ++i) to[i] = lane(places, i);
 }
-DEVICE WidePlaces wide_places(const int* from) { return places_from(from); }
 #endif
 constexpr int SHARES = SLAB / WIDE;
 
