@@ -132,10 +132,10 @@ KERNEL rotate_roi_pooling_forward(int n, const Real* slabs, const int* image, co
       BARRIER();
       const int channel = begin_share * WIDE;
       TILE_LOOP(c, q, min(some * WIDE, channels - channel), bins_here) {
-        const int k = (begin + q) / cells, cell = begin + q - k * cells, from = q * ROUND_ROW * WIDE + c;
+        const int k = (begin + q) / cells, cell = begin + q - k * cells, from = q * ROUND_ROW + c / WIDE;
         const long long o = ((long long)k * channels + channel + c) * cells + cell;
-        top[o] = ((const Real*)largest)[from];
-        const int pixel = ((const int*)largest_at)[from];
+        top[o] = lane(largest[from], c % WIDE);
+        const int pixel = lane(largest_at[from], c % WIDE);
         argmax[o] = pixel;
         if (places) places[o] = Real(pixel);
       }
