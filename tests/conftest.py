@@ -22,7 +22,7 @@ import stand_in
 from boxpresso.device import cublas, cudnn, open_device
 from boxpresso.device.schedule import Schedule
 
-BY_ALL = 4  # launches of a kernel and size in a test
+BY_ALL = 50  # launches of a kernel and size in a test: more than those that a test looks at
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
 LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
 REPORT = pytest.StashKey["str | None"]()
@@ -137,6 +137,14 @@ def all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small work, which one worker would do alone, is done by all here, but where a test does the same again and again: to wake the
     others for each of a gradient's hundreds of differences took most of the time of some tests."""
     monkeypatch.setattr(open_device("cpu"), "schedule", FirstByAll())
+
+
+@pytest.fixture
+def always_all(all_workers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All workers do all launches: for tests that compare numbers of workers."""
+    schedule = Schedule()
+    schedule.always_all = True
+    monkeypatch.setattr(open_device("cpu"), "schedule", schedule)
 
 
 @pytest.fixture

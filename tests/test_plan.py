@@ -179,13 +179,12 @@ def test_memory_that_was_outgrown_is_freed():
 
 
 @pytest.mark.parametrize("name", ["residual", "heads", "fire", "winograd", "depthwise", "dense"])
-def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch):
+def test_results_do_not_depend_on_the_number_of_workers(name, monkeypatch, always_all):
     device = open_device("cpu")
     image = RNG.standard_normal(nets(NETS[name])[0].blobs["data"].shape)
     results = []
     for workers in (1, 2, 3):
         monkeypatch.setattr(device, "workers", workers)
-        monkeypatch.setattr(device.schedule, "always_all", True)
         results.append(nets(NETS[name])[1].forward(data=image))
     for result in results[1:]:
         for blob, values in result.items():

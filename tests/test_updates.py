@@ -113,11 +113,10 @@ def test_nothing_to_learn_launches_nothing(monkeypatch):
     assert not names
 
 
-def test_bitwise_identical_for_any_number_of_workers(monkeypatch):
+def test_bitwise_identical_for_any_number_of_workers(monkeypatch, always_all):
     device, results = open_device("cpu"), []
     for workers in (1, 2, 5):
         monkeypatch.setattr(device, "workers", workers)
-        monkeypatch.setattr(device.schedule, "always_all", True)
         blobs = blobs_of(device)
         parameters = Parameters(solver("Adam"), blobs)
         for iteration in range(3):
