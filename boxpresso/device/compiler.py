@@ -107,7 +107,7 @@ def launchers(kernels: KernelFile) -> str:
 
 def flags_of(kernels: KernelFile, real: str) -> tuple[str, ...]:
     unfused = ("-ffp-contract=off",) if UNFUSED in kernels.options else ()
-    return (*FLAGS, *unfused, *kernels.options, *defines(real), f"-I{HEADERS}")
+    return (*FLAGS, *unfused, *kernels.options, *defines(real))
 
 
 def library_path(kernels: KernelFile, real: str) -> Path:
@@ -117,8 +117,12 @@ def library_path(kernels: KernelFile, real: str) -> Path:
 
 @functools.cache
 def library_key(kernels: KernelFile, flags: tuple[str, ...], identity: str) -> str:
-    """The part of a library's name that changes with its text, the headers, the options, the compiler and the CPU."""
-    return cache.key(cache.sources(kernels.path, HEADERS), launchers(kernels), *flags, identity)
+    """The part of a library's name that changes with its text, the headers, the options, the compiler and the CPU.
+
+    Not with the folder that they lie in: two clones of one text share what is compiled.
+    """
+    launching = launchers(kernels).replace(str(kernels.path), kernels.path.name)
+    return cache.key(cache.sources(kernels.path, HEADERS), launching, *flags, identity)
 
 
 def compile_shared(kernels: KernelFile, real: str) -> Path:
@@ -163,7 +167,7 @@ def run_compiler(kernels: KernelFile, real: str, output: Path) -> None:
     """Compiles a file of kernels into the file `output`. Raises KernelError, or DeviceError where the compiler fails to run."""
     import subprocess  # slow to import
 
-    command = [*compiler(), *flags_of(kernels, real), "-x", "c++", "-", "-o", str(output)]
+    command = [*compiler(), *flags_of(kernels, real), f"-I{HEADERS}", "-x", "c++", "-", "-o", str(output)]
     shown = " ".join(compiler())
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
