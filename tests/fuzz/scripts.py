@@ -32,6 +32,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 import nets  # noqa: E402
 import numpy as np  # noqa: E402
+import reference  # noqa: E402
 from nets import Node  # noqa: E402
 
 from boxpresso import Net  # noqa: E402
@@ -172,9 +173,12 @@ def first_difference(one: Seen, other: Seen, limit: float) -> int | None:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
+    """What differs: where, and the values of plan and layers, or of one of these and the definitions."""
+
     what: str
     planned: object
     layers: object
+    names: tuple[str, str] = ("plan", "layers")
 
     def __str__(self) -> str:
         def show(value: object) -> str:
@@ -185,7 +189,7 @@ class Finding:
         off = ""
         if isinstance(self.planned, np.ndarray) and isinstance(self.layers, np.ndarray):
             off = f" (off by {distance(self.planned, self.layers):.2g})"
-        return f"{self.what}: plan {show(self.planned)}, layers {show(self.layers)}{off}"
+        return f"{self.what}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
 
 
 def judge(case: Case) -> Finding | None:
@@ -208,6 +212,54 @@ def judge(case: Case) -> Finding | None:
             if off <= max(limit, 8 * own):
                 return None
     return Finding(what, *pair)
+
+
+def defined(case: Case) -> Finding | None:
+    """What differs first between a plain forward, by plan and layer by layer, and what the layers are defined to do.
+
+    A float32 value is wrong where it is further from its definition than `LIMIT`, and than eight times what the layers in double
+    precision, which have the same weights, are from those in float32.
+    """
+    limit = LIMIT[np.dtype(case.dtype)]
+    exact: dict[str, np.ndarray] = {}
+    layers: dict[str, np.ndarray] = {}
+    for planned in (False, True):
+        net = Net(
+            parse_net(case.text),
+            device=case.device if planned else "cpu",
+            seed=1,
+            dtype=np.dtype(case.dtype),
+            optimize=planned,
+        )
+        fill(net, 1)
+        inputs = {}
+        for name in net.inputs:
+            shape = net.blobs[name].shape
+            images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
+            given = regions(5, shape[0], images, *size) if name.startswith("rois") else values(6, *shape)
+            inputs[name] = given.astype(case.dtype)
+        weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
+        wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+        outputs = net.forward(**inputs)
+        seen = [*outputs.items(), *((name, np.array(net.blobs[name].data)) for name in wanted)]
+        for name, array in seen:
+            off = distance(array, wanted[name])
+            if off <= limit:
+                continue
+            if case.dtype == "float32" and not exact:
+                double = Net(parse_net(case.text), device="cpu", seed=1, dtype=np.float64, optimize=False)
+                for key, arrays in weights.items():
+                    for blob, values_ in zip(double.params[key], arrays):
+                        blob.data[...] = values_
+                double.forward(**inputs)
+                exact = {key: np.array(double.blobs[key].data) for key in wanted}
+            if case.dtype == "float32" and not planned and distance(exact[name], wanted[name]) <= 1e-7:
+                continue  # rounding: the same layers are right in double
+            if case.dtype == "float32" and planned and off <= 8 * distance(layers[name], wanted[name]):
+                continue
+            return Finding(f"blob {name}", array, wanted[name], ("plan" if planned else "layers", "definition"))
+        layers = dict(seen)
+    return None
 
 
 # Drawing
@@ -599,6 +651,19 @@ for (name, a), (_, b) in zip(script(True), script(False)):
 '''
 
 
+def defined_script(case: Case, finding: object) -> str:
+    """A Python script that shows what `defined` found. It needs this folder on its path."""
+    return f'''"""{str(finding).replace(chr(92), "/")}"""
+from nets import Node
+from scripts import Case, defined
+
+TEXT = """
+{case.text}
+"""
+print(defined(Case(({", ".join(map(repr, case.nodes))},), (), "{case.dtype}", "{case.device}")))
+'''
+
+
 # Many cases
 
 
@@ -609,11 +674,20 @@ def attempt(number: int, seed: int, options: dict, shrinking: float = 20) -> tup
     try:
         case = draw(number, seed, **options)
         steps = len(case.steps)
-        finding = judge(case)
-        if finding is None:
+        found = next((f for f in (judge, defined) if f(case) is not None), None)
+        if found is None:
             return "same", steps, "", ""
-        less = shrink(case, shrinking)
-        finding = judge(less) or finding
+        if found is defined:
+            case = dataclasses.replace(case, steps=())
+        less = shrink(case, shrinking, found)
+        finding = found(less)
+        if found is defined:
+            return (
+                "different",
+                steps,
+                f"case {number} of seed {seed}: {cause(less)}: {finding}",
+                defined_script(less, finding),
+            )
         return "different", steps, f"case {number} of seed {seed}: {cause(less)}: {finding}", standalone(less, finding)
     except (Unfit, BoxpressoError) as error:
         return "unfit", steps, f"{type(error).__name__}: {error.__cause__ or error}", ""
@@ -626,7 +700,14 @@ def entry(job: tuple[int, int, dict, float]) -> tuple[int, tuple[str, int, str, 
 
 
 def fuzz(
-    seconds: float, seed: int, first: int, workers: int, out: Path | None, options: dict, cases: int | None = None
+    seconds: float,
+    seed: int,
+    first: int,
+    cases: int | None,
+    workers: int,
+    out: Path | None,
+    options: dict,
+    shrinking: float,
 ) -> int:
     """Runs cases until the wall's time is over; the number of those that differ."""
     end, counts, steps = time.monotonic() + seconds, collections.Counter[str](), 0
@@ -634,7 +715,7 @@ def fuzz(
     def jobs() -> Iterator[tuple[int, int, dict, float]]:
         number = first
         while time.monotonic() < end and (cases is None or number < first + cases):
-            yield number, seed, options, 20.0
+            yield number, seed, options, shrinking
             number += 1
 
     def results() -> Iterator[tuple[int, tuple[str, int, str, str]]]:
@@ -671,6 +752,7 @@ def main() -> int:
     add("--workers", type=int, default=1)
     add("--most", type=int, default=14, help="layers of a net")
     add("--family", action="append", choices=sorted(nets.FAMILIES), default=[])
+    add("--shrink", type=float, default=20.0, help="seconds of CPU time to make a finding smaller")
     add("--gpu", action="store_true", help="the plan is that of device cuda: on the stand-in, or a GPU")
     add("--out", type=Path, help="a folder that findings are kept in, each as a script")
     args = parser.parse_args()
@@ -686,7 +768,8 @@ def main() -> int:
         verdict, _, line, script = attempt(args.case, args.seed, options, 60)
         print(verdict, line, script, sep="\n")
         return int(verdict == "different")
-    return int(fuzz(args.minutes * 60, args.seed, args.first, args.workers, args.out, options, args.cases) > 0)
+    most = args.first, args.cases, args.workers, args.out, options, args.shrink
+    return int(fuzz(args.minutes * 60, args.seed, *most) > 0)
 
 
 if __name__ == "__main__":
