@@ -334,7 +334,7 @@ def by_opencv(case: Case) -> Finding | None:
             for key, value in inputs.items():
                 other.setInput(value, key)
             return {key: np.asarray(other.forward(makers[key].name)).reshape(shapes[key]) for key in wanted}
-        except cv2.error as error:
+        except cv2.error:
             raise Unfit("OpenCV refuses it") from None
 
     return beside(case, "OpenCV", run)
