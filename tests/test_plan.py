@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, layer, normal, relu
+from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, normal, relu
 
 from boxpresso import Net
 from boxpresso.device import open_device
@@ -89,6 +89,25 @@ def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
     assert steps(NETS["not halved"]) == ["data", "a", "p", "b", "q", "c", "s", "d", "t"]
     both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
     assert steps(both)[:3] == ["data", "a+r", "p"]  # read by the pooling and by Power
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "kernel_size: 2 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad_h: 1", "kernel_size: 2 stride: 2 pad_w: 1", "kernel_size: 2 stride: 1",
+        "kernel_size: 2 stride_h: 2 stride_w: 1", "kernel_h: 2 kernel_w: 3 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 1 stride: 2",
+        "kernel_size: 2 stride: 2 pool: AVE", "kernel_size: 2 stride: 2 round_mode: FLOOR", "global_pooling: true",
+    ],
+)  # fmt: skip
+def test_another_window_is_not_the_maximum_of_2_x_2_places(window):
+    """The convolution may store the maximum, but of windows of 2 x 2 without padding alone."""
+    start = data(1, 16, 21, 20) + conv("a", "data", 16)
+    assert steps(start + halve("p", "a")) == ["data", "a+p"]
+    text = start + layer("p", "Pooling", "a", text=f"pooling_param {{ {window} }}")
+    assert steps(text) == ["data", "a", "p"]
+    one, other = nets(text)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image), other.forward(data=image))
 
 
 def test_identities_are_free():
