@@ -94,7 +94,7 @@ def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
 @pytest.mark.parametrize(
     "window",
     [
-        "kernel_size: 2 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad_h: 1", "kernel_size: 2 stride: 2 pad_w: 1", "kernel_size: 2 stride: 1",
+        "kernel_size: 2 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad_h: 1 pad_w: 0", "kernel_size: 2 stride: 2 pad_h: 0 pad_w: 1", "kernel_size: 2 stride: 1",
         "kernel_size: 2 stride_h: 2 stride_w: 1", "kernel_h: 2 kernel_w: 3 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 1 stride: 2",
         "kernel_size: 2 stride: 2 pool: AVE", "kernel_size: 2 stride: 2 round_mode: FLOOR", "global_pooling: true",
     ],
