@@ -110,6 +110,49 @@ def test_another_window_is_not_the_maximum_of_2_x_2_places(window):
     same(one.forward(data=image), other.forward(data=image))
 
 
+SIXTEEN = data(1, 16, 12, 16) + conv("a", "data", 16) + conv("b", "data", 16)
+SCALE = 'scale_param { axis: %d bias_term: true filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }'
+APART = {  # nets whose last layer looks like one that a step can do beside its own, and is not
+    "sum of halves": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 0.5 }"),
+    "difference": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 1 coeff: -1 }"),
+    "sum with itself": data(1, 8, 9, 9) + conv("a", "data", 8) + layer("s", "Eltwise", ["a", "a"]),
+    "maximum": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { operation: MAX }"),
+    "statistics of the batch": SIXTEEN + layer("n", "BatchNorm", "a", text="batch_norm_param { use_global_stats: false }"),
+    "scale by rows": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 2),
+    "scale by columns": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 3),
+    "scale by another blob": SIXTEEN + layer("g", "Pooling", "b", text="pooling_param { pool: AVE global_pooling: true }")
+    + layer("r", "Reshape", "g", text="reshape_param { shape { dim: 0 dim: -1 } }") + layer("s", "Scale", ["a", "r"], text="scale_param { axis: 0 }"),
+    "priors beside values": data(1, 4, 6, 8) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }")
+    + layer("r", "Reshape", "a", text="reshape_param { shape { dim: 0 dim: 2 dim: -1 } }") + layer("s", "Concat", ["prior", "r"], text="concat_param { axis: 2 }"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_not_done_beside_another_layer(name):
+    assert steps(APART[name])[-1] in ("n", "s")
+    one, other = nets(APART[name])
+    for _ in range(2):
+        image = RNG.standard_normal(one.blobs["data"].shape)
+        same(one.forward(data=image), other.forward(data=image))
+
+
+def test_a_batch_norm_that_has_seen_nothing_is_folded():
+    """Caffe takes the mean and the variance to be 0 where their factor is 0, whatever they are."""
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + layer("n", "BatchNorm", "a")
+    assert steps(text) == ["data", "a+n"]
+    one, other = nets(text)
+    for net in (one, other):
+        net.params["n"][2].data[...] = 0
+        net.params["n"][1].data[...] = 5
+    image = RNG.standard_normal((1, 3, 8, 8))
+    result = other.forward(data=image)
+    same(one.forward(data=image), result)
+    plain = Net(parse_net(data(1, 3, 8, 8) + conv("a", "data", 4)), device="cpu")
+    for blob, values in zip(plain.params["a"], other.params["a"]):
+        blob.data[...] = values.data
+    np.testing.assert_allclose(result["n"], plain.forward(data=image)["a"] / np.sqrt(1e-5), rtol=1e-4, atol=1e-2)
+
+
 def test_identities_are_free():
     text = (
         data(1, 4, 6, 6) + layer("drop", "Dropout", "data") + conv("a", "drop", 4)

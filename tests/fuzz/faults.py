@@ -45,10 +45,6 @@ FAULTS = [
         "a sum with coefficients is fused", PLAN, "and next_.lowering.sums and next_.lowering.coefficient == 1", "and next_.lowering.sums",
     ),
     Fault(
-        "an affine after an activation is folded before it", PLAN, "step.halved is not None or step.activation is not None or (", "step.halved is not None or (",
-    ),
-    Fault("a layer with two bottoms is an affine", PLAN, "if len(next_.reads) == 1 and plain_step and", "if plain_step and"),
-    Fault(
         "a joined step stands where the earlier one stood", PLAN, "                steps[maker[value]] = None\n                step = joined\n                break",
         "                steps[maker[value]] = joined\n                step = None\n                break\n        if step is None:\n            continue",
     ),
@@ -67,7 +63,6 @@ FAULTS = [
     Fault("a BatchNorm of the batch is folded", "boxpresso/layers/norm/batch_norm.py", "        if not self.running:\n            return None\n        mean, variance, factor", "        mean, variance, factor", (NUMBERS, "tests/test_normalisation.py")),
     Fault("a folded Scale has no bias", "boxpresso/layers/norm/scale.py", "channel_affine(values[0], values[1] if self.bias else None)", "channel_affine(values[0], None)"),
     Fault("a Scale of another axis is folded", "boxpresso/layers/norm/scale.py", "if not self.learned or not self.by_channel:\n            return None\n        values", "if not self.learned:\n            return None\n        values", (NUMBERS, "tests/test_normalisation.py")),
-    Fault("the group of a convolution by tiles", "boxpresso/layers/dense/lowerings.py", "if places >= 4 * ENOUGH and self.by_tiles(weights.shape[1], weights.shape[0] // group):", "if places >= 4 * ENOUGH and self.by_tiles(weights.shape[1] * group, weights.shape[0]):"),
     Fault("transposed weights", "boxpresso/layers/dense/lowerings.py", "            if self.transposed:\n", "            if False:\n"),
     # Memory
     Fault("memory of values that are used by one action", PLACES, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
