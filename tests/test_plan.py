@@ -136,6 +136,21 @@ def test_what_is_not_done_beside_another_layer(name):
         same(one.forward(data=image), other.forward(data=image))
 
 
+def test_a_value_that_two_blobs_are_to_hold():
+    """A Permute of a single place changes nothing, but its top is another blob: a copy behind what makes the bottom."""
+    text = (
+        data(1, 1, 9, 6) + conv("a", "data", 8) + layer("p", "Pooling", "a", text="pooling_param { global_pooling: true }")
+        + layer("t", "Permute", "p", text="permute_param { order: 0 order: 2 order: 3 order: 1 }") + conv("b", "t", 5, "kernel_size: 1")
+    )  # fmt: skip
+    one, other = nets(text)
+    for _ in range(2):
+        image = RNG.standard_normal((1, 1, 9, 6))
+        blobs = ["a", "p", "t"]
+        same(one.forward(data=image, blobs=blobs), other.forward(data=image, blobs=blobs))
+    rows = summarise_plan(other).steps
+    assert "copy" in [row.what for row in rows]
+
+
 def test_a_batch_norm_that_has_seen_nothing_is_folded():
     """Caffe takes the mean and the variance to be 0 where their factor is 0, whatever they are."""
     text = data(1, 3, 8, 8) + conv("a", "data", 4) + layer("n", "BatchNorm", "a")
