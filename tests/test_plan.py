@@ -114,6 +114,7 @@ SIXTEEN = data(1, 16, 12, 16) + conv("a", "data", 16) + conv("b", "data", 16)
 SCALE = 'scale_param { axis: %d bias_term: true filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }'
 APART = {  # nets whose last layer looks like one that a step can do beside its own, and is not
     "sum of halves": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 0.5 }"),
+    "sum with half of the first": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 1 }"),
     "difference": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 1 coeff: -1 }"),
     "sum with itself": data(1, 8, 9, 9) + conv("a", "data", 8) + layer("s", "Eltwise", ["a", "a"]),
     "maximum": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { operation: MAX }"),
