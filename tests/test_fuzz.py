@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 FUZZ = Path(__file__).parent / "fuzz"
+SCRIPTS = FUZZ / "scripts.py"
 pytest.importorskip("resource", reason="limits of a process are those of a Unix system")
 pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
 
 
-def run(*arguments: str, timeout: float = 300) -> str:
-    result = subprocess.run([sys.executable, str(FUZZ), *arguments], capture_output=True, text=True, timeout=timeout)
+def run(*arguments: str, timeout: float = 300, what: Path = FUZZ) -> str:
+    result = subprocess.run([sys.executable, str(what), *arguments], capture_output=True, text=True, timeout=timeout)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -63,6 +64,52 @@ def test_some_changed_layers():
 @pytest.mark.slow
 def test_more_mutated_files():
     assert run("--minutes", "0.3", "--seed", "78").rstrip().endswith(" 0 findings")
+
+
+def test_some_scripts_on_random_nets():
+    """A plan and the layers one by one are the same to a script, and plain forwards are what the layers are defined to do.
+
+    The families are those of few files of kernels.
+    """
+    families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
+    said = run(
+        "--seed", "7", "--cases", "60", "--most", "10", "--minutes", "4", "--shrink", "2", *families, what=SCRIPTS
+    )
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+@pytest.mark.slow
+def test_more_scripts_on_random_nets():
+    said = run("--seed", "8", "--cases", "250", "--minutes", "8", timeout=900, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+def test_the_definitions_are_of_the_layers():
+    """The interpreter in numpy, on a few nets by hand, so that it is not wrong in the way the layers are."""
+    code = """
+        import sys; sys.path[:0] = sys.argv[1:]
+        import numpy as np, reference
+        from boxpresso.proto import parse_net
+        x = np.arange(9.0).reshape(1, 1, 3, 3)
+        net = parse_net('''
+            layer { name: "x" type: "Input" top: "x" }
+            layer { name: "p" type: "Pooling" bottom: "x" top: "p" pooling_param { kernel_size: 2 stride: 2 } }
+            layer { name: "a" type: "Pooling" bottom: "x" top: "a" pooling_param { pool: AVE kernel_size: 2 stride: 2 pad: 1 } }
+            layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 1 kernel_size: 2 } }
+            layer { name: "d" type: "Dropout" bottom: "x" top: "d" }
+            layer { name: "r" type: "Power" bottom: "d" top: "d" power_param { scale: -1 } }
+            layer { name: "s" type: "Softmax" bottom: "x" top: "s" softmax_param { axis: 2 } }''')
+        seen = reference.run(net, {"c": [np.array([[[[1, 0], [0, 10]]]]), np.array([0.5])]}, {"x": x})
+        assert seen["p"].ravel().tolist() == [4, 5, 7, 8]
+        assert seen["a"].ravel().tolist() == [0, 0.75, 2.25, 6]
+        assert seen["c"].ravel().tolist() == [40.5, 51.5, 73.5, 84.5]
+        assert (seen["d"] == -x).all() and (seen["x"] == x).all()  # in place on one name alone
+        assert np.allclose(seen["s"].sum(axis=2), 1)
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(FUZZ), str(FUZZ.parents[1])], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize(("kind", "case", "seed"), [("solverstate.h5", 1143, 1), ("prototxt", 1584, 1)])

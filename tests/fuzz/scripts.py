@@ -1,0 +1,776 @@
+"""Random scripts on random nets, each played twice: on a net by its plan, and on the same net layer by layer.
+
+    python tests/fuzz/scripts.py --minutes 120 --seed 0 --workers 2 --out found   # as long as it is given
+    python tests/fuzz/scripts.py --case 1234 --seed 0                             # one case, printed, compared, made smaller
+    python tests/stand_in/run.py python tests/fuzz/scripts.py --minutes 10 --gpu  # the GPU's plan beside the CPU's layers
+
+A script is a list of steps, each some Python text on `net`; what `see` is given along the way must be the same in both. A case that
+differs is made smaller, layer by layer and step by step, and printed as a Python script that shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import gc
+import inspect
+import multiprocessing
+import os
+import re
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+
+import nets  # noqa: E402
+import numpy as np  # noqa: E402
+import reference  # noqa: E402
+from nets import Node  # noqa: E402
+
+from boxpresso import Net  # noqa: E402
+from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
+
+# What a standalone script needs of this file
+
+
+def values(seed, *shape, wild=0.0):
+    """Random numbers, with that part of them NaN or infinite."""
+    rng = np.random.default_rng(seed)
+    array = rng.standard_normal(shape)
+    if wild:
+        array[rng.random(shape) < wild] = rng.choice([np.nan, np.inf, -np.inf])
+    return array
+
+
+def regions(seed, count, images, height, width):
+    """Rows of image and corners, as ROIPooling reads them."""
+    rng = np.random.default_rng(seed)
+    corners = np.sort(rng.integers(0, [[height], [width]], (count, 2, 2)), axis=2) if height and width else 0
+    return np.column_stack(
+        [rng.integers(0, images, count), corners[:, 1, 0], corners[:, 0, 0], corners[:, 1, 1], corners[:, 0, 1]]
+    )
+
+
+def fill(net, seed):
+    """Random parameters, the same for a layer whatever other layers there are."""
+    for layer in net.layers:
+        rng = np.random.default_rng([seed, zlib.crc32(layer.name.encode())])
+        for i, blob in enumerate(layer.blobs):
+            if layer.type == "BatchNorm":
+                blob.data[...] = [
+                    rng.normal(0, 0.5, blob.shape),
+                    rng.random(blob.shape) + 0.7,
+                    np.full(blob.shape, 1.5),
+                ][i]
+            elif (layer.type == "Scale" and i == 0) or layer.type == "Normalize":
+                blob.data[...] = rng.normal(1, 0.4, blob.shape)
+            elif layer.type == "PReLU" or i == 1 or layer.type == "Bias":
+                blob.data[...] = rng.normal(0, 0.3, blob.shape)
+            else:
+                blob.data[...] = rng.normal(0, 1, blob.shape) / np.sqrt(max(1, blob.count // max(1, blob.shape[0])))
+
+
+SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill))
+
+LIMIT = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+Seen = list[tuple[str, object]]
+
+
+class Unfit(Exception):
+    """A script that says nothing about a net: it asks for what is not there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A net and a script, and what both are played with."""
+
+    nodes: tuple[Node, ...]
+    steps: tuple[str, ...]
+    dtype: str = "float32"
+    device: str = "cpu"  # of the plan
+
+    @property
+    def text(self) -> str:
+        return nets.text(self.nodes)
+
+
+# Playing
+
+
+def play(case: Case, planned: bool, dtype: str = "") -> Seen:
+    """Runs a script; what `see` was given, in order, and last the error if it ended with one of ours."""
+    device, seen, held = case.device if planned else "cpu", Seen(), {}
+
+    def make(seed: int = 1) -> Net:
+        net = Net(parse_net(case.text), device=device, seed=seed, dtype=np.dtype(dtype or case.dtype), optimize=planned)
+        fill(net, seed)
+        return net
+
+    def see(what: object) -> None:
+        for name, array in what.items() if isinstance(what, dict) else [("", what)]:
+            seen.append((f"step {number} {name}".strip(), np.array(array)))
+
+    number = -1
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            space = {
+                "np": np,
+                "held": held,
+                "see": see,
+                "make": make,
+                "folder": folder,
+                "values": values,
+                "regions": regions,
+            }
+            space["net"] = make()
+            for number in range(len(case.steps)):
+                exec(case.steps[number], space)
+        except BoxpressoError as error:
+            seen.append((f"step {number}", f"{type(error).__name__}: {error}"))
+        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
+            if not planned:
+                raise Unfit from error
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            seen.append(
+                (f"step {number}", f"{type(error).__name__}: {error} ({Path(where.filename).name} {where.name})")
+            )
+    return seen
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference, as a part of the largest value of `b`; infinite where shapes, NaN or infinities differ."""
+    if a.shape != b.shape:
+        return np.inf
+    if not a.size:
+        return 0.0
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
+        return np.inf
+    if not finite.any():
+        return 0.0
+    return float(np.abs(a[finite] - b[finite]).max() / (np.abs(b[finite]).max() + 1e-3))
+
+
+def first_difference(one: Seen, other: Seen, limit: float) -> int | None:
+    """The number of the first thing seen that is not the same in both."""
+    for i, ((_, a), (_, b)) in enumerate(zip(one, other)):
+        if isinstance(a, str) or isinstance(b, str):
+            if not (isinstance(a, str) and isinstance(b, str) and a.split(":")[0] == b.split(":")[0]):
+                return i
+        elif distance(a, b) > limit:
+            return i
+    return None if len(one) == len(other) else min(len(one), len(other))
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What differs: where, and the values of plan and layers, or of one of these and the definitions."""
+
+    what: str
+    planned: object
+    layers: object
+    names: tuple[str, str] = ("plan", "layers")
+
+    def __str__(self) -> str:
+        def show(value: object) -> str:
+            if isinstance(value, np.ndarray):
+                return f"{value.shape} {np.array2string(value.reshape(-1)[:4], precision=5)}"
+            return str(value)
+
+        off = ""
+        if isinstance(self.planned, np.ndarray) and isinstance(self.layers, np.ndarray):
+            off = f" (off by {distance(self.planned, self.layers):.2g})"
+        return f"{self.what}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
+
+
+def judge(case: Case) -> Finding | None:
+    """What differs first between plan and layers. What float32's own rounding explains, by comparison with double, does not count.
+
+    Raises Unfit for a case that says nothing.
+    """
+    layers, planned = play(case, False), play(case, True)
+    limit = LIMIT[np.dtype(case.dtype)]
+    at = first_difference(planned, layers, limit)
+    if at is None:
+        return None
+    what = (layers[at] if at < len(layers) else planned[at])[0]
+    pair = [seen[at][1] if at < len(seen) else "nothing more" for seen in (planned, layers)]
+    if case.dtype == "float32" and all(isinstance(v, np.ndarray) for v in pair) and pair[0].shape == pair[1].shape:
+        exact = play(case, False, "float64")
+        if at < len(exact) and isinstance(exact[at][1], np.ndarray):
+            own = distance(pair[1], exact[at][1])
+            off = distance(pair[0], exact[at][1])
+            if off <= max(limit, 8 * own):
+                return None
+    return Finding(what, *pair)
+
+
+def defined(case: Case) -> Finding | None:
+    """What differs first between a plain forward, by plan and layer by layer, and what the layers are defined to do.
+
+    A float32 value is wrong where it is further from its definition than `LIMIT`, and than eight times what the layers in double
+    precision, which have the same weights, are from those in float32.
+    """
+    limit = LIMIT[np.dtype(case.dtype)]
+    exact: dict[str, np.ndarray] = {}
+    layers: dict[str, np.ndarray] = {}
+    for planned in (False, True):
+        net = Net(
+            parse_net(case.text),
+            device=case.device if planned else "cpu",
+            seed=1,
+            dtype=np.dtype(case.dtype),
+            optimize=planned,
+        )
+        fill(net, 1)
+        inputs = {}
+        for name in net.inputs:
+            shape = net.blobs[name].shape
+            images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
+            given = regions(5, shape[0], images, *size) if name.startswith("rois") else values(6, *shape)
+            inputs[name] = given.astype(case.dtype)
+        weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
+        wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+        outputs = net.forward(**inputs)
+        seen = [*outputs.items(), *((name, np.array(net.blobs[name].data)) for name in wanted)]
+        for name, array in seen:
+            off = distance(array, wanted[name])
+            if off <= limit:
+                continue
+            if case.dtype == "float32" and not exact:
+                double = Net(parse_net(case.text), device="cpu", seed=1, dtype=np.float64, optimize=False)
+                for key, arrays in weights.items():
+                    for blob, values_ in zip(double.params[key], arrays):
+                        blob.data[...] = values_
+                double.forward(**inputs)
+                exact = {key: np.array(double.blobs[key].data) for key in wanted}
+            if case.dtype == "float32" and not planned and distance(exact[name], wanted[name]) <= 1e-7:
+                continue  # rounding: the same layers are right in double
+            if case.dtype == "float32" and planned and off <= 8 * distance(layers[name], wanted[name]):
+                continue
+            return Finding(f"blob {name}", array, wanted[name], ("plan" if planned else "layers", "definition"))
+        layers = dict(seen)
+    return None
+
+
+# Drawing
+
+
+class Writer:
+    """Draws the steps of a script on a net. It keeps what is known: shapes, which arrays are held, what a step may ask."""
+
+    def __init__(self, rng: np.random.Generator, nodes: Sequence[Node], wild: bool) -> None:
+        self.rng, self.nodes, self.wild = rng, nodes, wild
+        self.steps = list[str]()
+        net = Net(parse_net(nets.text(nodes)), device="cpu", seed=1, optimize=False, lazy=True)
+        self.inputs = {name: net.blobs[name].shape for name in net.inputs}
+        self.blobs = list(dict.fromkeys(t for node in nodes for t in node.tops))
+        self.shapes = {name: net.blobs[name].shape for name in self.blobs}
+        self.params = [(node.name, i) for node in nodes for i, b in enumerate(net.params.get(node.name, [])) if b.shape]
+        self.outputs = list(net.outputs)
+        views = [node for node in nodes if node.type in nets.VIEWS or node.type == "Permute"]
+        self.aliases = {name for node in views for name in (*node.bottoms, *node.tops)}
+        self.data = [name for name in self.inputs if not name.startswith("rois")]
+        self.blob_arrays, self.param_arrays = dict[str, str](), dict[str, tuple[str, int]]()  # name held -> of what
+        self.edited, self.forwarded, self.saved, self.other = False, False, False, False
+        self.numbers = 0
+
+    def one(self, values: Sequence) -> object:
+        return values[int(self.rng.integers(len(values)))]
+
+    def chance(self, p: float) -> bool:
+        return bool(self.rng.random() < p)
+
+    def say(self, *lines: str) -> None:
+        self.steps.append("\n".join(lines))
+
+    def fresh(self, name: str, shape: Sequence[int] | None = None) -> str:
+        """The text of new values of an input or another blob."""
+        shape = tuple(shape or self.shapes[name])
+        seed = int(self.rng.integers(1000))
+        if name.startswith("rois"):
+            n, _, h, w = self.inputs["x"]
+            return f"regions({seed}, {shape[0]}, {n}, {h}, {w})"
+        wild = ", wild=0.01" if self.wild and self.chance(0.5) else ""
+        return f"values({seed}, {', '.join(map(str, shape))}{wild})"
+
+    def images(self) -> str:
+        return ", ".join(f"{name}={self.fresh(name, self.inputs[name])}" for name in self.inputs)
+
+    def start(self) -> None:
+        """The first values of all inputs, and often a forward."""
+        way = int(self.rng.integers(3))
+        self.hold()
+        if way == 0:
+            self.say(f"see(net.forward({self.images()}))")
+            self.forwarded = True
+        else:
+            for name in self.inputs:
+                if way == 1:
+                    self.say(f'net.blobs["{name}"].data[...] = {self.fresh(name)}')
+                else:
+                    self.say(f'held["{name}"] = net.blobs["{name}"].data')
+                    self.say(f'held["{name}"][...] = {self.fresh(name)}')
+                    self.blob_arrays[name] = name
+
+    # Steps
+
+    def forward(self) -> None:
+        self.say("see(net.forward())")
+        self.forwarded, self.edited = True, False
+
+    def forward_images(self) -> None:
+        self.say(f"see(net.forward({self.images()}))")
+        self.forwarded, self.edited = True, False
+
+    def forward_blobs(self) -> None:
+        names = [self.one(self.blobs) for _ in range(int(self.rng.integers(1, 4)))]
+        more = self.images() if self.chance(0.3) else ""
+        self.say(f"see(net.forward(blobs={names!r}{', ' + more if more else ''}))".replace("'", '"'))
+        self.forwarded, self.edited = True, False
+
+    def forward_part(self) -> None:
+        if not self.forwarded:
+            return self.forward()
+        layers = [node.name for node in self.nodes]
+        first, last = sorted(int(self.rng.integers(len(layers))) for _ in range(2))
+        ends = []
+        if self.chance(0.6):
+            ends.append(f'start="{layers[first]}"')
+        if not ends or self.chance(0.4):
+            ends.append(f'end="{layers[last]}"')
+        self.say(f"see(net.forward({', '.join(ends)}))")
+
+    def edit_input(self) -> None:
+        name = self.one(list(self.inputs))
+        if name.startswith("rois"):
+            self.say(f'net.blobs["{name}"].data[...] = {self.fresh(name)}')
+        elif name in self.blob_arrays and self.chance(0.6):
+            self.say(
+                self.one(
+                    [f'held["{name}"][...] = {self.fresh(name)}', f'held["{name}"] *= -0.5', f'held["{name}"][0] += 1']
+                )
+            )
+        else:
+            self.say(self.one([
+                f'net.blobs["{name}"].data[...] = {self.fresh(name)}', f'net.blobs["{name}"].data[0] *= 3',
+                f'array = net.blobs["{name}"].data\narray[...] = {self.fresh(name)}',
+            ]))  # fmt: skip
+
+    def edit_weights(self) -> None:
+        if not self.params:
+            return
+        names = list(self.param_arrays)
+        if names and self.chance(0.55):
+            what = f'held["{self.one(names)}"]'
+            self.say(
+                self.one(
+                    [f"{what} *= 1.5", f"{what}[0] *= -2", f"{what}[...] = {what} * 0.5 + 0.25", f"{what}[-1] = 2"]
+                )
+            )
+        else:
+            layer, i = self.one(self.params)
+            what = f'net.params["{layer}"][{i}].data'
+            value = "np.nan" if self.wild and self.chance(0.2) else "2"
+            self.say(self.one([f"{what}[...] *= 1.5", f"{what}[0] *= -2", f"{what}[-1] = {value}"]))
+        if self.chance(0.1):
+            self.say("net.weights_changed()")
+
+    def hold(self) -> None:
+        """Takes arrays, of blobs or parameters."""
+        for _ in range(int(self.rng.integers(1, 4))):
+            if self.params and self.chance(0.5):
+                layer, i = self.one(self.params)
+                key = f"{layer}/{i}"
+                self.say(f'held["{key}"] = net.params["{layer}"][{i}].data')
+                self.param_arrays[key] = layer, i
+            else:
+                name = self.one(self.blobs)
+                self.say(f'held["{name}"] = net.blobs["{name}"].data')
+                self.blob_arrays[name] = name
+        if self.chance(0.1):
+            self.say('held.update((name, blob.data) for name, blob in net.blobs.items() if "split" not in name)')
+            self.blob_arrays.update((name, name) for name in self.blobs)
+
+    def drop(self) -> None:
+        names = [*self.blob_arrays, *self.param_arrays]
+        if names:
+            name = self.one(names)
+            self.say(f'held.pop("{name}", None)')
+            self.blob_arrays.pop(name, None), self.param_arrays.pop(name, None)
+
+    def read(self) -> None:
+        if not self.forwarded:
+            return
+        if self.blob_arrays and self.chance(0.5):
+            self.say(f'see(held["{self.one(list(self.blob_arrays))}"])')
+        elif self.params and self.chance(0.15):
+            layer, i = self.one(self.params)
+            self.say(f'see(net.params["{layer}"][{i}].data)')
+        else:
+            for _ in range(int(self.rng.integers(1, 4))):
+                self.say(f'see(net.blobs["{self.one(self.blobs)}"].data)')
+
+    def read_all(self) -> None:
+        if self.forwarded:
+            self.say('see({name: blob.data for name, blob in net.blobs.items() if "split" not in name})')
+
+    def edit_blob(self) -> None:
+        """What a layer made is changed, and what follows it runs again."""
+        made = [
+            (i, t)
+            for i, node in enumerate(self.nodes)
+            for t in node.tops
+            if t not in self.aliases and t not in self.inputs
+        ]
+        if not made or not self.forwarded:
+            return
+        i, name = self.one(made)
+        if name in self.blob_arrays and self.chance(0.5):
+            self.say(self.one([f'held["{name}"] *= 0.5', f'held["{name}"][...] = 1']))
+        else:
+            self.say(
+                f'net.blobs["{name}"].data[...] = {self.one(["0.5", self.fresh(name)])}'
+                if not self.dynamic(name)
+                else "pass"
+            )
+        if self.chance(0.5) and i + 1 < len(self.nodes):
+            self.say(f'see(net.forward(start="{self.nodes[i + 1].name}"))')
+        elif self.chance(0.5):
+            self.say(f'see(net.blobs["{name}"].data)')
+
+    def dynamic(self, name: str) -> bool:
+        """Whether only a forward tells the blob's shape."""
+        return any(node.type == "DetectionOutput" and name in node.tops for node in self.nodes)
+
+    def reshape(self) -> None:
+        """Another shape of the image: all blobs get another, and arrays taken before are of no use."""
+        shape = list(self.inputs["x"])
+        if self.chance(0.7):
+            shape[0] = int(self.rng.integers(1, 5))
+        if self.chance(0.4):
+            shape[2:] = [max(1, m + int(self.rng.integers(-3, 6))) for m in shape[2:]]
+        self.inputs["x"] = tuple(shape)
+        for name in list(self.blob_arrays):
+            self.blob_arrays.pop(name)
+        lines = ["for name in list(held):", "    if name in net.blobs: del held[name]"]
+        if self.chance(0.5):
+            lines.append(f"see(net.forward({self.images()}))")
+        else:
+            lines.append(f'net.blobs["x"].reshape({", ".join(map(str, shape))})')
+            lines += ["net.reshape()"] if self.chance(0.6) else []
+            lines += [f'net.blobs["{name}"].data[...] = {self.fresh(name, self.inputs[name])}' for name in self.inputs]
+            lines.append("see(net.forward())")
+        lines.append(
+            "shapes = {name: blob.shape for name, blob in net.blobs.items()}\nsee({name: np.array(s) for name, s in shapes.items()})"
+        )
+        self.say(*lines)
+        self.forwarded = True
+        self.shapes = self.shapes_for()
+
+    def shapes_for(self) -> dict[str, tuple[int, ...]]:
+        net = Net(parse_net(nets.text(self.nodes)), device="cpu", seed=1, optimize=False, lazy=True)
+        for name, shape in self.inputs.items():
+            net.blobs[name].reshape(*shape)
+        try:
+            net.reshape()
+        except BoxpressoError:
+            raise Stop from None  # the script ends with that error
+        return {name: net.blobs[name].shape for name in self.blobs}
+
+    def save(self) -> None:
+        self.say('net.save(folder + "/w.caffemodel")')
+        self.saved = True
+
+    def load(self) -> None:
+        if self.saved:
+            self.say('net.copy_from(folder + "/w.caffemodel")')
+        elif self.params:
+            self.save()
+            self.edit_weights()
+
+    def share(self) -> None:
+        """Another net with the same parameters."""
+        if not self.other:
+            self.say(
+                'held["other"] = make(9)',
+                *(['net.share_with(held["other"])'] if self.chance(0.5) else ['held["other"].share_with(net)']),
+            )
+            self.param_arrays.clear()  # arrays from before may be of memory that is no one's now
+            self.other = True
+        elif self.params and self.chance(0.6):
+            layer, i = self.one(self.params)
+            self.say(f'held["other"].params["{layer}"][{i}].data[...] *= -1.5')
+        else:
+            self.say(
+                f'see(held["other"].forward({", ".join(f"{n}={self.fresh(n, self.inputs[n])}" for n in self.inputs)}))'
+            )
+
+    def collect(self) -> None:
+        self.say("import gc\ngc.collect()")
+
+    KINDS = {
+        forward: 6, forward_images: 4, forward_blobs: 2, forward_part: 1.5, edit_input: 4, edit_weights: 4, hold: 4, drop: 1, read: 6,
+        read_all: 0.7, edit_blob: 1.5, reshape: 1.2, save: 0.4, load: 0.6, share: 1, collect: 0.1,
+    }  # fmt: skip
+
+    def write(self, most: int) -> tuple[str, ...]:
+        """A script of some `most` steps at the most; its last are a forward and a look at all blobs."""
+        odds = np.array(list(self.KINDS.values()), float) / sum(self.KINDS.values())
+        try:
+            self.start()
+            for _ in range(int(self.rng.integers(1, most))):
+                list(self.KINDS)[int(self.rng.choice(len(odds), p=odds))](self)
+        except Stop:
+            return tuple(self.steps)
+        self.forward()
+        self.read_all()
+        return tuple(self.steps)
+
+
+class Stop(Exception):
+    """The script cannot go on behind its last step."""
+
+
+def draw(
+    number: int, seed: int, families: Sequence[str] = tuple(nets.FAMILIES), device: str = "cpu", most: int = 14
+) -> Case:
+    """The case of a number: one in five is of doubles, one in eight has NaN and infinities."""
+    rng = np.random.default_rng([seed, number, 1])
+    nodes = nets.draw([seed, number], families, most)
+    dtype = "float64" if rng.random() < 0.2 else "float32"
+    wild = rng.random() < 0.12
+    return Case(tuple(nodes), Writer(rng, nodes, wild).write(14), dtype, device)
+
+
+# Making smaller
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Cases with less in them: fewer steps, fewer layers, layers as their bottoms."""
+    n = len(case.steps)
+    for size in (8, 4, 2, 1):
+        for i in range(n - size, -1, -size):
+            yield dataclasses.replace(case, steps=case.steps[:i] + case.steps[i + size :])
+    for i in range(len(case.nodes) - 1, -1, -1):
+        node = case.nodes[i]
+        rest = case.nodes[:i] + case.nodes[i + 1 :]
+        if node.type != "Input":
+            yield dataclasses.replace(case, nodes=rest)
+        if len(node.bottoms) >= 1 and len(node.tops) == 1 and node.tops != node.bottoms:
+            for bottom in dict.fromkeys(node.bottoms):  # its readers read its bottom
+                names = {node.tops[0]: bottom}
+                yield dataclasses.replace(case, nodes=tuple(renamed(node, names) for node in rest))
+        if len(node.bottoms) > 2:
+            for j in range(len(node.bottoms)):
+                less = dataclasses.replace(node, bottoms=node.bottoms[:j] + node.bottoms[j + 1 :])
+                yield dataclasses.replace(case, nodes=(*case.nodes[:i], less, *case.nodes[i + 1 :]))
+
+
+def renamed(node: Node, names: dict[str, str]) -> Node:
+    return dataclasses.replace(
+        node, bottoms=tuple(names.get(b, b) for b in node.bottoms), tops=tuple(names.get(t, t) for t in node.tops)
+    )
+
+
+def shrink(case: Case, seconds: float, fails: Callable[[Case], object] = judge) -> Case:
+    """A smaller case that fails too, after that many seconds of CPU time at the most."""
+    end = time.process_time() + seconds
+    found = True
+    while found and time.process_time() < end:
+        found = False
+        for less in smaller(case):
+            if time.process_time() > end:
+                break
+            try:
+                if fails(less) is not None:
+                    case, found = less, True
+                    break
+            except (Unfit, BoxpressoError):
+                continue
+    return case
+
+
+def cause(case: Case) -> str:
+    """What findings of one cause have in common: the types of the layers, and the steps without their names and numbers."""
+    steps = [re.sub(r'"[^"]*"|\d+|held\.pop.*', "", step).split("(")[0].split("=")[0].strip() for step in case.steps]
+    return " ".join(sorted({node.type for node in case.nodes} - {"Input"})) + " | " + "; ".join(dict.fromkeys(steps))
+
+
+def standalone(case: Case, finding: object) -> str:
+    """A Python script that shows what was found."""
+    steps = "\n".join("    " + line for step in case.steps for line in step.split("\n"))
+    return f'''"""{str(finding).replace(chr(92), "/")}"""
+import tempfile
+import warnings
+import zlib
+
+import numpy as np
+
+from boxpresso import Net
+from boxpresso.proto import parse_net
+
+warnings.simplefilter("ignore")
+TEXT = """
+{case.text}
+"""
+
+{SHARED}
+
+def script(planned):
+    seen, held, folder = [], {{}}, tempfile.mkdtemp()
+
+    def make(seed=1):
+        device = "{case.device}" if planned else "cpu"
+        net = Net(parse_net(TEXT), device=device, seed=seed, dtype=np.{case.dtype}, optimize=planned)
+        fill(net, seed)
+        return net
+
+    def see(what):
+        for name, array in what.items() if isinstance(what, dict) else [("", what)]:
+            seen.append((name, np.array(array)))
+
+    net = make()
+{steps}
+    return seen
+
+
+for (name, a), (_, b) in zip(script(True), script(False)):
+    off = np.abs(a - b).max() if a.shape == b.shape and a.size else 0
+    different = a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-3 * (np.abs(b).max(initial=0)), equal_nan=True)
+    print(name, "plan", a.ravel()[:3], "layers", b.ravel()[:3], "off by", off, "<<<< DIFFERENT" if different else "")
+'''
+
+
+def defined_script(case: Case, finding: object) -> str:
+    """A Python script that shows what `defined` found. It needs this folder on its path."""
+    return f'''"""{str(finding).replace(chr(92), "/")}"""
+from nets import Node
+from scripts import Case, defined
+
+TEXT = """
+{case.text}
+"""
+print(defined(Case(({", ".join(map(repr, case.nodes))},), (), "{case.dtype}", "{case.device}")))
+'''
+
+
+# Many cases
+
+
+def attempt(number: int, seed: int, options: dict, shrinking: float = 20) -> tuple[str, int, str, str]:
+    """One case: verdict, how many steps were played, a line about what was found, and a script that shows it."""
+    warnings.simplefilter("ignore")
+    steps = 0
+    try:
+        case = draw(number, seed, **options)
+        steps = len(case.steps)
+        found = next((f for f in (judge, defined) if f(case) is not None), None)
+        if found is None:
+            return "same", steps, "", ""
+        if found is defined:
+            case = dataclasses.replace(case, steps=())
+        less = shrink(case, shrinking, found)
+        finding = found(less)
+        if found is defined:
+            return (
+                "different",
+                steps,
+                f"case {number} of seed {seed}: {cause(less)}: {finding}",
+                defined_script(less, finding),
+            )
+        return "different", steps, f"case {number} of seed {seed}: {cause(less)}: {finding}", standalone(less, finding)
+    except (Unfit, BoxpressoError) as error:
+        return "unfit", steps, f"{type(error).__name__}: {error.__cause__ or error}", ""
+    finally:
+        gc.collect(0)
+
+
+def entry(job: tuple[int, int, dict, float]) -> tuple[int, tuple[str, int, str, str]]:
+    return job[0], attempt(*job)
+
+
+def fuzz(
+    seconds: float,
+    seed: int,
+    first: int,
+    cases: int | None,
+    workers: int,
+    out: Path | None,
+    options: dict,
+    shrinking: float,
+) -> int:
+    """Runs cases until the wall's time is over; the number of those that differ."""
+    end, counts, steps = time.monotonic() + seconds, collections.Counter[str](), 0
+
+    def jobs() -> Iterator[tuple[int, int, dict, float]]:
+        number = first
+        while time.monotonic() < end and (cases is None or number < first + cases):
+            yield number, seed, options, shrinking
+            number += 1
+
+    def results() -> Iterator[tuple[int, tuple[str, int, str, str]]]:
+        if workers == 1:
+            yield from map(entry, jobs())
+        else:
+            with multiprocessing.get_context("spawn").Pool(workers, maxtasksperchild=500) as pool:
+                yield from pool.imap_unordered(entry, jobs(), chunksize=1)
+
+    for number, (verdict, played, line, script) in results():
+        counts[verdict] += 1
+        steps += played
+        if verdict == "different":
+            print(line, flush=True)
+            if out:
+                out.mkdir(parents=True, exist_ok=True)
+                (out / f"{seed}_{number}.py").write_text(script)
+        elif verdict == "unfit" and line:
+            print(f"case {number} is unfit: {line[:200]}", flush=True)
+    print(
+        f"{sum(counts.values())} nets, {steps} steps of scripts, {counts['unfit']} unfit, {counts['different']} findings"
+    )
+    return counts["different"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--minutes", type=float, default=1.0)
+    add("--seed", type=int, default=0)
+    add("--first", type=int, default=0, help="the number of the first case")
+    add("--cases", type=int, help="stop after that many")
+    add("--case", type=int, help="this case alone: it is printed, compared and made smaller")
+    add("--workers", type=int, default=1)
+    add("--most", type=int, default=14, help="layers of a net")
+    add("--family", action="append", choices=sorted(nets.FAMILIES), default=[])
+    add("--shrink", type=float, default=20.0, help="seconds of CPU time to make a finding smaller")
+    add("--gpu", action="store_true", help="the plan is that of device cuda: on the stand-in, or a GPU")
+    add("--out", type=Path, help="a folder that findings are kept in, each as a script")
+    args = parser.parse_args()
+    options = {
+        "families": tuple(args.family) or tuple(nets.FAMILIES),
+        "device": "cuda" if args.gpu else "cpu",
+        "most": args.most,
+    }
+    os.environ.setdefault("BOXPRESSO_PROGRESS", "0")
+    if args.case is not None:
+        case = draw(args.case, args.seed, **options)
+        print(case.text, *case.steps, sep="\n")
+        verdict, _, line, script = attempt(args.case, args.seed, options, 60)
+        print(verdict, line, script, sep="\n")
+        return int(verdict == "different")
+    most = args.first, args.cases, args.workers, args.out, options, args.shrink
+    return int(fuzz(args.minutes * 60, args.seed, *most) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
