@@ -320,10 +320,18 @@ VIEWS = {
 @pytest.mark.parametrize("kind", VIEWS)
 def test_a_layer_in_place_changes_the_blob_that_it_names_alone(kind, made, optimize):
     """What shares memory with that blob, and is read later or looked at, keeps its values."""
-    maker = {"conv": conv("a", "data", 4, "kernel_size: 1"), "power": layer("a", "Power", "data", "a", "power_param { scale: 2 }"), "input": ""}
-    text = data(2, 4, 6, 6) + (maker[made] + VIEWS[kind] + layer("p", "Power", "y", "y", "power_param { scale: -3 shift: 1 }"))
+    maker = {
+        "conv": conv("a", "data", 4, "kernel_size: 1"),
+        "power": layer("a", "Power", "data", "a", "power_param { scale: 2 }"),
+        "input": "",
+    }
+    text = data(2, 4, 6, 6) + (
+        maker[made] + VIEWS[kind] + layer("p", "Power", "y", "y", "power_param { scale: -3 shift: 1 }")
+    )
     text += layer("late", "TanH", "x" if kind == "Split" else "a", "late")
-    net = Net(parse_net(text if made != "input" else text.replace('"a"', '"data"')), device="cpu", optimize=optimize, seed=1)
+    net = Net(
+        parse_net(text if made != "input" else text.replace('"a"', '"data"')), device="cpu", optimize=optimize, seed=1
+    )
     image = RNG.standard_normal((2, 4, 6, 6)).astype(np.float32)
     a = image
     if made == "conv":

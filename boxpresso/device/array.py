@@ -78,11 +78,17 @@ class Buffer:
         self.memory: Any = None  # the GPU's allocation
         self.start = 0  # its address
         self.host_fresh = self.device_fresh = False
-        self.changes = 0  # its version: on a GPU how often somebody took it to write to it; on the CPU as `settle` counts
+        self.changes = (
+            0  # its version: on a GPU how often somebody took it to write to it; on the CPU as `settle` counts
+        )
         self.uploads = 0
         self.first: First | None = None  # what makes its first values, while they wait
-        self.lease: tuple[weakref.ref[Any], int] | None = None  # what scripts hold it by, and the allocation that it is of
-        self.before: np.ndarray[Any, Any] | None = None  # its values of version `changes`, while a script may change them
+        self.lease: tuple[weakref.ref[Any], int] | None = (
+            None  # what scripts hold it by, and the allocation that it is of
+        )
+        self.before: np.ndarray[Any, Any] | None = (
+            None  # its values of version `changes`, while a script may change them
+        )
         self.users: weakref.WeakSet[User] | None = None  # what remembers its values in another form
 
     @classmethod
@@ -103,7 +109,9 @@ class Buffer:
         """Its elements for a script, as a flat array: `held` is true until that and all views of it, however made, are gone."""
         if self.lease is not None and self.lease[1] == self.version and (known := self.lease[0]()) is not None:
             return known
-        if self.device.kind == "cpu":  # a view's base is what owns its memory, unless another type lies between, as here
+        if (
+            self.device.kind == "cpu"
+        ):  # a view's base is what owns its memory, unless another type lies between, as here
             array: Any = np.asarray(memoryview(cast(Any, self.host).view(np.uint8)))
         else:
             array = Array(self, (self.count,))

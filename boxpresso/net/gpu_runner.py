@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
 from ..device import Blob, Buffer, Kernels, cudnn
@@ -51,17 +51,15 @@ class GpuRunner(Runner):
         self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
         self.kept: dict[tuple[int, object], GpuProgram] = {}
 
-    def contents(self, last: int | None = None) -> dict[str, Value]:
-        """{blob's name: the value that it holds after a forward}: of those whose memory no other value takes."""
-        held: dict[str, Value] = {}
+    def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
+        """What blobs come to hold in a forward: those whose memory no other value takes."""
         for part in self.parts:
             written = {name for step in part.plan.steps for name, _ in step.writes}
             names = written | set(part.plan.wanted) | set(part.reads)
             names -= inner_blobs(part.plan, self.source, part.layers)
             end = len(self.source.layers) if last is None else last + 1
             now = {name: (name, times) for values in self.writes[:end] for name, times in values}
-            held.update((name, self.root(now[name])) for name in sorted(names) if name in now)
-        return held
+            yield from ((name, self.root(now[name])) for name in sorted(names) if name in now)
 
     def unbind(self) -> None:
         """Gives every buffer memory of its own: layers are about to run one by one, or another program."""
@@ -69,9 +67,9 @@ class GpuRunner(Runner):
             self.shared.shared.unbind()
         self.shared = None
 
-    def compute(self, values: Mapping[str, Value]) -> None:
+    def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
         self.unbind()
-        super().compute(values)
+        super().compute(values, more)
 
     def make_way(self, written: Collection[str]) -> None:
         super().make_way(written)

@@ -348,8 +348,14 @@ class Net(Parameters, Batched, Counted):
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
-        if self._runner is not None:
-            self._runner.make_way({name for _, tops in self.names[first : last + 1] for name in tops})
+        if self._runner is None:
+            return
+        read: set[str] = set()  # before it is written, as by a layer in place
+        written: set[str] = set()
+        for bottoms, tops in self.names[first : last + 1]:
+            read.update(name for name in bottoms if name not in written)
+            written.update(tops)
+        self._runner.make_way(written - read)
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""

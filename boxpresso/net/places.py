@@ -97,7 +97,9 @@ class Placement:
         # more for the copies behind it.
         self.now = -4
         self.lives: dict[Key, tuple[int, int]] = {}  # of keys that are no views: when they are made, and last read
-        self.taken: dict[int, list[tuple[int, int, Key]]] = {}  # by the id of a blob's memory: from when to when by which key
+        self.taken: dict[
+            int, list[tuple[int, int, Key]]
+        ] = {}  # by the id of a blob's memory: from when to when by which key
         self.owners: dict[Key, Key] = {}  # of keys that are parts of another one
         pins: list[tuple[Key, str, int]] = []  # keys that must be in blobs, and until when
         written = {value for step in self.plan.steps for value in step.writes}

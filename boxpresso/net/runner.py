@@ -97,7 +97,9 @@ class Runner:
         # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
         self.dynamic = self.choosing()
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
-        self.packed: list[tuple[Blob, Buffer, int]] = []  # parameters, and the versions of them that the plan works with
+        self.packed: list[
+            tuple[Blob, Buffer, int]
+        ] = []  # parameters, and the versions of them that the plan works with
         # The net as it stands: what each layer reads and writes, and who writes a value.
         steps = plain(source, ()).steps
         self.reads = [step.reads for step in steps]
@@ -110,8 +112,7 @@ class Runner:
         # What a script may look at. A value is one writing of a blob, as in a plan.
         self.names = {id(blob): name for name, blob in source.blobs.items()}
         self.same: dict[Value, Value] = {}  # values that are another one
-        self.held: dict[str, Value] = {}  # {blob's name: the value that it holds after a forward}
-        self.available: dict[Value, str] = {}  # and the other way round
+        self.available: dict[Value, str] = {}  # values that lie in a blob after a forward, and in which
         self.left_out: list[str] = []  # blobs that hold something else then
         self.used: set[str] = set()  # blobs from which those are computed
         self.fixed: set[str] = set()  # blobs that are computed once for a shape, and
@@ -132,10 +133,8 @@ class Runner:
         self.parts = self.parts_of(plans)
         blobs = self.source.blobs
         self.same = {v: root for plan in plans for i, root in plan.dropped.items() for v in self.writes[i]}
-        self.held = self.contents()
-        self.available = {value: name for name, value in reversed(self.held.items())}
-        whole = {name for name, value in self.last.items() if self.held.get(name) == self.root(value)}
-        there = {id(blobs[name]._data) for name in whole}  # blobs that share memory hold the same
+        self.available = self.remaining(self.last)
+        there = {id(blobs[name]._data) for name, value in self.last.items() if self.root(value) in self.available}
         self.left_out = [name for name in self.last if plans and id(blobs[name]._data) not in there]
         layers = self.needed(self.last[name] for name in self.left_out)
         values = {self.root(v) for i in layers for v in self.reads[i]}
@@ -165,24 +164,37 @@ class Runner:
             value = self.same[value]
         return value
 
-    def contents(self, last: int | None = None) -> dict[str, Value]:
-        """{blob's name: the value that it holds after a forward}, or after one that ended with layer `last`, run by itself."""
-        held: dict[str, Value] = {}
+    def remaining(self, latest: Mapping[str, Value], last: int | None = None) -> dict[Value, str]:
+        """The values that lie in blobs after a forward, or after one that ended with layer `last`, and where.
+
+        latest: {blob's name: the value that it was to hold then}. Blobs that share memory are to hold the same elements.
+        """
+        blobs, memory = self.source.blobs, dict[int, tuple[str, Value]]()
+        for name, value in self.contents(last):
+            memory[id(blobs[name]._data)] = name, value
+        whole = {at for at, (name, value) in memory.items() if name in latest and self.root(latest[name]) == value}
+        found = {value: name for at, (name, value) in memory.items() if at not in whole}
+        for name, value in latest.items():
+            if id(blobs[name]._data) in whole:
+                found.setdefault(self.root(value), name)
+        return found
+
+    def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
+        """What blobs come to hold in a forward, in order: their names, and values. last: as for `remaining`."""
         for part in self.parts:
             written: set[Value] = set()
             for step in part.plan.steps:
                 written.update(step.writes)
                 if step.lowering is None or not step.reads:  # by its layer, on blobs
                     bottoms = self.source.names[step.layer][0] if step.reads else ()
-                    held.update((name, self.root(value)) for name, value in zip(bottoms, step.reads))
-                    held.update((value[0], value) for value in step.writes)
+                    yield from ((name, self.root(value)) for name, value in zip(bottoms, step.reads))
+                    yield from ((value[0], value) for value in step.writes)
                 if step.layer == last:
                     break
             wanted = part.plan.wanted.items()
-            held.update((name, self.root(value)) for name, value in wanted if last is None or self.root(value) in written)
+            yield from ((name, self.root(v)) for name, v in wanted if last is None or self.root(v) in written)
             if last is not None and last in part.layers:
                 break
-        return held
 
     def needed(self, values: Iterable[Value]) -> list[int]:
         """The layers that must run to compute values from what there is."""
@@ -347,8 +359,8 @@ class Runner:
 
     def run_on(self, last: int) -> None:
         """Runs the layers after `last` by themselves, which has given its tops other shapes than the plan was made for."""
-        self.available = {value: name for name, value in self.contents(last).items()}
         values = {name: (name, times) for written in self.writes[: last + 1] for name, times in written}
+        self.available = self.remaining(values, last)
         self.shapes = {name: self.source.blobs[name].shape for name in values}
         self.compute({name: value for name, value in values.items() if self.available.get(self.root(value)) != name})
         for i in range(last + 1, len(self.source.layers)):
@@ -374,8 +386,7 @@ class Runner:
 
     def put_aside(self, name: str) -> None:
         """Copies a blob as the last forward has left it, for others are computed from it and a script may change it."""
-        value = self.held[name]
-        if value not in self.computed:
+        for value in [value for value, at in self.available.items() if at == name and value not in self.computed]:
             self.computed[value] = self.copy(self.source.blobs[name], self.shapes[name])
 
     def copy(self, blob: Blob, shape: Sequence[int]) -> Blob:
@@ -408,8 +419,9 @@ class Runner:
             if self.source.seen is not None:  # the layer has been reshaped for other blobs
                 self.source.seen[i] = ()
         for name, value in values.items():
-            self.stale.pop(name, None)
             result, blob = self.value(self.root(value)), self.source.blobs[name]
+            for other in [n for n in self.stale if self.source.blobs[n]._data is blob._data]:  # they hold it too
+                del self.stale[other]
             if blob.shape == result.shape:
                 blob.copy_data(result)
             elif blob.count <= result.count:  # a script has reshaped it since: the memory is as it was

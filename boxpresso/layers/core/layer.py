@@ -111,8 +111,12 @@ class Layer:
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
     pass_number = 0  # how many forwards there were, of a layer that draws in each
-    updates_parameters = False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
-    apart = False  # whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory
+    updates_parameters = (
+        False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
+    )
+    apart = (
+        False  # whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory
+    )
 
     def __init_subclass__(
         cls,
