@@ -14,16 +14,12 @@ import argparse
 import collections
 import dataclasses
 import gc
-import inspect
 import multiprocessing
 import os
 import re
 import sys
-import tempfile
 import time
-import traceback
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -32,235 +28,11 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 import nets  # noqa: E402
 import numpy as np  # noqa: E402
-import reference  # noqa: E402
 from nets import Node  # noqa: E402
+from oracles import ORACLES, SHARED, Case, Unfit, judge  # noqa: E402
 
 from boxpresso import Net  # noqa: E402
 from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
-
-# What a standalone script needs of this file
-
-
-def values(seed, *shape, wild=0.0):
-    """Random numbers, with that part of them NaN or infinite."""
-    rng = np.random.default_rng(seed)
-    array = rng.standard_normal(shape)
-    if wild:
-        array[rng.random(shape) < wild] = rng.choice([np.nan, np.inf, -np.inf])
-    return array
-
-
-def regions(seed, count, images, height, width):
-    """Rows of image and corners, as ROIPooling reads them."""
-    rng = np.random.default_rng(seed)
-    corners = np.sort(rng.integers(0, [[height], [width]], (count, 2, 2)), axis=2) if height and width else 0
-    return np.column_stack(
-        [rng.integers(0, images, count), corners[:, 1, 0], corners[:, 0, 0], corners[:, 1, 1], corners[:, 0, 1]]
-    )
-
-
-def fill(net, seed):
-    """Random parameters, the same for a layer whatever other layers there are."""
-    for layer in net.layers:
-        rng = np.random.default_rng([seed, zlib.crc32(layer.name.encode())])
-        for i, blob in enumerate(layer.blobs):
-            if layer.type == "BatchNorm":
-                blob.data[...] = [
-                    rng.normal(0, 0.5, blob.shape),
-                    rng.random(blob.shape) + 0.7,
-                    np.full(blob.shape, 1.5),
-                ][i]
-            elif (layer.type == "Scale" and i == 0) or layer.type == "Normalize":
-                blob.data[...] = rng.normal(1, 0.4, blob.shape)
-            elif layer.type == "PReLU" or i == 1 or layer.type == "Bias":
-                blob.data[...] = rng.normal(0, 0.3, blob.shape)
-            else:
-                blob.data[...] = rng.normal(0, 1, blob.shape) / np.sqrt(max(1, blob.count // max(1, blob.shape[0])))
-
-
-SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill))
-
-LIMIT = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
-Seen = list[tuple[str, object]]
-
-
-class Unfit(Exception):
-    """A script that says nothing about a net: it asks for what is not there."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """A net and a script, and what both are played with."""
-
-    nodes: tuple[Node, ...]
-    steps: tuple[str, ...]
-    dtype: str = "float32"
-    device: str = "cpu"  # of the plan
-
-    @property
-    def text(self) -> str:
-        return nets.text(self.nodes)
-
-
-# Playing
-
-
-def play(case: Case, planned: bool, dtype: str = "") -> Seen:
-    """Runs a script; what `see` was given, in order, and last the error if it ended with one of ours."""
-    device, seen, held = case.device if planned else "cpu", Seen(), {}
-
-    def make(seed: int = 1) -> Net:
-        net = Net(parse_net(case.text), device=device, seed=seed, dtype=np.dtype(dtype or case.dtype), optimize=planned)
-        fill(net, seed)
-        return net
-
-    def see(what: object) -> None:
-        for name, array in what.items() if isinstance(what, dict) else [("", what)]:
-            seen.append((f"step {number} {name}".strip(), np.array(array)))
-
-    number = -1
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            space = {
-                "np": np,
-                "held": held,
-                "see": see,
-                "make": make,
-                "folder": folder,
-                "values": values,
-                "regions": regions,
-            }
-            space["net"] = make()
-            for number in range(len(case.steps)):
-                exec(case.steps[number], space)
-        except BoxpressoError as error:
-            seen.append((f"step {number}", f"{type(error).__name__}: {error}"))
-        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
-            if not planned:
-                raise Unfit from error
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            seen.append(
-                (f"step {number}", f"{type(error).__name__}: {error} ({Path(where.filename).name} {where.name})")
-            )
-    return seen
-
-
-def distance(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference, as a part of the largest value of `b`; infinite where shapes, NaN or infinities differ."""
-    if a.shape != b.shape:
-        return np.inf
-    if not a.size:
-        return 0.0
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    finite = np.isfinite(b)
-    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
-        return np.inf
-    if not finite.any():
-        return 0.0
-    return float(np.abs(a[finite] - b[finite]).max() / (np.abs(b[finite]).max() + 1e-3))
-
-
-def first_difference(one: Seen, other: Seen, limit: float) -> int | None:
-    """The number of the first thing seen that is not the same in both."""
-    for i, ((_, a), (_, b)) in enumerate(zip(one, other)):
-        if isinstance(a, str) or isinstance(b, str):
-            if not (isinstance(a, str) and isinstance(b, str) and a.split(":")[0] == b.split(":")[0]):
-                return i
-        elif distance(a, b) > limit:
-            return i
-    return None if len(one) == len(other) else min(len(one), len(other))
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """What differs: where, and the values of plan and layers, or of one of these and the definitions."""
-
-    what: str
-    planned: object
-    layers: object
-    names: tuple[str, str] = ("plan", "layers")
-
-    def __str__(self) -> str:
-        def show(value: object) -> str:
-            if isinstance(value, np.ndarray):
-                return f"{value.shape} {np.array2string(value.reshape(-1)[:4], precision=5)}"
-            return str(value)
-
-        off = ""
-        if isinstance(self.planned, np.ndarray) and isinstance(self.layers, np.ndarray):
-            off = f" (off by {distance(self.planned, self.layers):.2g})"
-        return f"{self.what}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
-
-
-def judge(case: Case) -> Finding | None:
-    """What differs first between plan and layers. What float32's own rounding explains, by comparison with double, does not count.
-
-    Raises Unfit for a case that says nothing.
-    """
-    layers, planned = play(case, False), play(case, True)
-    limit = LIMIT[np.dtype(case.dtype)]
-    at = first_difference(planned, layers, limit)
-    if at is None:
-        return None
-    what = (layers[at] if at < len(layers) else planned[at])[0]
-    pair = [seen[at][1] if at < len(seen) else "nothing more" for seen in (planned, layers)]
-    if case.dtype == "float32" and all(isinstance(v, np.ndarray) for v in pair) and pair[0].shape == pair[1].shape:
-        exact = play(case, False, "float64")
-        if at < len(exact) and isinstance(exact[at][1], np.ndarray):
-            own = distance(pair[1], exact[at][1])
-            off = distance(pair[0], exact[at][1])
-            if off <= max(limit, 8 * own):
-                return None
-    return Finding(what, *pair)
-
-
-def defined(case: Case) -> Finding | None:
-    """What differs first between a plain forward, by plan and layer by layer, and what the layers are defined to do.
-
-    A float32 value is wrong where it is further from its definition than `LIMIT`, and than eight times what the layers in double
-    precision, which have the same weights, are from those in float32.
-    """
-    limit = LIMIT[np.dtype(case.dtype)]
-    exact: dict[str, np.ndarray] = {}
-    layers: dict[str, np.ndarray] = {}
-    for planned in (False, True):
-        net = Net(
-            parse_net(case.text),
-            device=case.device if planned else "cpu",
-            seed=1,
-            dtype=np.dtype(case.dtype),
-            optimize=planned,
-        )
-        fill(net, 1)
-        inputs = {}
-        for name in net.inputs:
-            shape = net.blobs[name].shape
-            images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
-            given = regions(5, shape[0], images, *size) if name.startswith("rois") else values(6, *shape)
-            inputs[name] = given.astype(case.dtype)
-        weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
-        wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
-        outputs = net.forward(**inputs)
-        seen = [*outputs.items(), *((name, np.array(net.blobs[name].data)) for name in wanted)]
-        for name, array in seen:
-            off = distance(array, wanted[name])
-            if off <= limit:
-                continue
-            if case.dtype == "float32" and not exact:
-                double = Net(parse_net(case.text), device="cpu", seed=1, dtype=np.float64, optimize=False)
-                for key, arrays in weights.items():
-                    for blob, values_ in zip(double.params[key], arrays):
-                        blob.data[...] = values_
-                double.forward(**inputs)
-                exact = {key: np.array(double.blobs[key].data) for key in wanted}
-            if case.dtype == "float32" and not planned and distance(exact[name], wanted[name]) <= 1e-7:
-                continue  # rounding: the same layers are right in double
-            if case.dtype == "float32" and planned and off <= 8 * distance(layers[name], wanted[name]):
-                continue
-            return Finding(f"blob {name}", array, wanted[name], ("plan" if planned else "layers", "definition"))
-        layers = dict(seen)
-    return None
-
 
 # Drawing
 
@@ -595,7 +367,7 @@ def shrink(case: Case, seconds: float, fails: Callable[[Case], object] = judge) 
                 if fails(less) is not None:
                     case, found = less, True
                     break
-            except (Unfit, BoxpressoError):
+            except Exception:  # not that case
                 continue
     return case
 
@@ -651,51 +423,66 @@ for (name, a), (_, b) in zip(script(True), script(False)):
 '''
 
 
-def defined_script(case: Case, finding: object) -> str:
-    """A Python script that shows what `defined` found. It needs this folder on its path."""
+def asked(case: Case, oracle: str, finding: object) -> str:
+    """A Python script that asks one of ORACLES again. It needs this folder on its path."""
+    nodes = "".join(f"    {node!r},\n" for node in case.nodes)
     return f'''"""{str(finding).replace(chr(92), "/")}"""
 from nets import Node
-from scripts import Case, defined
+from oracles import ORACLES, Case
 
 TEXT = """
 {case.text}
 """
-print(defined(Case(({", ".join(map(repr, case.nodes))},), (), "{case.dtype}", "{case.device}")))
+NODES = (
+{nodes})
+print(ORACLES["{oracle}"](Case(NODES, (), "{case.dtype}", "{case.device}")))
 '''
 
 
 # Many cases
 
 
-def attempt(number: int, seed: int, options: dict, shrinking: float = 20) -> tuple[str, int, str, str]:
+def attempt(
+    number: int, seed: int, options: dict, shrinking: float, oracles: Sequence[str]
+) -> tuple[str, int, str, str]:
     """One case: verdict, how many steps were played, a line about what was found, and a script that shows it."""
     warnings.simplefilter("ignore")
     steps = 0
     try:
         case = draw(number, seed, **options)
         steps = len(case.steps)
-        found = next((f for f in (judge, defined) if f(case) is not None), None)
-        if found is None:
-            return "same", steps, "", ""
-        if found is defined:
-            case = dataclasses.replace(case, steps=())
-        less = shrink(case, shrinking, found)
-        finding = found(less)
-        if found is defined:
-            return (
-                "different",
-                steps,
-                f"case {number} of seed {seed}: {cause(less)}: {finding}",
-                defined_script(less, finding),
-            )
-        return "different", steps, f"case {number} of seed {seed}: {cause(less)}: {finding}", standalone(less, finding)
-    except (Unfit, BoxpressoError) as error:
-        return "unfit", steps, f"{type(error).__name__}: {error.__cause__ or error}", ""
+        fits = 0
+        for name in oracles:
+            found = ORACLES[name]
+            try:
+                differs = found(case) is not None
+            except Unfit as error:
+                reason = str(error.__cause__ or error)
+                continue
+            except BoxpressoError:
+                raise
+            except Exception as error:  # none of ours
+                line = f"case {number} of seed {seed}: {name}: {type(error).__name__}: {error}".replace("\n", " ")
+                return "different", steps, line, asked(case, name, error)
+            fits += 1
+            if differs:
+                less = shrink(case if found is judge else dataclasses.replace(case, steps=()), shrinking, found)
+                finding = found(less)
+                line = f"case {number} of seed {seed}: {name}: {cause(less)}: {finding}"
+                return (
+                    "different",
+                    steps,
+                    line,
+                    standalone(less, finding) if found is judge else asked(less, name, finding),
+                )
+        return ("same", steps, "", "") if fits else ("unfit", steps, reason, "")
+    except BoxpressoError as error:
+        return "unfit", steps, f"{type(error).__name__}: {error}", ""
     finally:
         gc.collect(0)
 
 
-def entry(job: tuple[int, int, dict, float]) -> tuple[int, tuple[str, int, str, str]]:
+def entry(job: tuple[int, int, dict, float, Sequence[str]]) -> tuple[int, tuple[str, int, str, str]]:
     return job[0], attempt(*job)
 
 
@@ -708,14 +495,15 @@ def fuzz(
     out: Path | None,
     options: dict,
     shrinking: float,
+    oracles: Sequence[str] = ("script", "definition"),
 ) -> int:
     """Runs cases until the wall's time is over; the number of those that differ."""
     end, counts, steps = time.monotonic() + seconds, collections.Counter[str](), 0
 
-    def jobs() -> Iterator[tuple[int, int, dict, float]]:
+    def jobs() -> Iterator[tuple[int, int, dict, float, Sequence[str]]]:
         number = first
         while time.monotonic() < end and (cases is None or number < first + cases):
-            yield number, seed, options, shrinking
+            yield number, seed, options, shrinking, oracles
             number += 1
 
     def results() -> Iterator[tuple[int, tuple[str, int, str, str]]]:
@@ -752,6 +540,13 @@ def main() -> int:
     add("--workers", type=int, default=1)
     add("--most", type=int, default=14, help="layers of a net")
     add("--family", action="append", choices=sorted(nets.FAMILIES), default=[])
+    add(
+        "--oracle",
+        action="append",
+        choices=sorted(ORACLES),
+        default=[],
+        help="what to ask of each net (script, definition)",
+    )
     add("--shrink", type=float, default=20.0, help="seconds of CPU time to make a finding smaller")
     add("--gpu", action="store_true", help="the plan is that of device cuda: on the stand-in, or a GPU")
     add("--out", type=Path, help="a folder that findings are kept in, each as a script")
@@ -765,10 +560,10 @@ def main() -> int:
     if args.case is not None:
         case = draw(args.case, args.seed, **options)
         print(case.text, *case.steps, sep="\n")
-        verdict, _, line, script = attempt(args.case, args.seed, options, 60)
+        verdict, _, line, script = attempt(args.case, args.seed, options, 60, args.oracle or ("script", "definition"))
         print(verdict, line, script, sep="\n")
         return int(verdict == "different")
-    most = args.first, args.cases, args.workers, args.out, options, args.shrink
+    most = args.first, args.cases, args.workers, args.out, options, args.shrink, args.oracle or ("script", "definition")
     return int(fuzz(args.minutes * 60, args.seed, *most) > 0)
 
 

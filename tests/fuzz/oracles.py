@@ -1,0 +1,337 @@
+"""Cases, and what to ask of each: is the plan as the layers are, and are both as defined, as ONNX and OpenCV have it?
+
+An oracle is a function of a Case that gives None, or the first thing that differs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import tempfile
+import traceback
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import nets
+import numpy as np
+import reference
+from nets import Node
+
+from boxpresso import Net
+from boxpresso.proto import BoxpressoError, parse_net
+
+# What a standalone script needs of this file
+
+
+def values(seed, *shape, wild=0.0):
+    """Random numbers, with that part of them NaN or infinite."""
+    rng = np.random.default_rng(seed)
+    array = rng.standard_normal(shape)
+    if wild:
+        array[rng.random(shape) < wild] = rng.choice([np.nan, np.inf, -np.inf])
+    return array
+
+
+def regions(seed, count, images, height, width):
+    """Rows of image and corners, as ROIPooling reads them."""
+    rng = np.random.default_rng(seed)
+    corners = np.sort(rng.integers(0, [[height], [width]], (count, 2, 2)), axis=2) if height and width else 0
+    return np.column_stack(
+        [rng.integers(0, images, count), corners[:, 1, 0], corners[:, 0, 0], corners[:, 1, 1], corners[:, 0, 1]]
+    )
+
+
+def fill(net, seed):
+    """Random parameters, the same for a layer whatever other layers there are."""
+    for layer in net.layers:
+        rng = np.random.default_rng([seed, zlib.crc32(layer.name.encode())])
+        for i, blob in enumerate(layer.blobs):
+            if layer.type == "BatchNorm":
+                blob.data[...] = [
+                    rng.normal(0, 0.5, blob.shape),
+                    rng.random(blob.shape) + 0.7,
+                    np.full(blob.shape, 1.5),
+                ][i]
+            elif (layer.type == "Scale" and i == 0) or layer.type == "Normalize":
+                blob.data[...] = rng.normal(1, 0.4, blob.shape)
+            elif layer.type == "PReLU" or i == 1 or layer.type == "Bias":
+                blob.data[...] = rng.normal(0, 0.3, blob.shape)
+            else:
+                blob.data[...] = rng.normal(0, 1, blob.shape) / np.sqrt(max(1, blob.count // max(1, blob.shape[0])))
+
+
+SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill))
+
+LIMIT = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+Seen = list[tuple[str, object]]
+
+
+class Unfit(Exception):
+    """A script that says nothing about a net: it asks for what is not there."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A net and a script, and what both are played with."""
+
+    nodes: tuple[Node, ...]
+    steps: tuple[str, ...]
+    dtype: str = "float32"
+    device: str = "cpu"  # of the plan
+
+    @property
+    def text(self) -> str:
+        return nets.text(self.nodes)
+
+
+# Playing
+
+
+def play(case: Case, planned: bool, dtype: str = "") -> Seen:
+    """Runs a script; what `see` was given, in order, and last the error if it ended with one of ours."""
+    device, seen, held = case.device if planned else "cpu", Seen(), {}
+
+    def make(seed: int = 1) -> Net:
+        net = Net(parse_net(case.text), device=device, seed=seed, dtype=np.dtype(dtype or case.dtype), optimize=planned)
+        fill(net, seed)
+        return net
+
+    def see(what: object) -> None:
+        for name, array in what.items() if isinstance(what, dict) else [("", what)]:
+            seen.append((f"step {number} {name}".strip(), np.array(array)))
+
+    number = -1
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            space = {
+                "np": np,
+                "held": held,
+                "see": see,
+                "make": make,
+                "folder": folder,
+                "values": values,
+                "regions": regions,
+            }
+            space["net"] = make()
+            for number in range(len(case.steps)):
+                exec(case.steps[number], space)
+        except BoxpressoError as error:
+            seen.append((f"step {number}", f"{type(error).__name__}: {error}"))
+        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
+            if not planned:
+                raise Unfit from error
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            seen.append(
+                (f"step {number}", f"{type(error).__name__}: {error} ({Path(where.filename).name} {where.name})")
+            )
+    return seen
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> float:
+    """The largest difference, as a part of the largest value of `b`; infinite where shapes, NaN or infinities differ."""
+    if a.shape != b.shape:
+        return np.inf
+    if not a.size:
+        return 0.0
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
+        return np.inf
+    if not finite.any():
+        return 0.0
+    return float(np.abs(a[finite] - b[finite]).max() / (np.abs(b[finite]).max() + 1e-3))
+
+
+def first_difference(one: Seen, other: Seen, limit: float) -> int | None:
+    """The number of the first thing seen that is not the same in both."""
+    for i, ((_, a), (_, b)) in enumerate(zip(one, other)):
+        if isinstance(a, str) or isinstance(b, str):
+            if not (isinstance(a, str) and isinstance(b, str) and a.split(":")[0] == b.split(":")[0]):
+                return i
+        elif distance(a, b) > limit:
+            return i
+    return None if len(one) == len(other) else min(len(one), len(other))
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What differs: where, and the values of plan and layers, or of one of these and the definitions."""
+
+    what: str
+    planned: object
+    layers: object
+    names: tuple[str, str] = ("plan", "layers")
+
+    def __str__(self) -> str:
+        def show(value: object) -> str:
+            if isinstance(value, np.ndarray):
+                return f"{value.shape} {np.array2string(value.reshape(-1)[:4], precision=5)}"
+            return str(value)
+
+        off = ""
+        if isinstance(self.planned, np.ndarray) and isinstance(self.layers, np.ndarray):
+            off = f" (off by {distance(self.planned, self.layers):.2g})"
+        return f"{self.what}: {self.names[0]} {show(self.planned)}, {self.names[1]} {show(self.layers)}{off}"
+
+
+def judge(case: Case) -> Finding | None:
+    """What differs first between plan and layers. What float32's own rounding explains, by comparison with double, does not count.
+
+    Raises Unfit for a case that says nothing.
+    """
+    layers, planned = play(case, False), play(case, True)
+    limit = LIMIT[np.dtype(case.dtype)]
+    at = first_difference(planned, layers, limit)
+    if at is None:
+        return None
+    what = (layers[at] if at < len(layers) else planned[at])[0]
+    pair = [seen[at][1] if at < len(seen) else "nothing more" for seen in (planned, layers)]
+    if case.dtype == "float32" and all(isinstance(v, np.ndarray) for v in pair) and pair[0].shape == pair[1].shape:
+        exact = play(case, False, "float64")
+        if at < len(exact) and isinstance(exact[at][1], np.ndarray):
+            own = distance(pair[1], exact[at][1])
+            off = distance(pair[0], exact[at][1])
+            if off <= max(limit, 8 * own):
+                return None
+    return Finding(what, *pair)
+
+
+def defined(case: Case) -> Finding | None:
+    """What differs first between a plain forward, by plan and layer by layer, and what the layers are defined to do.
+
+    A float32 value is wrong where it is further from its definition than `LIMIT`, and than eight times what the layers in double
+    precision, which have the same weights, are from those in float32.
+    """
+    limit = LIMIT[np.dtype(case.dtype)]
+    exact: dict[str, np.ndarray] = {}
+    layers: dict[str, np.ndarray] = {}
+    for planned in (False, True):
+        net = Net(
+            parse_net(case.text),
+            device=case.device if planned else "cpu",
+            seed=1,
+            dtype=np.dtype(case.dtype),
+            optimize=planned,
+        )
+        fill(net, 1)
+        inputs = random_inputs(case, net)
+        weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
+        wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+        outputs = net.forward(**inputs)
+        seen = [*outputs.items(), *((name, np.array(net.blobs[name].data)) for name in wanted)]
+        for name, array in seen:
+            off = distance(array, wanted[name])
+            if off <= limit:
+                continue
+            if case.dtype == "float32" and not exact:
+                double = Net(parse_net(case.text), device="cpu", seed=1, dtype=np.float64, optimize=False)
+                for key, arrays in weights.items():
+                    for blob, values_ in zip(double.params[key], arrays):
+                        blob.data[...] = values_
+                double.forward(**inputs)
+                exact = {key: np.array(double.blobs[key].data) for key in wanted}
+            if case.dtype == "float32" and not planned and distance(exact[name], wanted[name]) <= 1e-7:
+                continue  # rounding: the same layers are right in double
+            if case.dtype == "float32" and planned and off <= 8 * distance(layers[name], wanted[name]):
+                continue
+            return Finding(f"blob {name}", array, wanted[name], ("plan" if planned else "layers", "definition"))
+        layers = dict(seen)
+    return None
+
+
+def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
+    """Values for the inputs of a plain forward."""
+    inputs = {}
+    for name in net.inputs:
+        shape = net.blobs[name].shape
+        images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
+        given = regions(5, shape[0], images, *size) if name.startswith("rois") else values(6, *shape)
+        inputs[name] = given.astype(case.dtype)
+    return inputs
+
+
+def beside(case: Case, name: str, run: Callable[..., dict[str, np.ndarray]]) -> Finding | None:
+    """What differs first between a plain forward by the plan and by another program: `run` of the net, its weights and inputs.
+
+    In float32. What is as defined where the other program is not, by less than a hundredth, is the other's rounding.
+    """
+    net = Net(parse_net(case.text), device=case.device, seed=1)
+    fill(net, 1)
+    weights = {layer: [np.array(blob.data) for blob in blobs] for layer, blobs in net.params.items()}
+    inputs = random_inputs(dataclasses.replace(case, dtype="float32"), net)
+    wanted = reference.run(parse_net(case.text), weights, inputs, np.float32)
+    try:
+        others = run(net, weights, inputs, {key: array.shape for key, array in wanted.items()})
+    except reference.Unknown as error:
+        raise Unfit from error
+    outputs = net.forward(**inputs)
+    flips = {"Threshold", "ArgMax", "ROIPooling"} & {node.type for node in case.nodes}
+    for key, other in others.items():
+        array = outputs[key] if key in outputs else np.array(net.blobs[key].data)
+        off = distance(array, other)
+        if off > LIMIT[np.dtype(np.float32)]:
+            own = distance(array, wanted[key])
+            if own > LIMIT[np.dtype(np.float32)] or (off > 1e-2 and not flips):
+                return Finding(f"blob {key}", array, other, ("plan", name))
+    return None
+
+
+def by_onnx(case: Case) -> Finding | None:
+    """Against a model written layer by layer, run by onnxruntime."""
+    import onnx_writer
+
+    def run(net: Net, weights: dict, inputs: dict, shapes: dict) -> dict[str, np.ndarray]:
+        return onnx_writer.run(onnx_writer.written(parse_net(case.text), weights, shapes), inputs)
+
+    return beside(case, "onnxruntime", run)
+
+
+def by_export(case: Case) -> Finding | None:
+    """Against our own export, run by onnxruntime; what the export refuses is refused."""
+    import onnxruntime
+
+    from boxpresso.exports import onnx_model
+
+    def run(net: Net, weights: dict, inputs: dict, shapes: dict) -> dict[str, np.ndarray]:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = 1, 4
+        session = onnxruntime.InferenceSession(
+            onnx_model(net).SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        asked = {one.name for one in session.get_inputs()}
+        results = session.run(None, {key: value for key, value in inputs.items() if key in asked})
+        names = [one.name for one in session.get_outputs()]  # an input that is an output too is called NAME_out
+        return {name if name in net.blobs else name.removesuffix("_out"): value for name, value in zip(names, results)}
+
+    return beside(case, "export", run)
+
+
+OPENCV = {  # layers that OpenCV's importer of Caffe has, and has as Caffe does
+    "Input", "Convolution", "Deconvolution", "InnerProduct", "Pooling", "ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "Power", "BatchNorm",
+    "Scale", "LRN", "Softmax", "Eltwise", "Concat", "Slice", "Split", "Permute", "Reshape", "Flatten", "Dropout",
+}  # fmt: skip
+
+
+def by_opencv(case: Case) -> Finding | None:
+    """Against OpenCV's importer of Caffe, for the layers that it has."""
+    import cv2
+
+    if not {node.type for node in case.nodes} <= OPENCV or any(node.name.startswith("shared") for node in case.nodes):
+        raise Unfit("a layer that OpenCV has not, or has otherwise")
+
+    def run(net: Net, weights: dict, inputs: dict, shapes: dict) -> dict[str, np.ndarray]:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "net.prototxt").write_text(case.text)
+            net.save(f"{folder}/net.caffemodel")
+            other = cv2.dnn.readNetFromCaffe(f"{folder}/net.prototxt", f"{folder}/net.caffemodel")
+        for key, value in inputs.items():
+            other.setInput(value, key)
+        return {key: np.asarray(other.forward(key)).reshape(shapes[key]) for key in net.outputs}
+
+    return beside(case, "OpenCV", run)
+
+
+ORACLES: dict[str, Callable[[Case], Finding | None]] = {
+    "script": judge, "definition": defined, "onnxruntime": by_onnx, "export": by_export, "opencv": by_opencv,
+}  # fmt: skip
