@@ -271,6 +271,7 @@ class Net(Parameters, Batched, Counted):
             maker.apart = acting(maker).apart = True
             with named(maker):
                 maker.reshape(self.bottoms[i], self.tops[i])
+            self._reshape_changed()  # what shares memory with its other tops
 
     def _hand_out_parameter(self, blob: Blob) -> bool:
         """Called before somebody gets the data of a parameter; whether that is a script, which may change them from then on."""

@@ -147,7 +147,7 @@ class Placement:
         self.taken.setdefault(id(self.source.blobs[name]._data), []).append((first, last, owner))
 
     def free(self, name: str, key: Key, owner: Key) -> bool:
-        """Whether a key can lie in a blob's memory for all its life, beside what `owner`, of which it is a part or all, has of it."""
+        """Whether a key can lie in a blob's memory for all its life; `owner` is the key of which it is a part there, or itself."""
         first, last = self.lives[key]
         others = self.taken.get(id(self.source.blobs[name]._data), ())
         return all(other in (key, owner) or end < first or begin > last for begin, end, other in others)
@@ -266,15 +266,14 @@ class Placement:
                 inner = replace(inner, pitch=home.pitch)
             if not self.place(source, inner, owner):
                 return False
-        elif home.base[0] == "blob" and not self.free(home.base[1], key, owner or key):
-            return False
         elif how == "forward" or (how == "turn" and key[1] == PLAIN and not home.inner):
             return False
-        else:
-            if home.base[0] == "blob":
-                self.take(home.base[1], *self.lives[key], owner or key)
-            if owner is not None:
-                self.owners[key] = owner
+        elif home.base[0] == "blob":
+            if not self.free(home.base[1], key, owner or key):
+                return False
+            self.take(home.base[1], *self.lives[key], owner or key)
+        if owner is not None:
+            self.owners[key] = owner
         self.homes[key] = home
         return True
 

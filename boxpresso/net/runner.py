@@ -133,8 +133,7 @@ class Runner:
         self.parts = self.parts_of(plans)
         blobs = self.source.blobs
         self.same = {v: root for plan in plans for i, root in plan.dropped.items() for v in self.writes[i]}
-        self.available = self.remaining(self.last)
-        there = {id(blobs[name]._data) for name, value in self.last.items() if self.root(value) in self.available}
+        self.available, there = self.remaining(self.last)
         self.left_out = [name for name in self.last if plans and id(blobs[name]._data) not in there]
         layers = self.needed(self.last[name] for name in self.left_out)
         values = {self.root(v) for i in layers for v in self.reads[i]}
@@ -164,10 +163,11 @@ class Runner:
             value = self.same[value]
         return value
 
-    def remaining(self, latest: Mapping[str, Value], last: int | None = None) -> dict[Value, str]:
-        """The values that lie in blobs after a forward, or after one that ended with layer `last`, and where.
+    def remaining(self, latest: Mapping[str, Value], last: int | None = None) -> tuple[dict[Value, str], set[int]]:
+        """The values that lie in blobs after a forward, or after one that ended with layer `last`, with the name of one of
+        the blobs, and the ids of the memory that holds what its blobs are to hold.
 
-        latest: {blob's name: the value that it was to hold then}. Blobs that share memory are to hold the same elements.
+        latest: {blob's name: the value that it is to hold then}. Blobs that share memory are to hold the same elements.
         """
         blobs, memory = self.source.blobs, dict[int, tuple[str, Value]]()
         for name, value in self.contents(last):
@@ -177,7 +177,7 @@ class Runner:
         for name, value in latest.items():
             if id(blobs[name]._data) in whole:
                 found.setdefault(self.root(value), name)
-        return found
+        return found, whole
 
     def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
         """What blobs come to hold in a forward, in order: their names, and values. last: as for `remaining`."""
@@ -258,7 +258,8 @@ class Runner:
 
     def changed(self) -> bool:
         """Whether the plan works with other versions of the parameters than there are now."""
-        return any([blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed])
+        changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
+        return any(changes)  # all of them settled
 
     def program(self, part: Part) -> Program | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
@@ -360,9 +361,10 @@ class Runner:
     def run_on(self, last: int) -> None:
         """Runs the layers after `last` by themselves, which has given its tops other shapes than the plan was made for."""
         values = {name: (name, times) for written in self.writes[: last + 1] for name, times in written}
-        self.available = self.remaining(values, last)
-        self.shapes = {name: self.source.blobs[name].shape for name in values}
-        self.compute({name: value for name, value in values.items() if self.available.get(self.root(value)) != name})
+        blobs = self.source.blobs
+        self.available, whole = self.remaining(values, last)
+        self.shapes = {name: blobs[name].shape for name in values}
+        self.compute({name: value for name, value in values.items() if id(blobs[name]._data) not in whole})
         for i in range(last + 1, len(self.source.layers)):
             self.forward(i)
 
@@ -402,7 +404,7 @@ class Runner:
         return result
 
     def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
-        """Gives blobs the values that the last forward left out, by running layers on Blobs of their own; `more` of them too."""
+        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own."""
         if not (values or more):
             return
         self.counted(None)
