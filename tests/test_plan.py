@@ -12,7 +12,7 @@ from boxpresso import Net
 from boxpresso.device import open_device
 from boxpresso.layers.dense.lowerings import bf16_available
 from boxpresso.net.places import Placement, shared_memory
-from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, overwrites, plain
+from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, plain
 from boxpresso.net.plan import Source as Layers
 from boxpresso.net.summary import summarise_plan
 from boxpresso.proto import parse_net
@@ -381,21 +381,47 @@ def test_gradients_after_a_forward_by_plan():
     assert np.abs(other.params["a"][0].diff).max() > 0
 
 
-def test_in_place_after_a_split_is_as_the_layers_have_it():
-    text = (
-        data(1, 4, 6, 6)
-        + conv("a", "data", 4)
-        + layer("s", "Split", "a", ["x", "y"])
-        + relu("r", "y")
-        + conv("b", "x", 3)
+VIEWS = {
+    "Split": layer("s", "Split", "a", ["x", "y"]),
+    "Dropout": layer("s", "Dropout", "a", "y"),
+    "Reshape": layer("s", "Reshape", "a", "y", "reshape_param { shape { dim: 0 dim: -1 dim: 6 } }"),
+    "Flatten": layer("s", "Flatten", "a", "y"),
+    "Permute": layer("s", "Permute", "a", "y", "permute_param { order: 0 order: 1 order: 2 order: 3 }"),
+    "channels last": layer("s", "Permute", "a", "y", "permute_param { order: 0 order: 2 order: 3 order: 1 }"),
+    "Slice": layer("s", "Slice", "a", "y"),
+    "Concat": layer("s", "Concat", "a", "y"),
+}
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+@pytest.mark.parametrize("made", ["conv", "power", "input"])
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_layer_in_place_changes_the_blob_that_it_names_alone(kind, made, optimize):
+    """What shares memory with that blob, and is read later or looked at, keeps its values."""
+    maker = {
+        "conv": conv("a", "data", 4, "kernel_size: 1"),
+        "power": layer("a", "Power", "data", "a", "power_param { scale: 2 }"),
+        "input": "",
+    }
+    text = data(2, 4, 6, 6) + (
+        maker[made] + VIEWS[kind] + layer("p", "Power", "y", "y", "power_param { scale: -3 shift: 1 }")
     )
-    net = Net(parse_net(text), device="cpu")
-    source = Layers(net.layers, net.names, net.bottoms, net.tops, net.blobs)
-    assert overwrites(lower(plain(source, net.outputs), source))
-    assert summarise_plan(net) is None
-    one, other = nets(text)
-    image = RNG.standard_normal(one.blobs["data"].shape)
-    same(one.forward(data=image), other.forward(data=image))
+    text += layer("late", "TanH", "x" if kind == "Split" else "a", "late")
+    net = Net(
+        parse_net(text if made != "input" else text.replace('"a"', '"data"')), device="cpu", optimize=optimize, seed=1
+    )
+    image = RNG.standard_normal((2, 4, 6, 6)).astype(np.float32)
+    a = image
+    if made == "conv":
+        weights, bias = (np.asarray(blob.data, np.float64) for blob in net.params["a"])
+        a = np.einsum("oc,nchw->nohw", weights[:, :, 0, 0], image) + bias[:, None, None]
+    elif made == "power":
+        a = 2 * image
+    turned = a.transpose(0, 2, 3, 1) if kind == "channels last" else a
+    for _ in range(2):
+        out = net.forward(data=image)
+        same({"late": np.tanh(a), "y": (1 - 3 * turned).reshape(net.blobs["y"].shape)}, out)
+        same({"a": a}, {"a": net.blobs["data" if made == "input" else "a"].data})
 
 
 @pytest.mark.parametrize("options", [{"optimize": False}, {"phase": "TRAIN"}])

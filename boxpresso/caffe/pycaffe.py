@@ -135,7 +135,7 @@ class Net(BoxpressoNet):
             super().forward()
             return self.loss()
         with self._alone():
-            self._materialise(first > 0 or last + 1 < len(self.layers))
+            self._make_way(first, last)
             for i in range(first, last + 1):
                 for callback in self.before_forward:
                     callback(i)
@@ -172,7 +172,8 @@ class Net(BoxpressoNet):
     def _backward(self, first: int, last: int) -> None:
         """Runs layers by number, down to `last`. The diff of a loss is its weight, unless a script has changed it since."""
         with self._alone():
-            self._materialise()
+            if self._runner is not None:
+                self._runner.prepare_backward()
             self._gradients.warn_if_idle()
             for (_, names), weights, tops in zip(self.names, self.loss_weights, self.tops):
                 for name, weight, top in zip(names, weights, tops):

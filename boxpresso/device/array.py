@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol, Union, cast
@@ -40,6 +41,21 @@ class Recording(threading.local):
 recording = Recording()
 
 
+class User(Protocol):
+    """What works with the values of Buffers in another form, as a plan does with packed weights."""
+
+    def before_change(self) -> None:
+        """Called when a Buffer has other values than before, which are still in its `before`."""
+
+
+def same_bits(a: np.ndarray[Any, Any] | None, b: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of one dtype hold the same bytes, NaN included."""
+    if a is None or a.size != b.size:
+        return False
+    words = f"u{b.itemsize}"
+    return bool(np.array_equal(a.reshape(-1).view(words), b.reshape(-1).view(words)))
+
+
 class First(Protocol):
     """Values that a Buffer gets before they are looked at."""
 
@@ -62,9 +78,18 @@ class Buffer:
         self.memory: Any = None  # the GPU's allocation
         self.start = 0  # its address
         self.host_fresh = self.device_fresh = False
-        self.changes = 0  # counts how often somebody took it to write to it
+        self.changes = (
+            0  # its version: on a GPU how often somebody took it to write to it; on the CPU as `settle` counts
+        )
         self.uploads = 0
         self.first: First | None = None  # what makes its first values, while they wait
+        self.lease: tuple[weakref.ref[Any], int] | None = (
+            None  # what scripts hold it by, and the allocation that it is of
+        )
+        self.before: np.ndarray[Any, Any] | None = (
+            None  # its values of version `changes`, while a script may change them
+        )
+        self.users: weakref.WeakSet[User] | None = None  # what remembers its values in another form
 
     @classmethod
     def over(
@@ -77,6 +102,58 @@ class Buffer:
         buffer.start = 0 if memory is None else int(memory)
         buffer.host_fresh, buffer.device_fresh = host is not None, memory is not None
         return buffer
+
+    # Which version of its values somebody else works with
+
+    def hand_out(self) -> Any:
+        """Its elements for a script, as a flat array: `held` is true until that and all views of it, however made, are gone."""
+        if self.lease is not None and self.lease[1] == self.version and (known := self.lease[0]()) is not None:
+            return known
+        if (
+            self.device.kind == "cpu"
+        ):  # a view's base is what owns its memory, unless another type lies between, as here
+            array: Any = np.asarray(memoryview(cast(Any, self.host).view(np.uint8)))
+        else:
+            array = Array(self, (self.count,))
+        self.lease = weakref.ref(array), self.version
+        return array
+
+    @property
+    def held(self) -> bool:
+        """Whether a script may hold an array of it."""
+        return self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
+
+    def used_by(self, user: User) -> int:
+        """Notes that somebody works with its values of now in another form; the number of their version."""
+        if self.users is None:
+            self.users = weakref.WeakSet()
+        self.users.add(user)
+        version = self.settle()
+        if self.held:
+            self.remember()
+        return version
+
+    def remember(self) -> None:
+        """Somebody may change its values from now on: keeps them, for `settle` and those that work with them."""
+        if self.before is None and self.users and (self.host is not None or self.memory is not None):
+            if self.first is not None:
+                self.first.settle()
+            self.before = np.array(self.host if self.device.kind == "cpu" else self.on_host(False)[: self.count])
+
+    def settle(self) -> int:
+        """The number of the version of its values; another one where they are not those that `remember` kept."""
+        if self.before is None:
+            return self.changes
+        if self.device.kind == "cpu" and not same_bits(self.host, self.before):
+            for user in list(self.users or ()):
+                user.before_change()
+            self.changes += 1
+            self.before = None
+            if self.held:
+                self.remember()
+        elif not self.held:
+            self.before = None
+        return self.changes
 
     @property
     def gpu(self) -> GpuDevice:
@@ -153,6 +230,7 @@ class Array(NDArrayOperatorsMixin):
 
     def __init__(self, buffer: Buffer, shape: Sequence[int], start: int = 0) -> None:
         self.buffer, self.shape, self.start = buffer, tuple(shape), start
+        self.lease: Any = None  # what tells the buffer that a script holds this
 
     @property
     def dtype(self) -> np.dtype[Any]:

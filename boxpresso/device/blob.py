@@ -52,8 +52,8 @@ class Blob:
         self, shape: Sequence[int] = (), dtype: Any = np.float32, device: Union[Device, str, None] = None
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
-        self._watch: Callable[[Blob], None] | None = None  # called before a script gets `data`
-        self._watch_diff: Callable[[Blob], None] | None = None  # and `diff`
+        self._watch: Callable[[Blob], bool | None] | None = None  # called before `data` is given; True: to a script
+        self._watch_diff: Callable[[Blob], bool | None] | None = None  # and `diff`
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = dtype_of(dtype)
         self._data, self._diff = Buffer(self.device, self.dtype), Buffer(self.device, self.dtype)
@@ -82,6 +82,18 @@ class Blob:
 
     def share_data(self, other: Blob) -> None:
         self._data = other._data
+
+    def part(self) -> None:
+        """Takes data memory of its own, of zeros, where it has shared that of another blob."""
+        self._data = Buffer(self.device, self.dtype)
+
+    def copy_data(self, other: Blob) -> None:
+        """Takes the elements of a blob of as many, in its own shape."""
+        source, target = other._view(False), self._view(False)
+        if isinstance(source, Array):
+            target[...] = Array(source.buffer, self.shape, source.start)
+        else:
+            target.reshape(-1)[...] = source.reshape(-1)
 
     def share_diff(self, other: Blob) -> None:
         self._diff = other._diff
@@ -127,8 +139,8 @@ class Blob:
     @property
     def data(self) -> AnyArray:
         """The values: a numpy array, or on a GPU an Array, which behaves as one."""
-        if self._watch is not None:
-            self._watch(self)
+        if self._watch is not None and self._watch(self):
+            return self._hand_out()
         return self._view(False)
 
     @property
@@ -148,6 +160,16 @@ class Blob:
             array = Array(buffer, self.shape) if self.device.kind != "cpu" else self._numpy(buffer)
             self._views[diff] = seen = (buffer, buffer.version, self.shape, array)
         return seen[3]
+
+    def _hand_out(self) -> AnyArray:
+        """`_view` for a script: the buffer knows for how long that holds it."""
+        array, buffer = self._view(False), self._data
+        lease = buffer.hand_out()
+        if isinstance(array, Array):
+            given = Array(buffer, self.shape)
+            given.lease = lease
+            return given
+        return cast("np.ndarray[Any, Any]", lease.view(self.dtype)[: prod(self.shape)].reshape(self.shape))
 
     def _numpy(self, buffer: Buffer) -> np.ndarray[Any, Any]:
         if buffer.host is None:

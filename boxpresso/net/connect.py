@@ -16,6 +16,24 @@ from ..proto.binary import Source
 from ..proto.errors import ModelError, nearest, visible
 
 named = Named  # names the layer in errors
+
+
+class AtWork:
+    """True within its `with`: a net's own code is at work on blobs, not a script."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+
+    def __bool__(self) -> bool:
+        return self.depth > 0
+
+
 Signature = tuple[tuple[tuple[int, ...], int], ...]
 
 

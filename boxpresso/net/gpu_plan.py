@@ -20,7 +20,6 @@ from .plan import (
     fold_affine,
     fuse_activations,
     fuse_sums,
-    overwrites,
     plain,
 )
 
@@ -65,10 +64,7 @@ def in_place(plan: Plan, source: Source) -> bool:
 
 def optimise(source: Source, wanted: Iterable[str], dynamic: Collection[int] = ()) -> list[Plan]:
     """The plans of a net's parts after all passes; none where none can be as the net is."""
-    plan = lower(plain(source, wanted), source)
-    if overwrites(plan):
-        return []
-    plans = cut(plan, dynamic)
+    plans = cut(lower(plain(source, wanted), source), dynamic)
     for one in PASSES:
         plans = [one(part, source) for part in plans]
     return [] if any(in_place(part, source) for part in plans) else plans

@@ -45,7 +45,7 @@ def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
     once = {i for s in plan.steps if isinstance(s.lowering, Constant) for i in s.layers}
     inner = set()
     for name, by in writers.items():
-        known = all(i in layers and i not in once and source.layers[i].type in PURE for i in by)
+        known = all(i in layers and i not in once and pure(source.layers[i]) for i in by)
         if known and name not in plan.wanted:
             inner.add(name)
     while True:  # a blob that shares memory with one that is needed is needed
@@ -63,6 +63,11 @@ PURE = frozenset({
     "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
     "Upsample",
 })  # fmt: skip
+
+
+def pure(layer: Layer) -> bool:
+    """Whether a forward of a layer does nothing but make its tops of its bottoms and parameters."""
+    return layer.type in PURE and not layer.updates_parameters
 
 
 def ours(layer: Layer) -> bool:
@@ -138,7 +143,7 @@ class GpuProgram:
         self.joined: set[int] = set()  # layers whose bottoms lie in their top
         self.spread: dict[int, Spread] = {}  # by its layer: concatenations of several images, and
         self.operands: dict[int, Operand] = {}  # by their layers: the convolutions that write into their tops
-        self.runs, self.skips = 0, False
+        self.runs = 0
         self.host: dict[int, str] = {}  # by the place of a step: why it cannot be captured
         self.tells: set[int] = set()  # layers that have given their tops other shapes in a forward
         self.rests: set[int] = set()  # the places of steps that can, but for their layers' `forward_finish`
@@ -315,8 +320,8 @@ class GpuProgram:
         with named(layer):
             layer.forward_finish(self.source.bottoms[step.layer], self.source.tops[step.layer])
 
-    def run(self, dynamic: Collection[int], again: bool = False) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes; again: but for layers that give data.
+    def run(self, dynamic: Collection[int]) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes.
 
         Returns
         -------
@@ -324,7 +329,6 @@ class GpuProgram:
             The number of another layer that has done so: then what follows it was not run.
         """
         self.runs += 1
-        self.skips = again
         if self.runs <= 2:
             self.settle()
         self.refresh()
@@ -333,9 +337,6 @@ class GpuProgram:
                 self.divide()
             return self.run_segments(dynamic)
         for place, step in enumerate(self.steps):
-            if self.skipped(step):
-                self.host[place] = "gives data"
-                continue
             layer = self.source.layers[step.layer]
             if self.runs == 2:
                 self.upload(step)
@@ -374,10 +375,6 @@ class GpuProgram:
             return "draws random numbers"
         return "" if self.device.host_work == before[0] else "needs the host"
 
-    def skipped(self, step: Step) -> bool:
-        """Whether a step gives data, in a forward that has given them already."""
-        return self.skips and not self.source.layers[step.layer].param.bottom
-
     def tops(self, step: Step) -> list[tuple[int, ...]]:
         """The shapes of a step's tops."""
         return [blob.shape for blob in self.source.tops[step.layer]]
@@ -415,8 +412,6 @@ class GpuProgram:
                         return last.layer
                 continue
             for step in segment.steps:
-                if self.skipped(step):
-                    continue
                 shapes = self.tops(step)
                 if self.launch(step):
                     self.finish(step)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
 
-import numpy as np
-
-from ..device import Blob, Kernels, cudnn
+from ..device import Blob, Buffer, Kernels, cudnn
 from ..device.cuda import Cuda
 from ..layers.core.replaced import acting
 from ..layers.dense.channels_last import KERNELS
@@ -17,7 +16,7 @@ from .gpu_layout import LEAST
 from .gpu_memory import Arena
 from .gpu_plan import optimise
 from .gpu_program import GpuProgram, inner_blobs
-from .plan import Plan
+from .plan import Plan, Value
 from .runner import PROGRAMS, Part, Runner
 
 
@@ -26,6 +25,7 @@ class GpuRunner(Runner):
 
     shared: GpuProgram | None = None  # whose buffers lie in the arena now
     arena: Arena
+    folded: Sequence[tuple[Blob, Buffer, int]] = ()
 
     def optimised(self) -> list[Plan]:
         """The plans of the net's parts."""
@@ -43,18 +43,6 @@ class GpuRunner(Runner):
         self.unbind()
         super().make_plan()
         self.arena = Arena(cast(Cuda, self.device))
-        self.exposed.clear()
-        for blob in self.parameters:  # a buffer counts its changes itself
-            blob._watch = None
-        covered: set[str] = set()
-        for part in self.parts:
-            names = (
-                {name for step in part.plan.steps for name, _ in step.writes} | set(part.plan.wanted) | set(part.reads)
-            )
-            covered |= names - inner_blobs(part.plan, self.source, part.layers)
-        kept = {id(self.source.blobs[name]._data) for name in covered}
-        blobs = self.source.blobs.items()
-        self.left_out = [blob for name, blob in blobs if name not in covered and id(blob._data) not in kept]
         # Parameters that went into others, with their buffers and their changes until now.
         steps = [step for part in self.parts for step in part.plan.steps]
         layers = [i for s in steps if isinstance(s.lowering, GpuLowering) and s.lowering.folded for i in s.layers]
@@ -63,45 +51,43 @@ class GpuRunner(Runner):
         self.now: dict[int, GpuProgram] = {}  # the program of each part that its blobs are shaped for
         self.kept: dict[tuple[int, object], GpuProgram] = {}
 
+    def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
+        """What blobs come to hold in a forward: those whose memory no other value takes."""
+        for part in self.parts:
+            written = {name for step in part.plan.steps for name, _ in step.writes}
+            names = written | set(part.plan.wanted) | set(part.reads)
+            names -= inner_blobs(part.plan, self.source, part.layers)
+            end = len(self.source.layers) if last is None else last + 1
+            now = {name: (name, times) for values in self.writes[:end] for name, times in values}
+            yield from ((name, self.root(now[name])) for name in sorted(names) if name in now)
+
     def unbind(self) -> None:
         """Gives every buffer memory of its own: layers are about to run one by one, or another program."""
         if self.shared is not None and self.shared.shared is not None:
             self.shared.shared.unbind()
         self.shared = None
 
-    def materialise(self) -> None:
-        """Runs the layers themselves with the inputs of the last forward, so that every blob holds its data."""
+    def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
         self.unbind()
-        super().materialise()
+        super().compute(values, more)
 
-    def forget(self) -> None:
-        """All layers are about to run: nothing of the last forward is asked for any more."""
+    def make_way(self, written: Collection[str]) -> None:
+        super().make_way(written)
         self.unbind()
-        super().forget()
 
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give data."""
         self.unbind()
         super().run_layers(end)
 
-    def share(self) -> None:
-        """Another net uses the parameters too: buffers count what it changes."""
-        self.planned = False
-
-    def expose(self, blob: Blob) -> None:
-        """Nothing: a buffer counts its changes itself."""
-
     def changed(self) -> bool:
         """Whether a parameter that was folded into others has other values by now."""
+        super().changed()  # buffers forget what they were
         return any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.folded)
 
-    def keep(self, blob: Blob) -> None:
-        """Copies an input before a script changes it, for `ask` needs it as it was."""
-        if not self.inside:
-            blob._watch, self.armed = None, False
-            name = self.names[id(blob)]
-            if blob.shape == self.shapes[name]:
-                self.snapshots[name] = np.array(blob._view(False))
+    def restart(self) -> None:
+        """What depends on shapes alone is computed again in the next forward."""
+        self.now.clear()
 
     def program(self, part: Part) -> GpuProgram | None:  # type: ignore[override]  # of a GPU
         """The program of a part for the shapes of what it reads; None where that is empty."""
@@ -114,13 +100,13 @@ class GpuRunner(Runner):
         if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
             if program is None:
                 for i in part.layers:
-                    self.reshape(i)
+                    self.reshape_layer(i)
                 if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                     self.now.pop(id(part), None)
                     return None
                 program = GpuProgram(part.plan, self.source, cast(Cuda, self.device), self.forward, part.layers)
                 program.outgrown = self.drop_others
-            program.begin(self.reshape)
+            program.begin(self.reshape_layer)
             self.now[id(part)] = program
         if self.shared is not program:
             self.unbind()
@@ -140,8 +126,4 @@ class GpuRunner(Runner):
 
     def describe(self) -> list[GpuProgram]:  # type: ignore[override]  # of a GPU
         """The programs of the net's parts for the shapes of now."""
-        with self.quietly():
-            if not self.planned or self.changed():
-                self.make_plan()
-            programs = [self.program(part) for part in self.parts]
-        return [program for program in programs if program is not None]
+        return super().describe()  # type: ignore[return-value]  # made by `program`

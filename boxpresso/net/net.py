@@ -18,13 +18,15 @@ from ..device import Blob, build_all, open_device
 from ..device.fetch import fetch
 from ..device.totals import totals
 from ..layers.core import Layer, layer_class
+from ..layers.core.lowering import Same
 from ..layers.core.python import import_own_types
+from ..layers.core.replaced import acting
 from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
 from .chains import TrainingChain, find_chains
-from .connect import Signature, connect, folders, loss_weights, named, share_parameters, show, signature
+from .connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .counted import Counted
 from .gpu_runner import GpuRunner
 from .gradients import Gradients
@@ -36,8 +38,6 @@ from .runner import Runner, wants_bf16
 from .settle import settle
 from .sources import Shapes, stand_ins
 from .weights import CopyReport, Source
-
-QUIET = nullcontext()
 
 
 class Net(Parameters, Batched, Counted):
@@ -172,7 +172,7 @@ class Net(Parameters, Batched, Counted):
         self._chains: dict[int, TrainingChain] = {}
         self.copied: list[CopyReport] = []  # what copy_from reported, file by file
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
-        self._busy = threading.RLock()
+        self._busy, self._at_work = threading.RLock(), AtWork()
 
         import_own_types(self.param.layer, self.python_layers)
         classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
@@ -191,7 +191,8 @@ class Net(Parameters, Batched, Counted):
             source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
             run = self.forward_layer, self.reshape_layer
             kind = Runner if self.device.kind == "cpu" else GpuRunner
-            self._runner = kind(source, self.inputs, self.outputs, self.device, self.dtype, run, fast_math, bf16)
+            names = self.inputs, self.outputs
+            self._runner = kind(source, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
             if not lazy:
                 build_all(self.device, self._runner.files(), self.dtype)
         if optimize and not planned:
@@ -234,6 +235,8 @@ class Net(Parameters, Batched, Counted):
         with named(layer):
             layer.setup(bottom, top)
             layer.reshape(bottom, top)
+            if bottom and top and bottom[0] is top[0]:
+                self._part_memory(layer, bottom, top)
         self.memory.look_at(layer, tops)
         self.layers.append(layer)
         self.bottoms.append(bottom)
@@ -244,6 +247,8 @@ class Net(Parameters, Batched, Counted):
         self.seen_shapes.append(signature(bottom))
         self.loss_weights.append(loss_weights(layer, len(tops)))
         share_parameters(layer, self.shared)
+        for blob in layer.blobs:
+            blob._watch = self._hand_out_parameter
         if layer.blobs:
             self.params[layer.name] = layer.blobs
 
@@ -252,6 +257,28 @@ class Net(Parameters, Batched, Counted):
         for i in range(len(self.layers)):
             if signature(self.bottoms[i]) != self.seen_shapes[i]:
                 self.reshape_layer(i)
+
+    def _part_memory(self, layer: Layer, bottom: list[Blob], top: list[Blob]) -> None:
+        """Gives a blob that a layer is about to overwrite memory of its own, where an earlier layer has passed on its bottom's."""
+        if isinstance(layer.lower(bottom, top), Same):
+            return  # it changes nothing
+        blob, name = top[0], layer.param.top[0]
+        i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
+        maker = self.layers[i]
+        inner = [value for each in (maker, acting(maker)) for value in vars(each).values() if isinstance(value, Blob)]
+        others = [other for other_name, other in self.blobs.items() if other_name != name]
+        if any(other._data is blob._data for other in (*others, *maker.blobs, *inner)):
+            maker.apart = acting(maker).apart = True
+            with named(maker):
+                maker.reshape(self.bottoms[i], self.tops[i])
+            self._reshape_changed()  # what shares memory with its other tops
+
+    def _hand_out_parameter(self, blob: Blob) -> bool:
+        """Called before somebody gets the data of a parameter; whether that is a script, which may change them from then on."""
+        if self._at_work:
+            return False
+        blob._data.remember()
+        return True
 
     # Running
 
@@ -294,7 +321,8 @@ class Net(Parameters, Batched, Counted):
             names = [*self._pass(more, start, end, inputs), *more]
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
-            return {name: np.array(self._blob(name).data) for name in names}
+            with self._at_work:
+                return {name: np.array(self._blob(name).data) for name in names}
 
     def _pass(
         self, more: Sequence[str], start: str | None, end: str | None, inputs: Mapping[str, ArrayLike]
@@ -303,11 +331,11 @@ class Net(Parameters, Batched, Counted):
         first, last = self._position(start, 0), self._position(end, len(self.layers) - 1)
         runner = self._runner if start is None and end is None and not self.debug_info else None
         if runner is None:
-            self._materialise(first > 0 or last + 1 < len(self.layers))
-        with runner.quietly() if runner and inputs else QUIET:
+            self._make_way(first, last)
+        with self._at_work if runner else nullcontext():
             set_inputs(self.blobs, self.inputs, inputs)
         if runner is None or not runner.run(more):
-            self._materialise(False)
+            self._make_way(first, last)
             self._count_run(None)
             for i in range(first, last + 1):
                 self.forward_layer(i)
@@ -318,15 +346,25 @@ class Net(Parameters, Batched, Counted):
         with self._alone():
             self._pass((), None, self.layer_names[-1], {})
 
-    def _materialise(self, needed: bool = True) -> None:
-        """Gives every blob its data of the last forward, which a plan may have left out, unless all are to be computed anew."""
-        if self._runner is not None:
-            self._runner.materialise() if needed else self._runner.forget()
+    def _make_way(self, first: int, last: int) -> None:
+        """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
+        plan may have left out some."""
+        if self._runner is None:
+            return
+        read: set[str] = set()  # before it is written, as by a layer in place
+        written: set[str] = set()
+        for bottoms, tops in self.names[first : last + 1]:
+            read.update(name for name in bottoms if name not in written)
+            written.update(tops)
+        self._runner.make_way(written - read)
 
     def forward_layer(self, i: int) -> None:
         """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""
         layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
-        with named(layer):
+        with named(layer), self._at_work:
+            if layer.updates_parameters:
+                for blob in layer.blobs:
+                    blob._data.remember()
             now = signature(bottom)
             if now != self.seen_shapes[i]:
                 layer.reshape(bottom, top)
@@ -372,7 +410,8 @@ class Net(Parameters, Batched, Counted):
         {'x': array([ 2., 40.], dtype=float32)}
         """
         with self._alone():
-            self._materialise()
+            if self._runner is not None:
+                self._runner.prepare_backward()
             self._gradients.warn_if_idle()
             for weights, tops in zip(self.loss_weights, self.tops):
                 for weight, top in zip(weights, tops):
@@ -399,7 +438,7 @@ class Net(Parameters, Batched, Counted):
             return
         runs, needs = self._gradients.layer_needs, self._gradients.bottom_needs
         chain = self._chains.get(i)
-        with named(layer):
+        with named(layer), self._at_work:
             if not (chain and chain.backward(i, needs[i], runs[chain.first] and needs[chain.first][0])):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
         if self.debug_info:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ class Parameters:
     params: OrderedDict[str, list[Blob]]
     shared: dict[str, tuple[Layer, int]]
     copied: list[CopyReport]
-    _runner: Any  # a Runner, or None
 
     def clear_param_diffs(self) -> None:
         """Zeroes the diff of every parameter; `backward` adds to them."""
@@ -50,10 +48,7 @@ class Parameters:
         ModelError
             When the file holds no weights, or a blob of another shape than the net's.
         """
-        with self._runner.quietly() if self._runner else nullcontext():
-            self.copied.append(copy_weights(read_weights(path), self.layers))
-        if self._runner is not None:
-            self._runner.weights_changed()
+        self.copied.append(copy_weights(read_weights(path), self.layers))
         return self.copied[-1]
 
     def save(self, path: Source) -> None:
@@ -69,11 +64,10 @@ class Parameters:
         ModelError
             When the file cannot be written.
         """
-        with self._runner.quietly() if self._runner else nullcontext():
-            rows = [
-                (layer.name, layer.type, bottoms, tops, [np.asarray(blob.data) for blob in layer.blobs])
-                for layer, (bottoms, tops) in zip(self.layers, self.names)
-            ]
+        rows = [
+            (layer.name, layer.type, bottoms, tops, [np.asarray(blob._view(False)) for blob in layer.blobs])
+            for layer, (bottoms, tops) in zip(self.layers, self.names)
+        ]
         save_weights(path, rows, self.name)
 
     def share_with(self, other: Parameters) -> None:
@@ -97,18 +91,15 @@ class Parameters:
                 raise ModelError(f"layer {name!r} cannot share: its parameters differ in shape, or the nets in device")
             for blob, shared in zip(blobs, others):
                 blob.share_data(shared)
-        for net in (self, other):
-            if net._runner is not None:
-                net._runner.share()
 
     def weights_changed(self) -> None:
-        """Tells that parameters were changed by other means than this net's own: its plan packs them anew at the next forward.
+        """Tells that parameters were changed behind the back of their arrays: plans that work with them pack them anew.
 
-        A net that shares parameters compares them at each forward unless it is a solver's, which tells.
+        Only what writes to their memory by its address needs it; changes through arrays, whenever taken, are seen.
         """
-        if self._runner is not None:
-            self._runner.weights_changed()
-            self._runner.exposed.clear()
+        for layer in self.layers:
+            for blob in layer.blobs:
+                blob._data.changes += 1
 
     @property
     def learnable(self) -> list[tuple[Blob, float, float]]:

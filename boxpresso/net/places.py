@@ -93,17 +93,32 @@ class Placement:
         self.planar: set[int] = set()  # ids of lowered steps that take their first value as planes
         self.copies = 0
         self.into_joins: dict[int, list[Action]] = {}  # by the id of a step that joins: the copies into its top
-        pins: list[tuple[Key, str]] = []  # keys that must be in blobs
+        # Times are four times the number of a step; one more for what a layer writes itself, perhaps over what it reads; two
+        # more for the copies behind it.
+        self.now = -4
+        self.lives: dict[Key, tuple[int, int]] = {}  # of keys that are no views: when they are made, and last read
+        self.taken: dict[
+            int, list[tuple[int, int, Key]]
+        ] = {}  # by the id of a blob's memory: from when to when by which key
+        self.owners: dict[Key, Key] = {}  # of keys that are parts of another one
+        pins: list[tuple[Key, str, int]] = []  # keys that must be in blobs, and until when
         written = {value for step in self.plan.steps for value in step.writes}
         for step in self.plan.steps:
             for value in set(step.reads) - written:  # of an earlier part of the net
-                self.made[value, PLAIN] = ("forward", None, None)
+                self.make((value, PLAIN), "forward")
                 self.homes[value, PLAIN] = self.blob(value, value[0])
         for step in self.plan.steps:
+            self.now += 4
             self.expand(step, pins)
+        self.now += 4
         for name, value in self.plan.wanted.items():
-            pins.append((self.need(value, PLAIN), name))
-        for key, name in pins:
+            pins.append((self.need(value, PLAIN), name, self.now))
+        for key, home in self.homes.items():
+            self.take(home.base[1], *self.lives[key], key)
+        for key, name, until in pins:
+            origin = self.origin(key)
+            self.take(name, self.lives[origin][0] + 2, until, origin)
+        for key, name, _ in pins:
             self.pin(key, name)
         for step in reversed(self.plan.steps):
             if isinstance(step.lowering, Join):
@@ -112,18 +127,43 @@ class Placement:
             self.default(key)
         self.order()
 
+    # When keys are there
+
+    def make(self, key: Key, how: str, step: Step | None = None, source: Key | None = None) -> None:
+        """Notes how a key comes about, now."""
+        self.made[key] = how, step, source
+        if how not in ("view", "alias"):
+            first = self.now + (how == "forward")
+            self.lives[key] = first, first
+
+    def use(self, key: Key) -> Key:
+        """A key that is read now."""
+        origin = self.origin(key)
+        self.lives[origin] = self.lives[origin][0], max(self.now, self.lives[origin][1])
+        return key
+
+    def take(self, name: str, first: int, last: int, owner: Key) -> None:
+        """Notes that a blob's memory holds a key in that time."""
+        self.taken.setdefault(id(self.source.blobs[name]._data), []).append((first, last, owner))
+
+    def free(self, name: str, key: Key, owner: Key) -> bool:
+        """Whether a key can lie in a blob's memory for all its life; `owner` is the key of which it is a part there, or itself."""
+        first, last = self.lives[key]
+        others = self.taken.get(id(self.source.blobs[name]._data), ())
+        return all(other in (key, owner) or end < first or begin > last for begin, end, other in others)
+
     # Which actions there are
 
-    def expand(self, step: Step, pins: list[tuple[Key, str]]) -> None:
+    def expand(self, step: Step, pins: list[tuple[Key, str, int]]) -> None:
         """Appends the actions of a step, with what must be turned before it."""
         lowering = step.lowering
         if isinstance(lowering, (View, LastView)):
             read = self.need(step.reads[0], LAST if isinstance(lowering, LastView) else PLAIN)
-            self.made[step.writes[0], PLAIN] = ("view", step, read)
+            self.make((step.writes[0], PLAIN), "view", step, read)
             self.inner.add(read)
         elif isinstance(lowering, Planes):
             read, write = self.need(step.reads[0], PLAIN), (step.writes[0], PLAIN)
-            self.made[write] = ("lowered", step, None)
+            self.make(write, "lowered", step)
             self.whole.update((read, write))
             self.actions.append(Action("planes", step))
         elif isinstance(lowering, Join):
@@ -131,21 +171,22 @@ class Placement:
             reads = [self.need(value, layout) for value in step.reads]
             if layout == PLAIN and lowering.axis != 1:  # pieces other than images, which are cut from the whole
                 self.whole.update([*reads, (step.writes[0], layout)])
-            self.made[step.writes[0], layout] = ("join", step, None)
+            self.make((step.writes[0], layout), "join", step)
             self.actions.append(Action("join", step))
         elif lowering is not None and step.reads:
             if self.takes_planes(step):
                 self.planar.add(id(step))
             reads = [self.need(*key) for key in self.reads(step)]
             write = (step.writes[0], LAST)
-            self.made[write] = ("lowered", step, None)
+            self.make(write, "lowered", step)
             if lowering.contiguous:
                 self.whole.update([*reads, write])
             self.actions.append(Action("lowered", step))
         else:  # by the layer itself, on blobs
-            pins.extend((self.need(value, PLAIN), value[0]) for value in step.reads)
+            names = self.source.names[step.layer][0]
+            pins.extend((self.need(value, PLAIN), name, self.now) for value, name in zip(step.reads, names))
             for value in step.writes:
-                self.made[value, PLAIN] = ("forward", step, None)
+                self.make((value, PLAIN), "forward", step)
                 self.homes[value, PLAIN] = self.blob(value, value[0])
             self.actions.append(Action("forward", step))
 
@@ -163,16 +204,15 @@ class Placement:
     def need(self, value: Value, layout: str) -> Key:
         """A value in a layout, turned if it is not there yet."""
         key = value, layout
-        if key in self.made:
-            return key
-        other = (value, LAST if layout == PLAIN else PLAIN)
-        if self.same_in_both(value):
-            self.made[key] = ("alias", None, other)
-            self.inner.add(other)
-        else:
-            self.made[key] = ("turn", None, other)
-            self.actions.append(Action("turn", None, other, key))
-        return key
+        if key not in self.made:
+            other = (value, LAST if layout == PLAIN else PLAIN)
+            if self.same_in_both(value):
+                self.make(key, "alias", None, other)
+                self.inner.add(other)
+            else:
+                self.make(key, "turn", None, self.use(other))
+                self.actions.append(Action("turn", None, other, key))
+        return self.use(key)
 
     def shape(self, value: Value) -> tuple[int, ...]:
         """As its blob's."""
@@ -200,8 +240,11 @@ class Placement:
     def blob(self, value: Value, name: str) -> Home:
         return self.home((value, PLAIN), ("blob", name))
 
-    def place(self, key: Key, home: Home) -> bool:
-        """Gives a key that home, or its origin where it is a view; False where it has one already, or cannot."""
+    def place(self, key: Key, home: Home, owner: Key | None = None) -> bool:
+        """Gives a key that home, or its origin where it is a view; False where it has one already, or cannot.
+
+        owner: the key of which it is a part there.
+        """
         if key in self.homes:
             return self.homes[key] == home
         if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):
@@ -221,10 +264,16 @@ class Placement:
             )  # fmt: skip
             if how == "alias" and source[1] == LAST and channels != 1:  # one place
                 inner = replace(inner, pitch=home.pitch)
-            if not self.place(source, inner):
+            if not self.place(source, inner, owner):
                 return False
         elif how == "forward" or (how == "turn" and key[1] == PLAIN and not home.inner):
             return False
+        elif home.base[0] == "blob":
+            if not self.free(home.base[1], key, owner or key):
+                return False
+            self.take(home.base[1], *self.lives[key], owner or key)
+        if owner is not None:
+            self.owners[key] = owner
         self.homes[key] = home
         return True
 
@@ -250,6 +299,11 @@ class Placement:
             return key
         assert source is not None
         return self.origin(source)
+
+    def owner(self, key: Key) -> Key:
+        """The key that has the memory in which a key lies."""
+        origin = self.origin(key)
+        return self.owners.get(origin, origin)
 
     def shares(self, key: Key, name: str) -> bool:
         """Whether a key lies in the memory of that blob already, under another name."""
@@ -284,7 +338,7 @@ class Placement:
                 part = replace(part, offset=whole.offset + at)
                 at += piece
             fits = layout == LAST or self.dimensions(read)[:2] == (part.images, part.channels)
-            if fits and self.place(read, part):
+            if fits and self.place(read, part, self.owner(key)):
                 continue
             self.copies += 1
             target = ((f"{value[0]} (copy)", self.copies), layout)
@@ -312,7 +366,8 @@ class Placement:
             if action.kind == "copy":
                 assert action.source is not None
                 copies.setdefault(self.origin(action.source), []).append(action)
-        actions: list[Action] = []
+        earlier = [key for key, (how, step, _) in self.made.items() if how == "forward" and step is None]
+        actions: list[Action] = [copy for key in earlier for copy in copies.get(key, [])]
         for action in self.actions:
             if action.kind == "copy":
                 continue

@@ -301,25 +301,6 @@ PASSES: tuple[Callable[[Plan, Source], Plan], ...] = (
 )  # fmt: skip
 
 
-def overwrites(plan: Plan) -> bool:
-    """Whether a layer in place changes memory that another layer reads under another name: then no plan is as the net."""
-    readers = plan.readers()
-    shared = {
-        value[0]: step.reads[0]
-        for step in plan.steps
-        if isinstance(step.lowering, (Same, View))
-        for value in step.writes
-        if value[1] == 0
-    }
-    for step in plan.steps:
-        for name, times in step.writes:
-            if times and name in shared and not isinstance(step.lowering, Same):
-                others = [v for s in readers[shared[name]] for v in s.writes]
-                if len(readers[shared[name]]) > 1 or len(others) > 1:
-                    return True
-    return False
-
-
 def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
     """A plan for each part of the net that ends with a layer of `dynamic`, those whose tops' shapes only a forward tells.
 
@@ -341,11 +322,8 @@ def cut(plan: Plan, dynamic: Collection[int]) -> list[Plan]:
 
 
 def optimise(source: Source, wanted: Iterable[str], dynamic: Collection[int] = ()) -> list[Plan]:
-    """The plans of a net's parts after all passes; none where none can be as the net is."""
-    plan = lower(plain(source, wanted), source)
-    if overwrites(plan):
-        return []
-    plans = cut(plan, dynamic)
+    """The plans of a net's parts after all passes."""
+    plans = cut(lower(plain(source, wanted), source), dynamic)
     for step in PASSES:
         plans = [step(part, source) for part in plans]
     return plans

@@ -271,8 +271,8 @@ class Program:
         for i in self.first:
             self.forward(i)
 
-    def run(self, dynamic: Collection[int], again: bool = False) -> int | None:
-        """Runs all steps; dynamic: layers that may give their tops other shapes; again: but for layers that give data.
+    def run(self, dynamic: Collection[int]) -> int | None:
+        """Runs all steps; dynamic: layers that may give their tops other shapes.
 
         Returns
         -------
@@ -287,8 +287,6 @@ class Program:
         for item in self.items:
             if isinstance(item, Chain):
                 item.run()
-                continue
-            if again and not self.source.layers[item].param.bottom:
                 continue
             before = [blob.shape for blob in self.source.tops[item]]
             self.forward(item)

@@ -1,27 +1,29 @@
 """Runs a net's forward by its plan, and keeps what a script sees of it as if every layer had run.
 
-A blob that the plan does not compute is computed when it is asked for, by running the layers themselves; from then on the plan
-computes it too. Weights are packed once; where a script may have changed them, they are compared before each forward.
+A blob that the plan leaves out is computed when a script asks for it, with the inputs and the parameters that the last forward
+had; from then on the plan computes it too, and so it does with each blob of which a script holds an array. Weights are packed
+once, and again when a Buffer says that theirs is another version.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..device import AnyArray, Blob, Device, Kernels
+from ..device import Blob, Buffer, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
-from ..layers.core.lowering import POINTWISE
+from ..layers.core import Layer
+from ..layers.core.lowering import POINTWISE, Constant
 from ..layers.core.replaced import acting
 from ..layers.dense.lowerings import bf16_available
 from ..proto.errors import DeviceError, ModelError
-from .plan import Plan, Source, optimise
+from .connect import AtWork, named
+from .plan import Plan, Source, Value, optimise, plain
 from .program import TURN, Memory, OddNumbers, Program, prepare
 
 PROGRAMS = 32  # shapes whose programs are kept
@@ -46,8 +48,6 @@ class Part:
             if source.layers[i].type == "Input":
                 reads.update(dict.fromkeys(tops))
         self.reads = list(reads)
-        self.covered = {name for s in plan.steps if s.lowering is None or not s.reads for name, _ in s.writes}
-        self.covered.update(plan.wanted)
 
 
 class Runner:
@@ -64,6 +64,8 @@ class Runner:
     run
         Two functions of a layer's number: one runs it, reshaping it first where a bottom's shape changed, the other gives its
         tops the shapes that follow from those of its bottoms.
+    at_work
+        True while the net itself uses its blobs.
     fast_math
         Whether sums may be less exact than float32's.
     bf16
@@ -78,13 +80,13 @@ class Runner:
         device: Device,
         dtype: Any,
         run: tuple[Callable[[int], None], Callable[[int], None]],
+        at_work: AtWork,
         fast_math: bool = False,
         bf16: bool = False,
     ) -> None:
         self.source, self.inputs, (self.forward, self.reshape_layer) = source, list(inputs), run
-        self.fast_math, self.bf16 = fast_math, bf16
-        self.wanted = dict.fromkeys(outputs)
-        self.device = device
+        self.at_work, self.fast_math, self.bf16 = at_work, fast_math, bf16
+        self.device, self.dtype = device, np.dtype(dtype)
         if isinstance(device, Cpu):
             self.memory = Memory(device, dtype)
         # Called before a program, or with None all layers by themselves, take memory; raises where that is too much.
@@ -94,33 +96,116 @@ class Runner:
         self.parts: list[Part] = []
         # Layers whose tops, which others read, get other shapes in a forward, or were seen to do so.
         self.dynamic = self.choosing()
-        self.left_out: list[Blob] = []  # blobs that the plans do not compute
-        self.stale: list[Blob] = []  # blobs that the last forward left out
-        self.names = {id(blob): name for name, blob in source.blobs.items()}
-        self.shapes: dict[str, tuple[int, ...]] = {}  # of the inputs at the last forward
-        self.snapshots: dict[str, Numbers] = {}  # inputs of the last forward, where a script may have changed them
-        self.exposed: dict[int, tuple[Blob, Numbers]] = {}  # parameters that a script may change, and what was packed
-        self.inside = self.armed = False
-        self.again = False  # whether layers that give data have done so in this forward
         self.parameters = list({id(b): b for layer in source.layers for b in layer.blobs}.values())
+        self.packed: list[
+            tuple[Blob, Buffer, int]
+        ] = []  # parameters, and the versions of them that the plan works with
+        # The net as it stands: what each layer reads and writes, and who writes a value.
+        steps = plain(source, ()).steps
+        self.reads = [step.reads for step in steps]
+        self.writes = [step.writes for step in steps]
+        self.writer = {value: i for i, values in enumerate(self.writes) for value in values}
+        self.last = {name: (name, times) for values in self.writes for name, times in values}
+        # What is overwritten in place of an input is its value in the next forward, unless that is given another.
+        sources = [name for i, values in enumerate(self.writes) for name, _ in values if not self.reads[i]]
+        self.wanted = dict.fromkeys([*outputs, *(name for name in sources if self.last[name][1])])
+        # What a script may look at. A value is one writing of a blob, as in a plan.
+        self.names = {id(blob): name for name, blob in source.blobs.items()}
+        self.same: dict[Value, Value] = {}  # values that are another one
+        self.available: dict[Value, str] = {}  # values that lie in a blob after a forward, and in which
+        self.left_out: list[str] = []  # blobs that hold something else then
+        self.used: set[str] = set()  # blobs from which those are computed
+        self.fixed: set[str] = set()  # blobs that are computed once for a shape, and
+        self.touched = False  # whether a script may have changed one of these
+        self.stale: dict[str, None] = {}  # blobs that the last forward left out, and nobody has asked for since
+        self.users: dict[int, list[str]] = {}  # `used`, by the id of their memory
+        self.shapes: dict[str, tuple[int, ...]] = {}  # of blobs at the last forward
+        self.ran = self.by_layers = False  # whether the last forward was by the plan; whether none is any more
+        self.computed: dict[Value, Blob] = {}  # values of the last forward that were computed since, or put aside
+        for blob in source.blobs.values():
+            blob._watch = self.asked
 
     # Planning
 
-    def make_plan(self) -> None:
-        """Makes the plans of the net's parts and packs the weights."""
-        self.planned = True
+    def choose(self) -> None:
+        """Makes the plans of the net's parts, and finds what they leave out."""
         plans, self.plans = self.plans or self.optimised(), None
-        with self.quietly():
-            for plan in plans:
-                prepare(plan, self.source)
         self.parts = self.parts_of(plans)
-        for blob in self.parameters:
-            if blob._watch is None:
-                blob._watch = self.expose
-        self.exposed = {key: (blob, np.array(blob._view(False))) for key, (blob, _) in self.exposed.items()}
-        covered = {name for part in self.parts for name in part.covered}
-        self.left_out = [blob for name, blob in self.source.blobs.items() if name not in covered]
-        self.armed = False
+        blobs = self.source.blobs
+        self.same = {v: root for plan in plans for i, root in plan.dropped.items() for v in self.writes[i]}
+        self.available, there = self.remaining(self.last)
+        self.left_out = [name for name in self.last if plans and id(blobs[name]._data) not in there]
+        layers = self.needed(self.last[name] for name in self.left_out)
+        values = {self.root(v) for i in layers for v in self.reads[i]}
+        self.used = {self.available[value] for value in values if value in self.available}
+        constant = [step for plan in plans for step in plan.steps if isinstance(step.lowering, Constant)]
+        self.fixed = {name for step in constant for name, _ in step.writes}
+
+    def make_plan(self) -> None:
+        """Makes the plans, with all that a script holds arrays of, and packs the weights."""
+        self.choose()
+        while held := [name for name in self.left_out if self.source.blobs[name]._data.held]:
+            self.wanted.update(dict.fromkeys(held))
+            self.choose()
+        self.planned = True
+        with self.at_work:
+            for part in self.parts:
+                self.prepare(part.plan)
+        self.packed = [(blob, blob._data, blob._data.used_by(self)) for blob in self.parameters]
+
+    def prepare(self, plan: Plan) -> None:
+        """Packs the weights of a plan."""
+        prepare(plan, self.source)
+
+    def root(self, value: Value) -> Value:
+        """The value that a value is."""
+        while value in self.same:
+            value = self.same[value]
+        return value
+
+    def remaining(self, latest: Mapping[str, Value], last: int | None = None) -> tuple[dict[Value, str], set[int]]:
+        """The values that lie in blobs after a forward, or after one that ended with layer `last`, with the name of one of
+        the blobs, and the ids of the memory that holds what its blobs are to hold.
+
+        latest: {blob's name: the value that it is to hold then}. Blobs that share memory are to hold the same elements.
+        """
+        blobs, memory = self.source.blobs, dict[int, tuple[str, Value]]()
+        for name, value in self.contents(last):
+            memory[id(blobs[name]._data)] = name, value
+        whole = {at for at, (name, value) in memory.items() if name in latest and self.root(latest[name]) == value}
+        found = {value: name for at, (name, value) in memory.items() if at not in whole}
+        for name, value in latest.items():
+            if id(blobs[name]._data) in whole:
+                found.setdefault(self.root(value), name)
+        return found, whole
+
+    def contents(self, last: int | None = None) -> Iterator[tuple[str, Value]]:
+        """What blobs come to hold in a forward, in order: their names, and values. last: as for `remaining`."""
+        for part in self.parts:
+            written: set[Value] = set()
+            for step in part.plan.steps:
+                written.update(step.writes)
+                if step.lowering is None or not step.reads:  # by its layer, on blobs
+                    bottoms = self.source.names[step.layer][0] if step.reads else ()
+                    yield from ((name, self.root(value)) for name, value in zip(bottoms, step.reads))
+                    yield from ((value[0], value) for value in step.writes)
+                if step.layer == last:
+                    break
+            wanted = part.plan.wanted.items()
+            yield from ((name, self.root(v)) for name, v in wanted if last is None or self.root(v) in written)
+            if last is not None and last in part.layers:
+                break
+
+    def needed(self, values: Iterable[Value]) -> list[int]:
+        """The layers that must run to compute values from what there is."""
+        layers: set[int] = set()
+        waiting = [self.root(value) for value in values]
+        while waiting:
+            value = waiting.pop()
+            if value not in self.computed and value not in self.available and self.writer[value] not in layers:
+                layers.add(self.writer[value])
+                waiting += [self.root(read) for read in self.reads[self.writer[value]]]
+        return sorted(layers)
 
     def parts_of(self, plans: Sequence[Plan]) -> list[Part]:
         """The parts of the net that some plans are of.
@@ -161,25 +246,20 @@ class Runner:
             found = dict.fromkeys(file for layer in self.source.layers for file in layer.kernel_files())
         return list(found)
 
-    def weights_changed(self) -> None:
-        """The parameters have other values than when they were packed."""
-        self.planned = False
+    def want(self, names: Iterable[str]) -> None:
+        """From the next forward on the plan computes these blobs too."""
+        if new := [name for name in names if name not in self.wanted]:
+            self.wanted.update(dict.fromkeys(new))
+            self.forget_plan()
 
-    def share(self) -> None:
-        """The parameters may change without a script's asking for them: another net uses them too."""
-        for blob in self.parameters:
-            self.exposed.setdefault(id(blob), (blob, np.zeros(0)))
-        self.planned = False
-
-    def expose(self, blob: Blob) -> None:
-        """Notes that a script holds a parameter's values, which it may change at any time."""
-        if not self.inside:
-            blob._watch = None
-            self.exposed[id(blob)] = blob, np.array(blob._view(False))
+    def forget_plan(self) -> None:
+        """The plan is made anew at the next forward."""
+        self.planned, self.plans = False, None
 
     def changed(self) -> bool:
-        """Whether a parameter that a script may change has other values than were packed."""
-        return any(not same_bits(blob._view(False), packed) for blob, packed in self.exposed.values())
+        """Whether the plan works with other versions of the parameters than there are now."""
+        changes = [blob._data is not buffer or buffer.settle() != version for blob, buffer, version in self.packed]
+        return any(changes)  # all of them settled
 
     def program(self, part: Part) -> Program | None:
         """The program of a part for the shapes of what it reads; None where that is empty."""
@@ -189,7 +269,7 @@ class Runner:
         program = part.programs.get(shapes)
         if program is None:
             for i in part.layers:
-                self.reshape(i)
+                self.reshape_layer(i)
             if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                 return None
             program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
@@ -203,16 +283,11 @@ class Runner:
                 part.programs.popitem(last=False)
             part.now = None
         if program is not part.now or not program.ready():
-            program.begin(self.reshape)
+            program.begin(self.reshape_layer)
             part.now = program
             self.release_old()
         part.programs.move_to_end(shapes)
         return program
-
-    def reshape(self, i: int) -> None:
-        """Gives the tops of a layer the shapes that follow; those of data stay, once they are there."""
-        if not self.again or self.source.layers[i].param.bottom:
-            self.reshape_layer(i)
 
     def release_old(self) -> None:
         """Programs of memory that is not that of now let go of it: they would only keep it from being freed."""
@@ -223,48 +298,58 @@ class Runner:
 
     def run(self, more: Sequence[str]) -> bool:
         """One forward; False where the layers must run themselves. more: blobs beside the outputs that are to be returned."""
-        unknown = [name for name in more if name not in self.wanted]
-        if unknown:
-            self.wanted.update(dict.fromkeys(unknown))
-            self.planned, self.plans = False, None
-        self.snapshots.clear()
-        self.inside = True
-        try:
-            if not self.planned or self.changed():
-                self.make_plan()
-            self.again = False
-            while (changed := self.run_parts()) is not None:  # by a plan that is cut there
-                self.dynamic.add(changed)
-                self.planned, self.plans, self.again = False, None, True
-                self.make_plan()
-        finally:
-            self.inside = self.again = False
-        self.shapes = {name: self.source.blobs[name].shape for name in self.inputs}
-        if self.parts and not self.armed:
-            self.arm()
-        return bool(self.parts)
+        self.forget()
+        if self.by_layers:
+            return False
+        self.want([*more, *(name for name in self.left_out if self.source.blobs[name]._data.held)])
+        if self.changed() or not self.planned:
+            self.make_plan()
+        if not self.parts:
+            return False
+        blobs = self.source.blobs
+        with self.at_work:
+            if self.touched or any(blobs[name]._data.held for name in self.fixed):
+                self.touched = False
+                self.restart()
+            ran = self.run_parts()
+            self.shapes = {name: blob.shape for name, blob in blobs.items()}
+            self.ran = len(ran) < len(self.source.layers)
+            self.stale = dict.fromkeys(name for name in self.left_out if self.writer[self.last[name]] not in ran)
+            self.users = {}
+            for name in self.used if self.stale else ():
+                self.users.setdefault(id(blobs[name]._data), []).append(name)
+                if blobs[name]._data.held:
+                    self.put_aside(name)
+        return True
 
-    def run_parts(self) -> int | None:
-        """Runs all parts, `again` but for layers that give data, which did so in this forward.
+    def restart(self) -> None:
+        """What depends on shapes alone is computed again in the next forward."""
+        for part in self.parts:
+            part.now = None
 
-        Returns the number of another layer that has given its tops other shapes: then what follows it was not run.
-        """
+    def run_parts(self) -> set[int]:
+        """Runs all parts; the layers that were run by themselves, so that their blobs hold what they are to hold."""
+        ran: set[int] = set()
         for part in self.parts:
             program = self.program(part)
             if program is None:  # nothing in it
                 for i in part.layers:
-                    if not self.again or self.source.layers[i].param.bottom:
-                        self.forward(i)
+                    self.forward(i)
                 part.now = None
+                ran.update(part.layers)
                 continue
             try:
-                changed = program.run(self.dynamic, self.again)
+                changed = program.run(self.dynamic)
             except OddNumbers:
                 self.run_layers(part.layers.stop)
+                ran.update(range(part.layers.stop))
                 continue
-            if changed is not None:
-                return changed
-        return None
+            if changed is not None:  # the plan is cut there from now on
+                self.dynamic.add(changed)
+                self.forget_plan()
+                self.run_on(changed)
+                return set(range(len(self.source.layers)))
+        return ran
 
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give data."""
@@ -273,79 +358,144 @@ class Runner:
             if self.source.layers[i].param.bottom:
                 self.forward(i)
 
-    def arm(self) -> None:
-        """Watches the blobs that the forward left out, and the inputs that they depend on."""
-        for blob in self.stale:
-            blob._watch = None
-        self.stale = self.left_out
-        for blob in self.stale:
-            blob._watch = self.ask
-        if self.stale:
-            for name in self.inputs:
-                self.source.blobs[name]._watch = self.keep
-        self.armed = True
+    def run_on(self, last: int) -> None:
+        """Runs the layers after `last` by themselves, which has given its tops other shapes than the plan was made for."""
+        values = {name: (name, times) for written in self.writes[: last + 1] for name, times in written}
+        blobs = self.source.blobs
+        self.available, whole = self.remaining(values, last)
+        self.shapes = {name: blobs[name].shape for name in values}
+        self.compute({name: value for name, value in values.items() if id(blobs[name]._data) not in whole})
+        for i in range(last + 1, len(self.source.layers)):
+            self.forward(i)
 
-    def keep(self, blob: Blob) -> None:
-        """Copies an input before a script changes it, for `ask` needs it as it was."""
-        if not self.inside:
-            blob._watch, self.armed = None, False
-            name, host = self.names[id(blob)], blob._data.host
-            shape = self.shapes[name]  # of the last forward; the blob may have another by now
-            if host is not None and host.size >= prod(shape):
-                self.snapshots[name] = np.array(host[: prod(shape)].reshape(shape))
+    # What a script sees
 
-    def ask(self, blob: Blob) -> None:
-        """Computes what the forward left out, for a script asks for one of these blobs."""
-        if self.inside:
-            return
+    def asked(self, blob: Blob) -> bool:
+        """Called before somebody gets the data of a blob; whether that is a script, for which it is then as it should be."""
+        if self.at_work:
+            return False
         name = self.names[id(blob)]
-        self.wanted[name] = None
-        self.planned, self.plans = False, None
-        self.materialise()
+        self.touched = self.touched or name in self.fixed
+        if name in self.stale:
+            self.want([name])
+            with self.at_work:
+                self.compute({name: self.last[name]})
+        elif self.stale:
+            with self.at_work:
+                for used in self.users.get(id(blob._data), ()):
+                    self.put_aside(used)
+        return True
 
-    def materialise(self) -> None:
-        """Runs the layers themselves with the inputs of the last forward, so that every blob holds its data."""
-        if not self.stale:
+    def put_aside(self, name: str) -> None:
+        """Copies a blob as the last forward has left it, for others are computed from it and a script may change it."""
+        for value in [value for value, at in self.available.items() if at == name and value not in self.computed]:
+            self.computed[value] = self.copy(self.source.blobs[name], self.shapes[name])
+
+    def copy(self, blob: Blob, shape: Sequence[int]) -> Blob:
+        """The data of a blob in memory of their own. shape: that they had; the blob may have another by now."""
+        result = Blob(shape, self.dtype, self.device)
+        result.copy_data(self.over(blob, shape))
+        return result
+
+    def over(self, blob: Blob, shape: Sequence[int]) -> Blob:
+        """A blob's memory under a shape that it had."""
+        result = Blob(shape, self.dtype, self.device)
+        result.share_data(blob)
+        return result
+
+    def compute(self, values: Mapping[str, Value], more: Collection[int] = ()) -> None:
+        """Gives blobs what the last forward left out, by running layers, and `more` of them, on Blobs of their own."""
+        if not (values or more):
             return
-        self.disarm()
-        before, self.snapshots = self.snapshots, {}
-        left_out = {id(blob) for blob in self.left_out}
-        with self.quietly():
-            # What is there may have been changed since, by a script that wants it as it is now.
-            now = [(b, np.array(b._view(False))) for b in self.source.blobs.values() if id(b) not in left_out]
-            for name, values in before.items():
-                self.source.blobs[name].reshape(*values.shape)
-                self.source.blobs[name]._view(False)[...] = values
-            self.run_layers(len(self.source.layers))
-            for blob, values in now:
-                blob.reshape(*values.shape)
-                blob._view(False)[...] = values
+        self.counted(None)
+        for i in sorted({*self.needed(values.values()), *more}):
+            layer, (bottom_names, top_names) = self.source.layers[i], self.source.names[i]
+            bottoms = [self.value(self.root(value)) for value in self.reads[i]]
+            tops = [Blob((), self.dtype, self.device) for _ in self.writes[i]]
+            if bottom_names[:1] == top_names[:1]:  # in place: it may keep then what it overwrites
+                bottoms[0] = tops[0] = self.copy(bottoms[0], bottoms[0].shape)
+            with named(layer), self.as_packed(layer):
+                layer.reshape(bottoms, tops)
+                layer.forward(bottoms, tops)
+            self.computed.update(zip(self.writes[i], tops))
+            if self.source.seen is not None:  # the layer has been reshaped for other blobs
+                self.source.seen[i] = ()
+        for name, value in values.items():
+            result, blob = self.value(self.root(value)), self.source.blobs[name]
+            for other in [n for n in self.stale if self.source.blobs[n]._data is blob._data]:  # they hold it too
+                del self.stale[other]
+            if blob.shape == result.shape:
+                blob.copy_data(result)
+            elif blob.count <= result.count:  # a script has reshaped it since: the memory is as it was
+                shape = blob.shape
+                blob.reshape(*result.shape)
+                blob.copy_data(result)
+                blob.reshape(*shape)
 
-    def forget(self) -> None:
-        """All layers are about to run: nothing of the last forward is asked for any more."""
-        self.disarm()
-        self.snapshots.clear()
-
-    def disarm(self) -> None:
-        """Watches nothing."""
-        for blob in self.stale:
-            blob._watch = None
-        self.stale, self.armed = [], False
+    def value(self, root: Value) -> Blob:
+        """A value of the last forward that is computed, or lies in a blob."""
+        if root in self.computed:
+            return self.computed[root]
+        name = self.available[root]
+        return self.over(self.source.blobs[name], self.shapes[name])
 
     @contextmanager
-    def quietly(self) -> Iterator[None]:
-        """While the net itself reads or writes parameters: that tells nothing of a script."""
-        before, self.inside = self.inside, True
+    def as_packed(self, layer: Layer) -> Iterator[None]:
+        """While a layer has the parameters that the last forward had."""
+        now = [(blob, blob._data) for blob in layer.blobs]
+        had = {id(blob): buffer for blob, buffer, _ in self.packed}
+        for blob, buffer in now:
+            used = had.get(id(blob), buffer)
+            if used.before is not None:
+                used = Buffer.over(self.device, used.dtype, used.before.size, host=used.before)
+            blob._data = used
         try:
             yield
         finally:
-            self.inside = before
+            for blob, buffer in now:
+                blob._data = buffer
+
+    def before_change(self) -> None:
+        """A parameter has changed, and what it was is about to be forgotten."""
+        self.materialise()
+
+    def materialise(self, but: Collection[str] = ()) -> None:
+        """Gives the blobs that the last forward left out their values, but for some, which are about to get others."""
+        if values := {name: self.last[name] for name in self.stale if name not in but}:
+            with self.at_work:
+                self.compute(values)
+
+    def prepare_backward(self) -> None:
+        """Every blob holds what it is to hold, and every layer what its backward takes from its forward.
+
+        From now on layers run by themselves: a forward by the plan would have to be done again for each backward.
+        """
+        if self.ran:
+            run = {s.layer for part in self.parts for s in part.plan.steps if s.lowering is None or not s.reads}
+            lost = {i for i in run for value in self.writes[i] if value not in self.available}
+            with self.at_work:
+                missing = [i for i, reads in enumerate(self.reads) if reads and (i not in run or i in lost)]
+                self.compute({name: self.last[name] for name in self.stale}, missing)
+        self.ran, self.by_layers = False, True
+
+    def make_way(self, written: Collection[str]) -> None:
+        """Layers are about to run by themselves, which write these blobs; the others hold what they are to hold."""
+        self.materialise(written)
+        self.forget()
+
+    def forget(self) -> None:
+        """All blobs are about to get other values."""
+        self.ran = False
+        self.stale.clear()
+        self.computed.clear()
+        self.users = {}
 
     def describe(self) -> list[Program]:
         """The programs of the net's parts for the shapes of now; none where the net has no plan."""
-        with self.quietly():
-            if not self.planned or self.changed():
-                self.make_plan()
+        if self.changed() or not self.planned:
+            self.materialise()
+            self.make_plan()
+        with self.at_work:
             programs = [self.program(part) for part in self.parts]
         return [program for program in programs if program is not None]
 
@@ -358,14 +508,6 @@ class Runner:
             for part, nothing in zip(parts, empty)
             if not nothing
         ]
-
-
-def same_bits(a: AnyArray, b: Numbers) -> bool:
-    """Whether two arrays of one dtype hold the same bytes, NaN included."""
-    if a.size != b.size:
-        return False
-    words = f"u{b.itemsize}"
-    return bool(np.array_equal(np.asarray(a).reshape(-1).view(words), b.reshape(-1).view(words)))
 
 
 def wants_bf16(precision: str, device: Device, dtype: Any, planned: bool) -> bool:

@@ -170,7 +170,7 @@ def time_net(
     times = Times(net.layer_names, [0.0] * len(order), [0.0] * len(order), types=[layer.type for layer in net.layers])
     start = end = 0.0
     if net._runner is not None:  # from here on the layers run one by one
-        net._runner.forget()
+        net._runner.make_way(net.blobs)
     for turn in range(iterations + 1):
         if turn == 1:  # turn 0 compiled, allocated and filled caches
             start = perf_counter()
@@ -261,7 +261,7 @@ def time_plan(net: Net, iterations: int = 50, *, report: Callable[[int, float], 
         report(turn + 1, passes[-1])
     rows = [row for program in programs for row in plan_rows(net, program)]
     assert net._runner is not None
-    with net._runner.quietly():
+    with net._at_work:
         works: list[tuple[int, Callable[[], object]]] = []  # the number of a step, and what runs it or a part of it
         first = 0
         for program in programs:

@@ -215,7 +215,7 @@ class Model:
             picture.record = Record()
         for net in self.nets:
             if net._runner is not None:
-                net._runner.weights_changed()
+                net._runner.forget_plan()
 
     # What the page shows of the model
 

@@ -143,7 +143,6 @@ class Solver:
             ]
         for net in self.test_nets:
             net.share_with(self.net)
-            net.weights_changed()
         self.iter, self.rate, self.shown = 0, 0.0, Display(p)
         learned = [blob for blob, _, _ in self.net.learnable]
         self.net.memory.take_history(method(self.param).arrays, learned)
@@ -305,7 +304,6 @@ class Solver:
         means: list[dict[str, np.ndarray[Any, Any]]] = []
         stopped = self.stopping
         for number, (net, batches) in enumerate(zip(self.test_nets, self.param.test_iter)):
-            net.weights_changed()
             self.log(f"Iteration {self.iter}, Testing net (#{number})")
             values = evaluate_net(
                 net, batches, self.param, forward=self._forward, log=self.log,
@@ -382,8 +380,6 @@ class Solver:
         rates = [self.rate * lr_mult if lr_mult else None for lr_mult, _ in multipliers]
         decays = [p.weight_decay * decay_mult for _, decay_mult in multipliers]
         self.parameters.update(Step(scale, l1, self.iter, rates, decays))
-        for net in self.test_nets:
-            net.weights_changed()
 
     # Snapshots
 

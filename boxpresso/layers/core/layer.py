@@ -111,6 +111,12 @@ class Layer:
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
     pass_number = 0  # how many forwards there were, of a layer that draws in each
+    updates_parameters = (
+        False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
+    )
+    apart = (
+        False  # whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory
+    )
 
     def __init_subclass__(
         cls,
@@ -330,6 +336,23 @@ class Layer:
         self.pass_number = passes
 
     # What helps to write it
+
+    def pass_on_memory(self, source: Blob, top: Blob, *shape: int) -> None:
+        """In reshape: gives a top the data of another blob, in that one's memory, under `shape` (by default its own).
+
+        Where a later layer works in place on the top (`apart`), the top has data of its own: `source`, which other layers or a
+        script may read, keeps its values. `pass_on_data` in forward fills it.
+        """
+        if not self.apart:
+            top.share_data(source)
+        elif top._data is source._data:
+            top.part()
+        top.reshape(*(shape or source.shape))
+
+    def pass_on_data(self, source: Blob, top: Blob) -> None:
+        """In forward: copies the elements of a blob to a top that does not lie in its memory."""
+        if top._data is not source._data and top.count:
+            top.copy_data(source)
 
     def need(self, condition: object, message: str) -> None:
         """Raises a LayerError that names this layer unless `condition` holds; `message` says what is wrong."""

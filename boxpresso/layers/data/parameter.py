@@ -44,11 +44,11 @@ class Parameter(Layer, type="Parameter", param="parameter_param", bottoms=0, top
         self.parameter(0, tuple(p.shape.dim), **filled)
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
-        top[0].share_data(self.blobs[0])
-        top[0].reshape(*self.blobs[0].shape)
+        self.pass_on_memory(self.blobs[0], top[0])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.reshape(bottom, top)  # a Net that shares parameters gives them other memory
+        self.pass_on_data(self.blobs[0], top[0])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if self.param_propagate_down[0]:

@@ -1,4 +1,6 @@
 // pooling_last.cpp: the maximum or mean of each window of a channels-last image on the host, for a plan at TEST.
+#include <cfloat>
+
 #include "../../device/epilogue.h"
 
 // What Python fills in. inside: a mean is over the pixels inside the image alone, not over the padding too.
@@ -15,7 +17,7 @@ template <int COUNT, bool PART>
 DEVICE void places(const LastPool& g, const Real* at, int pitch, int y0, int y1, int x0, int x1, Real size, Real* to, int top_pitch,
                    int count) {
   Vector value[COUNT];
-  for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(-REAL_MAX);
+  for (int i = 0; i < COUNT; ++i) value[i] = g.mean ? Vector{} : all(Real(-FLT_MAX));
   const long step = long(g.stride_w) * pitch, line = long(g.width) * pitch;
   for (int iy = y0; iy < y1; ++iy) {
     const Real* row = at + iy * line;
@@ -49,7 +51,7 @@ KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout
       const int x = ox * g.stride_w - g.pad_w, x0 = max(x, 0), x1 = min(x + g.kernel_w, g.width);
       const bool near = x >= 0 && ox + NEAR <= g.out_width && x + (NEAR - 1) * g.stride_w + g.kernel_w <= g.width;
       const int across = min(x + g.kernel_w, g.width + g.pad_w) - x;
-      const Real size = g.inside ? (y1 - y0) * (x1 - x0) : down * across;
+      const Real size = g.inside ? Real(y1 - y0) * Real(x1 - x0) : Real(down) * Real(across);
       for (int v = first; v < end; ++v) {
         const int c = v * LANES, count = g.channels - c;
         const auto whole = near ? places<NEAR, false> : places<1, false>, part = near ? places<NEAR, true> : places<1, true>;

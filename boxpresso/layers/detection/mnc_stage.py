@@ -75,14 +75,16 @@ class MNCMask(Layer, type="MNCMask", param="python_param", bottoms=(1, 3), tops=
             rows * side * side == bottom[0].count, f"bottom 0 must be (R, M M), square masks; got {bottom[0].shape}"
         )
         if len(top) == 1:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
         top[0].reshape(rows, 1, side, side)
         if len(top) > 1:
             self.need(len(bottom[1].shape) >= 3, f"bottom 1, the true masks, must be (G, H, W), got {bottom[1].shape}")
             top[1].reshape(rows, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if len(top) < 2:  # the memory is shared
+        if len(top) < 2:
+            self.pass_on_data(bottom[0], top[0])
             return
         top[0].data[...] = np.asarray(bottom[0].data).reshape(top[0].shape)
         rows = top[0].shape[0]

@@ -89,13 +89,14 @@ class FocalLoss(
         top[0].reshape()
         self.probability.reshape(*shape)
         if len(top) > 1:
-            top[1].share_data(self.probability)
-            top[1].reshape(*shape)
+            self.pass_on_memory(self.probability, top[1])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         outer, channels, inner = self.shape
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, self.probability.data, *self.shape)
+        if len(top) > 1:
+            self.pass_on_data(self.probability, top[1])
         p, given = self.param.focal_loss_param, np.asarray(bottom[1].data).reshape(outer, 1, inner)
         self.truth = np.trunc(np.nan_to_num(given, nan=-1.0, posinf=-1, neginf=-1)).astype(np.int64)
         self.counts = np.ones(given.shape, bool) if self.ignored is None else self.truth != self.ignored

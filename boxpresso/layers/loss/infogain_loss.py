@@ -115,8 +115,7 @@ class InfogainLoss(
         self.row_sums = self.device.empty((channels,), self.dtype)
         self.probability.reshape(*shape)
         if len(top) > 1:
-            top[1].share_data(self.probability)
-            top[1].reshape(*shape)
+            self.pass_on_memory(self.probability, top[1])
 
     def operands(self, bottom: list[Blob]) -> tuple[AnyArray, AnyArray, AnyArray]:
         """The probabilities, the labels, the matrix."""
@@ -127,6 +126,8 @@ class InfogainLoss(
         _, channels, inner = self.sizes
         if self.scores and bottom[0].count:
             softmax.forward(self.device, bottom[0].data, self.probability.data, *self.sizes)
+        if len(top) > 1:
+            self.pass_on_data(self.probability, top[1])
         probability, label, table = self.operands(bottom)
         self.kernels.gains(
             self.sum.blocks, probability, label, table, self.sum.partial, bottom[1].count, channels, inner,

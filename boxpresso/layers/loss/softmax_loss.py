@@ -94,8 +94,7 @@ class SoftmaxWithLoss(
             top[2].reshape(*bottom[1].shape)
         self.probability.reshape(*shape)
         if len(top) > 1:
-            top[1].share_data(self.probability)
-            top[1].reshape(*shape)
+            self.pass_on_memory(self.probability, top[1])
         self.sum = Sum(self, outer * inner)
         self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
 
@@ -104,6 +103,8 @@ class SoftmaxWithLoss(
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, probability, *self.shape)
+        if len(top) > 1:
+            self.pass_on_data(self.probability, top[1])
         self.kernels.label_losses(
             self.sum.blocks, probability, label, self.sum.partial, outer * inner, channels, inner, *self.ignored,
             *self.weight(bottom),

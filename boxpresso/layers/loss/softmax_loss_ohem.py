@@ -83,8 +83,7 @@ class SoftmaxWithLossOHEM(
         top[0].reshape()
         self.probability.reshape(*shape)
         if len(top) > 1:
-            top[1].share_data(self.probability)
-            top[1].reshape(*shape)
+            self.pass_on_memory(self.probability, top[1])
         if len(top) > 2:
             top[2].reshape(*bottom[1].shape)
         self.divisor = divisor(self.param.loss_param, self.mode, outer * inner, outer)
@@ -95,6 +94,8 @@ class SoftmaxWithLossOHEM(
         probability, label = self.probability.data, bottom[1].data
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, probability, *self.shape)
+        if len(top) > 1:
+            self.pass_on_data(self.probability, top[1])
         self.kernels.region_losses(outer * inner, probability, label, self.each, channels, inner, *self.ignored)
         self.kernels.region_total(
             1, self.each, label, top[0].data, self.result, outer * inner, channels, *self.ignored, self.divisor

@@ -72,7 +72,8 @@ class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, top
         if top[0] is bottom[0]:
             return
         if self.identity:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
         else:
             top[0].reshape(*bottom[0].shape)
 

@@ -15,6 +15,7 @@ class DropoutBase(Layer):
     """
 
     key: int  # of the random numbers in the kernels
+    identity: bool  # whether the top is the bottom; set in setup
 
     def reseed(self, seed: int | Sequence[int]) -> None:
         super().reseed(seed)
@@ -27,7 +28,10 @@ class DropoutBase(Layer):
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number = (self.pass_number + 1) % 2**32
-        self.pass_on(bottom[0].data, top[0].data)
+        if self.identity:
+            self.pass_on_data(bottom[0], top[0])
+        else:
+            self.pass_on(bottom[0].data, top[0].data)
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:

@@ -3,7 +3,8 @@
 
 KERNEL relu_forward(int n, const Real* bottom, Real* top, Real slope, Real ceiling) {
   GRID_LOOP(i, n) {
-    const Real x = bottom[i], y = x > 0 ? x : x * slope;
+    // Without a slope what is below 0, -infinity too, gives 0, and not -0 or NaN.
+    const Real x = bottom[i], y = x > 0 ? x : slope != 0 ? x * slope : x < 0 ? Real(0) : x;
     top[i] = y > ceiling ? ceiling : y;  // not min(): a NaN stays one on both machines
   }
 }

@@ -14,7 +14,8 @@ class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), b
     """top = min(max(x, 0) + negative_slope * min(x, 0), ceiling), element by element.
 
     ReLU has no ceiling by default; that of ReLU6 is 6. If several ceilings are given, the smallest counts. The gradient
-    is negative_slope at 0 and below, 1 above 0, and 0 from the ceiling on.
+    is negative_slope at 0 and below, 1 above 0, and 0 from the ceiling on. NaN stays NaN; without a slope -infinity gives 0
+    (in Caffe NaN, which is infinity times 0).
 
     Parameters
     ----------

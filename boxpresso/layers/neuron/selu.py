@@ -95,7 +95,8 @@ class SeLuDropout(
         if self.drops:
             top[0].reshape(*bottom[0].shape)
         else:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
 
     def run(self, source: AnyArray, target: AnyArray, dropped: float, shift: float) -> None:
         """Draws for each element what it becomes."""
@@ -106,7 +107,10 @@ class SeLuDropout(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.pass_number = (self.pass_number + 1) % 2**32
-        self.run(bottom[0].data, top[0].data, self.dropped, self.shift)
+        if self.drops:
+            self.run(bottom[0].data, top[0].data, self.dropped, self.shift)
+        else:
+            self.pass_on_data(bottom[0], top[0])
 
     def pass_on(self, source: AnyArray, target: AnyArray) -> None:
         self.run(source, target, 0, 0)  # gradients

@@ -73,13 +73,18 @@ class SpatialDropout(
             self.param.spatial_dropout_param.dropout_scale == 1, "dropout_scale is not known here; use a Scale layer"
         )
         self.drops = ratio > 0 and s["phase"] == "TRAIN"
+        self.identity = not self.drops
         self.scale, self.threshold = 1 / (1 - ratio), self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.need(len(bottom[0].shape) >= 2, f"bottom must have 2 axes or more, got {bottom[0].shape}")
         if top[0] is not bottom[0]:
-            top[0].reshape(*bottom[0].shape) if self.drops else top[0].share(bottom[0])
+            if self.drops:
+                top[0].reshape(*bottom[0].shape)
+            else:
+                self.pass_on_memory(bottom[0], top[0])
+                top[0].share_diff(bottom[0])
         self.planes, self.inner = prod(bottom[0].shape[:2]), prod(bottom[0].shape[2:])
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:

@@ -75,6 +75,7 @@ class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, to
         self.need(p.add_eps_before_sqrt, "batch_norm_param: add_eps_before_sqrt: false of a fork is not supported")
         self.need(p.eps >= 0, f"eps must not be negative, got {p.eps}")
         self.running = p.use_global_stats if p.HasField("use_global_stats") else self.phase == "TEST"
+        self.updates_parameters = not self.running
         self.five = p.scale_bias or p.HasField("scale_filler") or p.HasField("bias_filler")
         self.eps = max(p.eps, 1e-5) if self.five else p.eps
         self.normal = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place

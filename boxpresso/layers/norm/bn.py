@@ -85,6 +85,7 @@ class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=Tr
             self.need(len(top) == 1 or not self.plain, "bn_mode: INFERENCE has no statistics for a second top")
         else:
             self.plain, self.running, self.eps = False, p.frozen or self.phase == "TEST", p.eps
+        self.updates_parameters = not self.running
         self.normal = Blob((), self.dtype, self.device)  # the normalised bottom, where the top takes its place
         self.make_parameters(bottom)
         while len(self.param.param) < len(self.blobs):

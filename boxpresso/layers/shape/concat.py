@@ -64,7 +64,8 @@ class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops
             )
             self.need(fits, f"bottom {i} of shape {blob.shape} may differ from bottom 0, {first}, on axis {axis} alone")
         if len(bottom) == 1:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
             return
         lengths = [blob.shape[axis] for blob in bottom]
         top[0].reshape(*first[:axis], sum(lengths), *first[axis + 1 :])
@@ -79,6 +80,7 @@ class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(bottom) == 1:
+            self.pass_on_data(bottom[0], top[0])
             return
         for blob, start in zip(bottom, self.starts, strict=True):
             strided.copy(

@@ -49,11 +49,11 @@ class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
         end = self.axis(bottom[0], param.end_axis, "end_axis")
         # end = start - 1 inserts an axis of length 1, as Caffe has it.
         self.need(start <= end + 1, f"axis {param.axis} lies behind end_axis {param.end_axis} of shape {shape}")
-        top[0].share(bottom[0])
-        top[0].reshape(*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
+        self.pass_on_memory(bottom[0], top[0], *shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :])
+        top[0].share_diff(bottom[0])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Nothing is to be done: the memory is shared."""
+        self.pass_on_data(bottom[0], top[0])
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return View()

@@ -63,13 +63,16 @@ class Permute(Layer, type="Permute", param="permute_param", bottoms=1, tops=1):
         self.new_shape = tuple(shape[axis] for axis in self.order)
         self.old_steps, self.new_steps = strides(shape), strides(self.new_shape)
         if self.identity:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
         else:
             top[0].reshape(*self.new_shape)
         self.from_steps = [self.old_steps[axis] for axis in self.order]  # how far the top's axes go in the bottom
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        if not self.identity:
+        if self.identity:
+            self.pass_on_data(bottom[0], top[0])
+        else:
             strided.copy(self.device, self.new_shape, bottom[0].data, self.from_steps, top[0].data, self.new_steps)
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:

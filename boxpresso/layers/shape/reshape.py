@@ -87,11 +87,11 @@ class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1):
             prod(wanted) == bottom[0].count,
             f"dims {self.dims} make {tuple(wanted)} of a bottom of shape {shape}, which has {bottom[0].count} elements",
         )
-        top[0].share(bottom[0])
-        top[0].reshape(*wanted)
+        self.pass_on_memory(bottom[0], top[0], *wanted)
+        top[0].share_diff(bottom[0])
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Nothing is to be done: the memory is shared."""
+        self.pass_on_data(bottom[0], top[0])
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return View()

@@ -75,7 +75,8 @@ class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None))
             rising = all(a < b for a, b in zip([0, *cuts], [*cuts, length], strict=True))
             self.need(rising, f"slice_point {cuts} must rise from above 0 to below {length}, axis {axis} of {shape}")
         if len(top) == 1:
-            top[0].share(bottom[0])
+            self.pass_on_memory(bottom[0], top[0])
+            top[0].share_diff(bottom[0])
             return
         self.steps = strides(shape)
         self.starts = [cut * self.steps[axis] for cut in (0, *cuts)]
@@ -84,6 +85,7 @@ class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(top) == 1:
+            self.pass_on_data(bottom[0], top[0])
             return
         for blob, start in zip(top, self.starts, strict=True):
             strided.copy(

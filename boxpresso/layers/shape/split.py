@@ -39,11 +39,11 @@ class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         for blob in top:
-            blob.share_data(bottom[0])
-            blob.reshape(*bottom[0].shape)
+            self.pass_on_memory(bottom[0], blob)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        """Nothing is to be done: the memory is shared."""
+        for blob in top:
+            self.pass_on_data(bottom[0], blob)
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return Same()
