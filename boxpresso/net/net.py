@@ -259,7 +259,7 @@ class Net(Parameters, Batched, Counted):
                 self.reshape_layer(i)
 
     def _part_memory(self, layer: Layer, bottom: list[Blob], top: list[Blob]) -> None:
-        """Gives a blob that a layer is about to overwrite memory of its own, where an earlier layer has passed on its bottom's."""
+        """Gives a blob that a layer overwrites memory of its own, where an earlier layer has passed on another's."""
         if isinstance(layer.lower(bottom, top), Same):
             return  # it changes nothing
         blob, name = top[0], layer.param.top[0]
