@@ -123,7 +123,9 @@ class Runner:
         self.ran = self.by_layers = False  # whether the last forward was by the plan; whether none is any more
         self.computed: dict[Value, Blob] = {}  # values of the last forward that were computed since, or put aside
         self.once: set[int] = set()  # layers that run once a forward, whatever is done again
-        self.ran_once: dict[int, list[Blob | None]] = {}  # those that have in this forward, and what of theirs is overwritten
+        self.ran_once: dict[
+            int, list[Blob | None]
+        ] = {}  # those that have in this forward, and what of theirs is overwritten
         for blob in source.blobs.values():
             blob._watch = self.asked
 
