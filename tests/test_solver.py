@@ -244,13 +244,73 @@ def test_a_state_of_another_kind_is_refused(tmp_path):
         small().snapshot()
 
 
-def test_rates():
-    def at(iteration: int, **fields) -> float:
-        return Rates(SolverParameter(base_lr=1.0, **fields)).at(iteration, 1.0)
+def plateau(losses: list[float], windows: list[int]) -> list[int]:
+    """The step of `plateau` at each iteration, from its definition: a window passes without a new lowest loss."""
+    steps, lowest, since = [], float("inf"), 0
+    step = 0
+    for iteration, loss in enumerate(losses):
+        if loss < lowest:
+            lowest, since = loss, iteration
+        elif step < len(windows) and iteration - since >= windows[step]:
+            step, since = step + 1, iteration
+        steps.append(step)
+    return steps
 
-    assert at(100, lr_policy="fixed") == 1
-    assert at(100, lr_policy="step", gamma=0.5, stepsize=40) == 0.25
-    assert at(3, lr_policy="exp", gamma=0.5) == 0.125
-    assert at(10, lr_policy="inv", gamma=0.1, power=1) == pytest.approx(0.5)
-    assert at(25, lr_policy="poly", power=2, max_iter=100) == pytest.approx(0.5625)
-    assert at(7, lr_policy="sigmoid", gamma=-1, stepsize=7) == pytest.approx(0.5)
+
+LOSSES = [9.0, 8, 8, 8, 7, 7, 7, 7, 7, 6, 6, 6, 6, 6, 6]
+POLICIES = {  # the fields, and the rate at each iteration over base_lr, from the definition
+    "fixed": ({}, lambda i: 1),
+    "step": ({"gamma": 0.5, "stepsize": 4}, lambda i: 0.5 ** (i // 4)),
+    "exp": ({"gamma": 0.5}, lambda i: 0.5**i),
+    "inv": ({"gamma": 0.25, "power": 0.5}, lambda i: 1 / (1 + 0.25 * i) ** 0.5),
+    "multistep": ({"gamma": 0.5, "stepvalue": [3, 4, 9]}, lambda i: 0.5 ** sum(i >= value for value in (3, 4, 9))),
+    "poly": ({"power": 2, "max_iter": 12}, lambda i: max(0, 1 - i / 12) ** 2),
+    "sigmoid": ({"gamma": -0.5, "stepsize": 7}, lambda i: 1 / (1 + np.exp(0.5 * (i - 7)))),
+    "plateau": ({"gamma": 0.5, "plateau_winsize": [3, 4, 5]}, lambda i: 0.5 ** plateau(LOSSES, [3, 4, 5])[i]),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rates_are_those_of_the_definition(policy):
+    """At, before and after each step, also where a training was resumed in between."""
+    fields, factor = POLICIES[policy]
+    assert set(POLICIES) == set(Rates.NEEDS)
+    param = SolverParameter(base_lr=0.5, lr_policy=policy, **fields)
+    wanted = [0.5 * factor(i) for i in range(15)]
+    rates = Rates(param)
+    assert [rates.at(i, LOSSES[i]) for i in range(15)] == pytest.approx(wanted, rel=1e-12, abs=0)
+    for start in range(15):
+        first, second = Rates(param), Rates(param)
+        for i in range(start):
+            first.at(i, LOSSES[i])
+        second.progress = first.progress
+        assert [second.at(i, LOSSES[i]) for i in range(start, 15)] == pytest.approx(wanted[start:], rel=1e-12, abs=0)
+
+
+def test_plateau_here_is_worked_out_by_hand():
+    assert plateau(LOSSES, [3, 4, 5]) == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("policy", ["fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid"])
+def test_a_solver_updates_with_the_rate_of_its_iteration(policy):
+    """Without momentum and decay an update is the rate times the gradient."""
+    fields, factor = POLICIES[policy]
+    fields = {"max_iter": 12, **fields}
+    param = parse_solver(SOLVER.replace("TYPE", "SGD"))
+    for name in ("momentum", "weight_decay", "display", "stepvalue", "gamma"):
+        param.ClearField(name)
+    param.MergeFrom(SolverParameter(lr_policy=policy, **fields))
+    gradients = []
+    solver = Solver(
+        param, dtype=np.float64, log=lambda line: None, feed=lambda net: net.blobs["x"].data.__setitem__(..., 1)
+    )
+    solver.add_callback(on_gradients=lambda: gradients.append(solver.net.params["fc"][1].diff.copy()))
+    solver.net.blobs["y"].data[...] = 5
+    for i in range(12):
+        before = solver.net.params["fc"][1].data.copy()
+        solver.step(1)
+        wanted = 0.1 * factor(i)
+        assert solver.rate == pytest.approx(wanted, rel=1e-6)
+        np.testing.assert_allclose(
+            before - solver.net.params["fc"][1].data, wanted * gradients[i], rtol=1e-5, atol=1e-12
+        )
