@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -375,6 +376,30 @@ def test_sigterm_ends_training_with_a_snapshot(files):
     process.send_signal(signal.SIGTERM)
     said = process.said + process.communicate(timeout=60)[1]
     assert f"Resuming from {state}" in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of a Unix system")
+@pytest.mark.parametrize("gap", [0, 0.002, 0.02])
+def test_sigint_and_then_sigterm_save_one_iteration(gap, files):
+    """Seconds between the two; tests/test_interruptions.py has them at any line."""
+    process = start(files)
+    process.send_signal(signal.SIGINT)
+    time.sleep(gap)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode in (0, 128 + signal.SIGTERM, -signal.SIGTERM), said  # the last after the training's end
+    states = [read_state(path) for path in files.glob("s_iter_*.solverstate")]
+    assert len(states) in (1, 2), said  # the second where SIGTERM came an iteration later
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calm = Solver(files / "solver.prototxt", log=lambda line: None)
+    for state in sorted(states):
+        calm.step(state.iter - calm.iter)
+        saved = weights(files / f"s_iter_{state.iter}.caffemodel")
+        assert {"bn", "fc"} <= set(saved)
+        for name, blobs in calm.net.params.items():
+            for got, wanted in zip(saved[name], blobs, strict=True):
+                np.testing.assert_array_equal(got, wanted.data)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of a Unix system")
