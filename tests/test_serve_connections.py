@@ -319,10 +319,10 @@ def test_what_all_uploads_may_hold(monkeypatch):
 
 
 def test_an_answer_that_nobody_reads_is_ended_and_one_that_is_read_slowly_is_not(monkeypatch, tmp_path):
-    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+    monkeypatch.setattr(connections, "PATIENCE", 1.5)
     Image.fromarray(np.random.default_rng(0).integers(0, 255, (1800, 1800, 3), np.uint8)).save(tmp_path / "a.bmp")
     size = (tmp_path / "a.bmp").stat().st_size
-    with started(timeout=0.5, examples=str(tmp_path)) as running:
+    with started(timeout=1.5, examples=str(tmp_path)) as running:
 
         def ask() -> socket.socket:
             client = socket.socket()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -11,6 +12,9 @@ from .options import Options
 
 CONNECTIONS = 256  # at a time
 SPARE = 32  # more, which are being closed, or answered, before the server refuses some
+KERNEL = (
+    1 << 17
+)  # bytes of an answer that the kernel may hold, which look as if they were taken; its own choice is megabytes
 PATIENCE = 10.0  # seconds for the headers of a request, and for a part of an answer to be taken
 
 
@@ -36,6 +40,7 @@ def protocol(options: Options) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KERNEL)
             if len(self.connections) >= CONNECTIONS and waiting:
                 oldest = next(iter(waiting))
                 del waiting[oldest]
