@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
-import os
 import platform
 import shutil
 import struct
@@ -241,7 +240,3 @@ def at(level: Level) -> Iterator[host.Cpu]:
         finally:
             if isinstance(made, Emulated):
                 made.end()
-
-
-def is_linux() -> bool:
-    return sys.platform == "linux" and os.name == "posix"
