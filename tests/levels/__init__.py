@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threaded import SCALARS, Memory, key_of, make
 
-from boxpresso.device import compiler, host
+from boxpresso.device import cache, compiler, host
 from boxpresso.device import open as device
 from boxpresso.device.kernel import Kernels
 from boxpresso.device.signature import HEADERS, REALS, Kernel, real_of
 from boxpresso.net import program
-from threaded import SCALARS, Memory, key_of, make
 
 HERE = Path(__file__).resolve().parent
 ZIG = (sys.executable, "-m", "ziglang", "c++")
@@ -47,10 +47,20 @@ class Level:
     machine: str  # as platform.machine() calls it
     march: str
     needs: tuple[str, ...] = ()
+    include: str = ""  # of this folder, what is read before a text
 
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
-        """-march for a compiler; zig writes all names with underlines."""
-        return (f"-march={self.march.replace('-', '_') if 'ziglang' in command else self.march}",)
+        """What a compiler is told; zig writes all names with underlines."""
+        march = f"-march={self.march.replace('-', '_') if 'ziglang' in command else self.march}"
+        if not self.include:
+            return (march,)
+        header = HERE / self.include
+        return (
+            march,
+            "-include",
+            str(header),
+            f"-DINCLUDED_{cache.key(header.read_bytes())}",
+        )  # a name in the cache for each text
 
     def __str__(self) -> str:
         return self.name
@@ -70,6 +80,10 @@ LEVELS = {
         Level("NEON", "aarch64", "armv8-a"),
     )
 }
+
+# The texts for AVX512-BF16 with its instructions written out, for CPUs without them. With g++ alone: clang passes no vector on that
+# the CPU lacks.
+WRITTEN_OUT = Level("AVX512-BF16, written out", "x86_64", "haswell", LEVELS["AVX2"].needs, "avx512.h")
 
 
 def machine() -> str:
