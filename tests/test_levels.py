@@ -114,6 +114,7 @@ def test_numbers(level):
     assert open_device("cpu") is not device
 
 
+@pytest.mark.slow
 def test_numbers_of_avx512_with_its_instructions_written_out(monkeypatch):
     """What a text for these CPUs does with them is seen on a CPU that has none."""
     if shutil.which("g++") is None:
