@@ -1,12 +1,7 @@
 // convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
 // them (AVX512-BF16). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
+#include "bf16.h"
 #include "gather.h"
-
-#if defined(__AVX512BF16__) && defined(__AVX512F__)
-#define BF16 1
-#else
-#define BF16 0
-#endif
 
 // yes = whether this CPU can. n: 1.
 KERNEL bf16_available(int n, int* yes) {
