@@ -80,6 +80,7 @@ def test_the_files_are_what_is_written(example, model):
         assert parse_net(str(made), strict=True) == read_net(path)
 
 
+@pytest.mark.later(one_of="example")
 @pytest.mark.parametrize("kind", ["deploy", "test"])
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_forward(example, model, kind, device):
@@ -100,6 +101,7 @@ def test_forward(example, model, kind, device):
         assert shapes["geometry"] == (1, 5, 24, 32)
 
 
+@pytest.mark.later(one_of="example")
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_backward(example, model, device):
     """Losses are above 0, and every parameter that learns has a finite gradient that is not 0 everywhere."""

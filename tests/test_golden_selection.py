@@ -92,7 +92,7 @@ def test_why_a_test_is_skipped():
     for path in ("models/x/y.npz", Path("models/x"), SHARED / "models" / "x" / "y.npz", str(SHARED / "models" / "x")):
         assert absent(path) == reason
     assert absent(SHARED) == "the recorded data ../shared is not on this machine"
-    with pytest.raises(pytest.skip.Exception, match=r"\.\./shared/nothing/here is not"):
+    with pytest.raises(pytest.skip.Exception, match=r"\.\./shared/nothing/here.npz is not"):
         need(SHARED / "nothing" / "here.npz")
 
 
