@@ -230,6 +230,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_weights_of_many_small_parts(kind, tmp_path):
     (tmp_path / "w.caffemodel").write_bytes(WEIGHTS[kind])

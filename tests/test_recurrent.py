@@ -82,6 +82,7 @@ LAUNCHES = [  # for tests/test_threaded.py
 ]
 
 
+@pytest.mark.later(one_of="type")
 @pytest.mark.parametrize("type", ["LSTM", "RNN"])
 @pytest.mark.parametrize("static", [False, True], ids=["", "static"])
 @pytest.mark.parametrize("expose", [False, True], ids=["", "expose"])
