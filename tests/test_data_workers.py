@@ -293,6 +293,7 @@ def test_batches_of_any_shape(workers, monkeypatch):
     made.close()
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("workers", [0, "threads", "processes:2"])
 def test_what_a_worker_raises_names_the_record(workers):
     made = numbers(workers, Numbers("raises"))

@@ -181,6 +181,7 @@ def suite(folder: Path, text: str, *words: str) -> list[str]:
     return ["-m", "pytest", "-q", "-p", "no:cacheprovider", *words, "--rootdir", str(folder), str(tests)]
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_counts_and_reasons(gate, tmp_path, workers):
     """A pytest with the suite's own conftest.py, which writes the report."""
@@ -305,6 +306,7 @@ def test_progress_that_is_piped_is_a_line_now_and_then(monkeypatch):
     assert len(text.splitlines()) == 9
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_a_pytest_with_the_line(tmp_path, workers):
     """Piped: no dots, the failures named, pytest's own last lines."""
