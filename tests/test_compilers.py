@@ -85,6 +85,7 @@ def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]], march: Sequen
 
 
 # g++'s part is of the sweep because every other test compiles with it, or with whatever the default compiler is.
+@pytest.mark.later
 @pytest.mark.parametrize("name", [pytest.param(n, marks=SWEEP if n == "g++" else []) for n in COMPILERS])
 def test_every_file_compiles(name):
     check(command(name), [(path, "float") for path in FILES])

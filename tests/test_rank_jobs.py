@@ -119,6 +119,7 @@ layer { name: "end" type: "Silence" bottom: "seen" }
 """
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(
     ("rank", "how"),
     [
@@ -150,6 +151,7 @@ def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     assert again[0] == 0, again[1]
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_is_told_to_end_saves_what_was_learned(job, rank):
     with long_job(job) as (process, numbers):
