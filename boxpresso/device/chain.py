@@ -114,6 +114,4 @@ class Chain:
         if lacks:
             kernel, layer = self.names[max(int(self.meeting[24]), 1) - 1]
             self.meeting[24] = 0
-            raise DeviceError(
-                f"{layer or 'a chain of kernels'}: there is no memory left ({lacking(lacks, kernel)})"
-            )
+            raise DeviceError(f"{layer or 'a chain of kernels'}: there is no memory left ({lacking(lacks, kernel)})")

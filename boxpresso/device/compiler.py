@@ -68,7 +68,14 @@ def launchers(kernels: KernelFile) -> str:
     A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h). They return 0, or
     the bytes of memory that a worker lacked (checked.h).
     """
-    text = [f'#include "{kernels.path}"', '#include "checked.h"', '#include "interrupt.h"', "#ifdef _OPENMP", "#include <omp.h>", "#endif"]
+    text = [
+        f'#include "{kernels.path}"',
+        '#include "checked.h"',
+        '#include "interrupt.h"',
+        "#ifdef _OPENMP",
+        "#include <omp.h>",
+        "#endif",
+    ]
     text.append('extern "C" void set_stop(int* at) { stop_at = at; }')
     for name, kernel in kernels.table.items():
         # A struct comes by its address.

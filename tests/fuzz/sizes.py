@@ -19,7 +19,7 @@ from mutate import Draw
 
 from boxpresso import Net
 from boxpresso.layers.core.catalogue import parameter_names
-from boxpresso.proto import BoxpressoError, LayerParameter, parse_net
+from boxpresso.proto import BoxpressoError, parse_net
 
 MEMORY = 64 * 2**20  # of a net that is run
 NAME = "wild layer"
@@ -27,7 +27,23 @@ WHOLE = [
     0, 1, 2, 3, 5, 16, 100, 255, 1000, 4096, 12000, 20000, 65535, 65536, 300000, 2**24, 2**29 - 1, 2**29, 2**29 + 1,
     2**31 - 1, 2**31, 2**32 - 1, -1, -2, -(2**31),
 ]  # fmt: skip
-REAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-7, 7.0, 1e4, 2147483648.0, 1e30, -1e30, float("inf"), float("-inf"), float("nan")]
+REAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    1e-45,
+    1e-7,
+    7.0,
+    1e4,
+    2147483648.0,
+    1e30,
+    -1e30,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
 SHARED = ("weight_filler", "bias_filler", "moving_average_filler")  # what values are drawn from
 
 
@@ -38,7 +54,9 @@ def numbers(message: Message, depth: int = 0) -> list[tuple[Message, FieldDescri
         if field.message_type is not None:
             if depth < 2 and field.name not in SHARED:
                 inner = getattr(message, field.name)
-                found += numbers(inner if isinstance(inner, Message) else inner.add() if not inner else inner[0], depth + 1)
+                found += numbers(
+                    inner if isinstance(inner, Message) else inner.add() if not inner else inner[0], depth + 1
+                )
         elif field.cpp_type != FieldDescriptor.CPPTYPE_STRING:
             found.append((message, field))
     return found
@@ -82,17 +100,14 @@ def size_case(draw: Draw) -> bytes:
             param.param_str = f"{param.param_str[:a]}{value}{param.param_str[b:]}"
             value = WHOLE[int(draw.integers(len(WHOLE)))] if draw.integers(2) else value
     else:
-        before = LayerParameter()
-        before.CopyFrom(layer)
         messages = [getattr(layer, name) for name in parameter_names(case.type)]
-        fields = [found for message in messages for found in numbers(message)]
-        layer.CopyFrom(before)  # `numbers` has added messages: their fields are set anew below
-        paths = [(i, field.name) for i, (_, field) in enumerate(fields)]
-        wanted = {int(draw.integers(len(paths))) for _ in range(int(draw.choice([1, 1, 2, 3, 4])))} if paths else set()
-        fields = [found for name in parameter_names(case.type) for found in numbers(getattr(layer, name))]
-        for i in sorted(wanted):
+        fields = [found for message in messages if isinstance(message, Message) for found in numbers(message)]
+        count = int(draw.choice([1, 1, 2, 3, 4])) if fields else 0
+        for i in sorted({int(draw.integers(len(fields))) for _ in range(count)}):
             put(*fields[i], value, draw)
-            value = WHOLE[int(draw.integers(len(WHOLE)))] if draw.integers(2) else value + int(draw.choice([0, 0, 1, -1]))
+            value = (
+                WHOLE[int(draw.integers(len(WHOLE)))] if draw.integers(2) else value + int(draw.choice([0, 0, 1, -1]))
+            )
     text = text_format.MessageToString(layer)
     back = int(case.down is not None and draw.integers(2))
     return f"{chosen} {back} {draw.integers(2**31)} {sizes}\n{text}".encode()
@@ -123,5 +138,6 @@ def run_case(data: bytes, folder: Path) -> None:
         if gradient:
             net.backward()
     except BoxpressoError as error:
-        assert NAME in str(error), f"an error does not name the layer: {error}"
+        if NAME not in str(error):
+            raise AssertionError(f"an error does not name the layer: {error}") from error
         raise

@@ -42,7 +42,7 @@ class HostConvolution:
         # Channels of a block where columns are written out: enough rows for the tiles, enough blocks for the workers.
         fair = s.images * s.channels // (4 * device.workers)
         self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
-        # Whether the kernels of planes take memory in proportion: not where padding, stride or dilation are far larger than both.
+        # Whether the kernels of planes take memory in proportion: not where padding, stride or dilation are far larger.
         enough = LOOSE * (s.pixels + max(1, s.maps // s.channels) * s.places) + PIECE if s.depthwise else 0
         self.by_planes = s.depthwise and s.phased <= enough
         listed = prod(s.stride) * s.taps * max(1, s.maps // s.channels) if s.depthwise else 0
@@ -89,7 +89,9 @@ class HostConvolution:
             elif back is not None and back.winograd and single:
                 counts.append(self.points_of(back))
             elif not s.identity:
-                counts.append(min(columns, self.each * s.taps * c["PLACES"]) + min(packed, self.each * s.taps * c["DEPTH"]))
+                counts.append(
+                    min(columns, self.each * s.taps * c["PLACES"]) + min(packed, self.each * s.taps * c["DEPTH"])
+                )
         if learns and self.by_planes:
             counts.append(s.phased + 16 * s.taps * (s.maps // s.channels))
         elif learns:
