@@ -98,7 +98,9 @@ def priors(net: NetParameter) -> dict[str, str]:
             if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
                 continue
             p = layer.prior_box_param
-            count = len(PriorBox.box_sizes(p))
+            if not all(0 < ratio < float("inf") for ratio in (*p.aspect_ratio, *p.min_size)):
+                continue  # the layer refuses them
+            count = PriorBox.boxes(p)
             if outputs == 8 * count:
                 marks[layer.name] = "denser_prior_boxes"
             elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:
