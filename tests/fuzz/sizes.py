@@ -138,6 +138,6 @@ def run_case(data: bytes, folder: Path) -> None:
         if gradient:
             net.backward()
     except BoxpressoError as error:
-        if NAME not in str(error):
+        if NAME not in str(error) and not str(error).startswith("Input layer"):  # whose tops are counted first
             raise AssertionError(f"an error does not name the layer: {error}") from error
         raise
