@@ -6,6 +6,7 @@ A list whose lines can be read, as `picture label`, names pictures; one that is 
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 import traceback
 import warnings
@@ -68,13 +69,14 @@ def test_a_data_layer_does_not_quote_its_source(kind, secret, tmp_path):
     path = tmp_path / "passwd"
     path.write_text(secret * 3)
     quoted: list[str] = []
-    for tops in range(1, 7):
+    for tops, more in itertools.product(range(1, 7), (False, True)):
         net = NetParameter()
         layer = net.layer.add(name="data", type=kind, top=[f"t{i}" for i in range(tops)])
         if not sum(
             [
                 fill(getattr(layer, name), str(path))
                 for name in parameter_names(kind)
+                if more or name != "transform_param"
                 if isinstance(getattr(layer, name), Message)
             ]
         ):
