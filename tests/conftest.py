@@ -193,12 +193,12 @@ class FirstByAll(Schedule):
         super().__init__()
         self.always_all, self.launches = True, Counter[Hashable]()
 
-    def run(self, kernel: Hashable, workers: int, n: int, size: int, *call: Any) -> None:
+    def run(self, kernel: Hashable, workers: int, n: int, size: int, *call: Any) -> int:
         key = kernel, workers, n.bit_length(), size.bit_length()
         self.launches[key] += 1
         wanted, self.always_all = self.always_all, self.always_all and self.launches[key] <= BY_ALL
         try:
-            super().run(kernel, workers, n, size, *call)
+            return super().run(kernel, workers, n, size, *call)
         finally:
             self.always_all = wanted
 
