@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 
+from .data.lines import words_of
 from .proto import LabelMap, parse_text
 from .proto.errors import BoxpressoWarning, ModelError
 from .proto.reading import read_file
@@ -66,7 +67,7 @@ def read_labels(path: str | os.PathLike[str], classes: int | None = None) -> dic
     with_background = lines[0].lower() in BACKGROUND
     if line := next((line for line in lines if is_prose(line)), ""):
         raise ModelError(
-            f"{name} is a text, not a list of names: it has the line {line[:60]!r}; write one name per line"
+            f"{name} is a text, not a list of names: line {lines.index(line) + 1} has {words_of(line)}; write one name per line"
         )
     if classes and len(lines) not in (classes, classes if with_background else classes - 1):
         names = f"{len(lines)} name{'s' * (len(lines) != 1)}"

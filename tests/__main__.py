@@ -1,15 +1,20 @@
-"""The one check. It ends with a table: what ran, how many passed and failed, what was skipped and why, how long it took.
+"""The one check. It ends with a table: what ran, how many passed and failed, what was skipped and why, how long it took, and the
+files that took longest.
 
-python tests                        lint, format, types and tests, but for the slow ones and the stand-in
-python tests --all                  everything, as .ci/run does: the slow tests too (marked so: nets of the corpus, kernels
-                                    under the real nvcc and the sanitizers, whole trainings), and the GPU tests on a stand-in
-                                    for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed)
+python tests                        lint, format, types, and a first look at everything: each layer, each command, the passes over a
+                                    net, trainings; some 6 minutes on two processors, the first time
+python tests --all                  everything, as .ci/run does: all cases of all tests, the slow ones too (marked so: nets of the
+                                    corpus, kernels under the real nvcc and the sanitizers, whole trainings), the GPU tests on a
+                                    stand-in for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and once more what reads
+                                    ../shared, where that is there, as if it were not; some 20 minutes
 python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
 python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
 python tests --stand-in -k Permute  does so on the stand-in; with --ptx behind it, as nvcc compiles the kernels (slow)
 BOXPRESSO_SWEEP=1 python tests --all    also compiles every kernel with every compiler that is here, runs what zig's makes, and all nets of
                                     the corpus rather than one of each family and a third of the others
 python tests/threaded/full.py       all layer tests with kernels in blocks of real threads, a quarter of an hour or more
+
+What the first look leaves to --all is marked `later` or `slow` at the test itself; pytest without options leaves out `slow` alone.
 """
 
 from __future__ import annotations
@@ -24,23 +29,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from progress import duration
+
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("boxpresso", "tests", "examples", "benchmarks", "packaging")
 STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
+BARE = "tests without ../shared"
+PYTEST = ["-m", "pytest", "-q", "-n", "2", "-o", "console_output_style=classic"]
 CHECKS = {
     "lint": ["-m", "ruff", "check", *CODE],
     "format": ["-m", "ruff", "format", "--check", *CODE],
     "strict types": ["-m", "mypy"],  # strict by pyproject.toml
-    "tests": ["-m", "pytest", "-q", "-n", "2"],
+    "tests": PYTEST,
 }
 MORE = {
+    BARE: [*PYTEST, "--without-shared"],
     STAND_IN: ["tests/stand_in/run.py"],
 }
 
 
 @dataclass
 class Result:
-    """What became of one check. `passed` and `failed` count tests, `skipped` those of each reason."""
+    """What became of one check. `passed` and `failed` count tests, `skipped` those of each reason; `cpu` and `slowest` are CPU
+    seconds, of all that it started, and of the files that took most of them."""
 
     name: str
     status: str  # "passed", "failed" or "skipped"
@@ -49,37 +60,49 @@ class Result:
     passed: int | None = None
     failed: int | None = None
     skipped: dict[str, int] = field(default_factory=dict)
+    cpu: float = 0
+    slowest: dict[str, float] = field(default_factory=dict)
 
 
-def run(name: str, command: Sequence[str]) -> Result:
-    """Runs a check to its end. A pytest leaves its counts in a file; a check may leave the reason why it failed."""
+def spent() -> float:
+    """CPU seconds of all processes that have ended."""
+    return sum(os.times()[2:4])
+
+
+def run(name: str, command: Sequence[str], line: bool = True) -> Result:
+    """Runs a check to its end, where it is a pytest with one `line` of progress. A pytest leaves its counts in a file; a check may
+    leave the reason why it failed."""
     print(f"== {name}: {' '.join(command)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        report, start = Path(folder) / "report.json", time.monotonic()
+        report, start, before = Path(folder) / "report.json", time.monotonic(), spent()
         environment = {**os.environ, "BOXPRESSO_TEST_REPORT": str(report)}
+        if line:
+            environment["BOXPRESSO_TEST_PROGRESS"] = name
         status = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment).returncode
         told = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
-    return Result(name, "failed" if status else "passed", time.monotonic() - start, **told)
-
-
-def duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+    took = {"seconds": time.monotonic() - start, "cpu": spent() - before}
+    return Result(name, "failed" if status else "passed", **took, **told)
 
 
 def lines(results: Iterable[Result]) -> list[str]:
-    """The table, then what was skipped in each check, grouped by reason, then what failed."""
+    """The table, then what was skipped in each check, grouped by reason, and its slowest files, then what failed."""
     results = list(results)
-    text = [f"{'':27}{'':8}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>14}"]
+    text = [f"{'':27}{'':8}{'passed':>8}{'failed':>8}{'skipped':>9}{'time':>14}{'CPU time':>14}"]
     for r in results:
         counts = [r.passed, r.failed, sum(r.skipped.values()) if r.passed is not None else None]
         cells = ["" if count is None else str(count) for count in counts]
-        time = "" if r.status == "skipped" else duration(r.seconds)
-        text.append(f"{r.name:27}{r.status:8}{cells[0]:>8}{cells[1]:>8}{cells[2]:>9}{time:>14}".rstrip())
+        times = ["" if r.status == "skipped" else duration(seconds) for seconds in (r.seconds, r.cpu)]
+        row = f"{r.name:27}{r.status:8}{cells[0]:>8}{cells[1]:>8}{cells[2]:>9}{times[0]:>14}{times[1]:>14}"
+        text.append(row.rstrip())
     for r in results:
         if r.skipped:
             text.append(f"skipped in {r.name}:")
             text += [f"{count:7}  {reason}" for reason, count in sorted(r.skipped.items(), key=lambda x: -x[1])]
+        if r.slowest:
+            text.append(
+                f"what took longest in {r.name}, in seconds of one processor, with the kernels that it compiled first:"
+            )
+            text += [f"{seconds:9.1f}  {file}" for file, seconds in sorted(r.slowest.items(), key=lambda x: -x[1])]
         if r.reason:
             text.append(f"{r.name} {r.status}: {r.reason}")
     failed = [r.name for r in results if r.status == "failed"]
@@ -93,24 +116,37 @@ def begin_building() -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def has_shared() -> bool:
+    """Whether tests read recorded data of ../shared here."""
+    from shared import SHARED
+
+    return SHARED.exists()
+
+
 def everything(words: Sequence[str]) -> list[Result]:
     """The checks that `python tests` runs, or with --all."""
     whole = "--all" in words
     building = begin_building() if whole and WITHOUT not in words else None
-    results = [run(name, [*c, *(["--slow"] if whole and name == "tests" else [])]) for name, c in CHECKS.items()]
+    level = "--slow" if whole else "--first-look"
+    results = [run(name, [*c, level] if name == "tests" else c) for name, c in CHECKS.items()]
     for name, command in MORE.items():
         if not whole:
             results.append(Result(name, "skipped", reason="python tests --all runs it"))
         elif name == STAND_IN and WITHOUT in words:
             results.append(Result(name, "skipped", reason=f"left out by {WITHOUT}"))
+        elif name == BARE and not has_shared():
+            results.append(Result(name, "skipped", reason="it is not there, and all tests have run without it"))
         else:
-            if building:
+            if building and name == STAND_IN:
                 building.wait()
             results.append(run(name, command))
     return results
 
 
 def main(words: list[str]) -> int:
+    if words in (["--help"], ["-h"]):
+        print(__doc__)
+        return 0
     if set(words) <= {"--all", WITHOUT}:
         results = everything(words)
         print("", *lines(results), sep="\n", flush=True)
@@ -119,7 +155,7 @@ def main(words: list[str]) -> int:
         command = ["tests/stand_in/run.py", *words[1:]]
     else:
         command = ["-m", "pytest", *("--slow" if word == "--all" else word for word in words)]
-    return 1 if run("tests", command).status == "failed" else 0
+    return 1 if run("tests", command, line=False).status == "failed" else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What all tests share: each device that answers, what is left out as slow, and what `python tests` is told of a run."""
+"""What all tests share: each device that answers, what is left out as slow or of the first look, and what `python tests` is told."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Hashable
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from boxpresso.device.schedule import Schedule
 BY_ALL = 50  # launches of a kernel and size in a test: more than those that a test looks at
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
 LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
-REPORT = pytest.StashKey["str | None"]()
-
+LATER = "not in the first look: python tests --all (or pytest) runs it"
+SLOWEST = 10  # files that are named
 
 # Files whose tests share what takes long to make: one worker runs all of them.
 TOGETHER = ("test_example_faster_rcnn", "test_example_shapes", "test_region_safety", "test_threaded")
@@ -65,28 +65,99 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that are marked slow, too")
+    parser.addoption("--first-look", action="store_true", help="leave out what is marked later, as `python tests` does")
+    parser.addoption(
+        "--without-shared", action="store_true", help="run the tests that read ../shared, as where it is not there"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Takes the name of the report away, so that a pytest that a test starts does not write it."""
-    config.stash[REPORT] = os.environ.pop("BOXPRESSO_TEST_REPORT", None)
+    """Takes the names of the report and of the progress line away, so that a pytest that a test starts has neither."""
+    config.pluginmanager.register(Costs())  # where the tests run
+    if path := os.environ.pop("BOXPRESSO_TEST_REPORT", None):
+        config.pluginmanager.register(Report(Path(path)))
+    if name := os.environ.pop("BOXPRESSO_TEST_PROGRESS", None):
+        from progress import Progress
+
+        config.pluginmanager.register(Progress(name))
+    if config.getoption("--without-shared"):
+        os.environ["BOXPRESSO_SHARED"] = "none"  # before anything imports shared.py
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of a run without ../shared, the files that never read it."""
+    if config.getoption("--without-shared") and collection_path.match("test_*.py"):
+        from shared import askers
+
+        return not any(name.startswith("test_") for name in askers(collection_path)) or None
+    return None
+
+
+def not_in_first_look(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """The cases that are marked `later`: all of a test, or all but the first `but`, or but those of each value of `one_of`.
+
+    The devices of a case count as one.
+    """
+    taken = defaultdict[Hashable, set[Hashable]](set)
+    for item in items:
+        if mark := item.get_closest_marker("later"):
+            call: Any = getattr(item, "callspec", None)
+            case = tuple(index for name, index in call.indices.items() if name != "device") if call else ()
+            parameter = mark.kwargs.get("one_of")
+            family = repr(call.params[parameter]) if parameter else ""
+            cases = taken[item.nodeid.partition("[")[0], family]
+            if case not in cases and len(cases) >= mark.kwargs.get("but", 1 if parameter else 0):
+                yield item
+            else:
+                cases.add(case)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-shared"):
+        from shared import askers
+
+        items[:] = [item for item in items if getattr(item, "originalname", item.name) in askers(item.path)]
+    if config.getoption("--first-look"):
+        for item in not_in_first_look(items):
+            item.add_marker(pytest.mark.skip(reason=LATER))
     if not config.getoption("--slow"):
         for item in items:
             if item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.skip(reason=SLOW))
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Writes how many passed and failed, and how many were skipped for each reason, where `python tests` asks for it."""
-    if path := config.stash[REPORT]:
+class Costs:
+    """Notes in each report the CPU seconds since the one before, of this process and of what it has started and waited for."""
+
+    def __init__(self) -> None:
+        self.last = self.now()
+
+    def now(self) -> float:
+        return sum(os.times()[:4])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self) -> Iterator[None]:
+        outcome: Any = yield
+        before, self.last = self.last, self.now()
+        outcome.get_result().cpu_seconds = self.last - before
+
+
+class Report:
+    """Writes how many passed and failed, how many were skipped for each reason, and which files took most of the CPU's time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.seconds = path, Counter[str]()
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid.partition("::")[0]] += report.cpu_seconds
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         stats = terminalreporter.stats
         reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in stats.get("skipped", []))
         failed = len(stats.get("failed", [])) + len(stats.get("error", []))
         counts = {"passed": len(stats.get("passed", [])), "failed": failed, "skipped": dict(reasons)}
-        Path(path).write_text(json.dumps(counts), encoding="utf-8")
+        slowest = {file: round(seconds, 1) for file, seconds in self.seconds.most_common(SLOWEST)}
+        self.path.write_text(json.dumps({**counts, "slowest": slowest}), encoding="utf-8")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -122,12 +193,12 @@ class FirstByAll(Schedule):
         super().__init__()
         self.always_all, self.launches = True, Counter[Hashable]()
 
-    def run(self, kernel: Hashable, workers: int, n: int, size: int, *call: Any) -> None:
+    def run(self, kernel: Hashable, workers: int, n: int, size: int, *call: Any) -> int:
         key = kernel, workers, n.bit_length(), size.bit_length()
         self.launches[key] += 1
         wanted, self.always_all = self.always_all, self.always_all and self.launches[key] <= BY_ALL
         try:
-            super().run(kernel, workers, n, size, *call)
+            return super().run(kernel, workers, n, size, *call)
         finally:
             self.always_all = wanted
 

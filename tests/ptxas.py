@@ -22,7 +22,7 @@ USED = re.compile(r"Used (\d+) registers(?:.*?(\d+) bytes smem)?")
 INCLUDED = re.compile(r'^\s*#include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
 WORD = re.compile(r"\w+")
 MACRO = re.compile(r"^\s*#define\s+(\w+)", re.M)
-CONSTANT = re.compile(r"^constexpr \w+ (\w+)", re.M)
+CONSTANT = re.compile(r"^(?:constexpr \w+|struct) (\w+)", re.M)  # or a struct
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def launched(paths: Sequence[Path]) -> str:
 
 
 class Group:
-    """Files that may stand in one text: no two kernels of one name, as these have C's names, no two headers' constants of one
-    name, and no macro of a header reaches a file that uses its name otherwise."""
+    """Files that may stand in one text: no two kernels of one name, as these have C's names, no two headers' constants or structs of
+    one name, and no macro of a header reaches a file that uses its name otherwise."""
 
     def __init__(self) -> None:
         self.files: list[Path] = []

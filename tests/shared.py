@@ -5,6 +5,8 @@ BOXPRESSO_SHARED names another folder than ../shared; "none" runs the tests as i
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,13 +28,47 @@ def folder(setting: str | None) -> Path:
 SHARED = folder(os.environ.get("BOXPRESSO_SHARED"))
 
 
-def absent(path: str) -> str:
-    """Why a test is skipped that reads a path below ../shared."""
-    return f"the recorded data ../shared/{'/'.join(path.split('/')[:2])} is not on this machine"
+# Who names one of these reads ../shared where it is there, and does something else where it is not. `golden` only has more cases.
+ASKED = {"SHARED", "need", "cases"}
 
 
-def need(path: str) -> Path:
-    """A path below tests or ../shared; skips the test where it is in neither."""
+@functools.cache
+def askers(file: Path) -> set[str]:
+    """What of a file of tests reads ../shared: its names, those of other files of tests among them, that use one of ASKED, in their
+    statement or through another one of these names, as a fixture or a decorator may be."""
+    asking, statements = set[str](), []
+    for statement in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom) and (found := HERE / f"{statement.module}.py").exists():
+            theirs = ASKED if statement.module == "shared" else askers(found)
+            asking |= {name.asname or name.name for name in statement.names if name.name in theirs}
+        elif isinstance(statement, ast.Import):
+            files = {name.asname or name.name: HERE / f"{name.name}.py" for name in statement.names}
+            theirs = {name: askers(found) for name, found in files.items() if found.exists()}
+            asking |= {f"{name}.{each}" for name, names in theirs.items() for each in names}
+        else:
+            inside = list(ast.walk(statement))
+            names = [node for node in inside if isinstance(node, ast.Name)]
+            uses = {node.id for node in names} | {node.arg for node in inside if isinstance(node, ast.arg)}
+            uses |= {ast.unparse(node) for node in inside if isinstance(node, ast.Attribute)}
+            loops = [node.target for node in inside if isinstance(node, ast.comprehension)]
+            local = {node.id for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Name)}
+            stored = {node.id for node in names if isinstance(node.ctx, ast.Store)} - local
+            statements.append(({statement.name} if hasattr(statement, "name") else stored, uses))
+    before = -1
+    while len(asking) > before:
+        before = len(asking)
+        asking |= {name for defines, uses in statements if uses & asking for name in defines}
+    return asking
+
+
+def absent(path: str | Path) -> str:
+    """Why a test is skipped that reads a path of ../shared: one below it, as in "models/a.prototxt", or with SHARED before it."""
+    below = Path(os.path.relpath(path, SHARED)) if Path(path).is_absolute() else Path(path)
+    return f"the recorded data {Path('../shared', *below.parts[:2]).as_posix()} is not on this machine"
+
+
+def need(path: str | Path) -> Path:
+    """A path below tests or ../shared, or one with SHARED before it; skips the test where it is in neither."""
     for base in (HERE, SHARED):
         if (base / path).exists():
             return base / path
@@ -46,7 +82,7 @@ def golden(folder: str) -> list[Path]:
     return own + [p for p in sorted((SHARED / "golden" / folder).glob("*.npz")) if p.name not in names]
 
 
-def cases(values: Iterable[Any], path: str, count: int = 1) -> list[Any]:
+def cases(values: Iterable[Any], path: str | Path, count: int = 1) -> list[Any]:
     """The values for a test with parameters; where ../shared/`path` is not there, one that says so and is skipped.
 
     `count` is the number of parameters in a value.

@@ -174,6 +174,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_a_damaged_kernel_is_compiled_again(place, kind):
     (file,) = place.glob("*.so")

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ import ptxas
 import pytest
 
 from boxpresso.device import cache
-from boxpresso.device.compiler import FLAGS
+from boxpresso.device.compiler import FLAGS, identity
 from boxpresso.device.signature import HEADERS, defines
 
 TESTS = Path(__file__).resolve().parent
@@ -26,6 +27,7 @@ SWEEP = pytest.mark.skipif(
 )
 FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
 COMPILERS = {"g++": ("g++",), "clang++": ("clang++",), "ziglang": (sys.executable, "-m", "ziglang", "c++")}
+NATIVE = "-march=native"
 TOGETHER = 30  # files that are compiled as one text
 # Every template is instantiated, the last passes are left out. At -O0 zig would add sanitizers, which it does not at -O3.
 TO_NOTHING = ("-O0", "-fno-sanitize=all", "-S", "-o", os.devnull)
@@ -46,9 +48,14 @@ def reals(path: Path) -> list[str]:
     return ["float", "double", *["half"] * ("Store" in path.read_text(encoding="utf-8"))]
 
 
-def errors(compiler: tuple[str, ...], version: str, paths: tuple[Path, ...], real: str) -> str:
+def errors(
+    compiler: tuple[str, ...], version: str, paths: tuple[Path, ...], real: str, march: Sequence[str] = (NATIVE,)
+) -> str:
     """What the compiler says against files in one text; "" where they compile, which is remembered in the kernel cache."""
-    flags = (*(f for f in FLAGS if f not in ("-O3", "-shared")), *defines(real), f"-I{HEADERS}", *TO_NOTHING)
+    flags = (*(f for f in FLAGS if f not in ("-O3", "-shared", NATIVE)), *march)
+    flags = (*flags, *defines(real), f"-I{HEADERS}", *TO_NOTHING)
+    if NATIVE in march:
+        version += identity()  # another CPU may ask for more
     text = ptxas.launched(paths)
     key = cache.key(version, *(cache.sources(path, HEADERS) for path in paths), text, *flags)
     compiled = cache.folder() / f"{len(paths)}-{real}-{key}.compiles"
@@ -64,7 +71,8 @@ def errors(compiler: tuple[str, ...], version: str, paths: tuple[Path, ...], rea
     return f"{', '.join(path.name for path in paths)} for {real}:\n{result.stderr}"
 
 
-def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]]) -> None:
+def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]], march: Sequence[str] = (NATIVE,)) -> None:
+    """Compiles files, each for a Real or Store, for this CPU or the one that the flags `march` say."""
     version = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=True).stdout
     groups = [
         (group, real)
@@ -72,11 +80,12 @@ def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]]) -> None:
         for group in ptxas.groups([path for path, wanted in jobs if wanted == real], TOGETHER)
     ]
     with ThreadPoolExecutor(2) as pool:
-        wrong = [said for said in pool.map(lambda job: errors(compiler, version, *job), groups) if said]
+        wrong = [said for said in pool.map(lambda job: errors(compiler, version, *job, march), groups) if said]
     assert not wrong, f"{len(wrong)} of {len(groups)} texts do not compile:\n" + "\n".join(wrong)
 
 
 # g++'s part is of the sweep because every other test compiles with it, or with whatever the default compiler is.
+@pytest.mark.later
 @pytest.mark.parametrize("name", [pytest.param(n, marks=SWEEP if n == "g++" else []) for n in COMPILERS])
 def test_every_file_compiles(name):
     check(command(name), [(path, "float") for path in FILES])
@@ -100,47 +109,17 @@ def test_a_fault_is_seen(name, tmp_path):
         check(command(name), [(bad, "float")])
 
 
-# What is run with code of another compiler: where vectors of the machine are used, and a recorded case of each kind.
-PROGRAM = """
-import json
-import sys
-import numpy as np
-from harness import Rig, check_golden, close
-from shared import HERE
-
-rng = np.random.default_rng(0)
-for shape in ((2, 37, 45), (1, 1500, 3001)):  # the second is larger than the caches
-    data = rng.standard_normal(shape).astype(np.float32)
-    rig = Rig('type: "Permute" permute_param { order: 0 order: 2 order: 1 }', [data])
-    assert np.array_equal(rig.forward()[0], data.transpose(0, 2, 1))
-    assert np.array_equal(rig.backward([data.transpose(0, 2, 1)])[0], data)
-data, weights = rng.standard_normal((2, 32, 25, 31)), rng.standard_normal((35, 32, 3, 3))
-for dtype in (np.float32, np.float64):  # float32 by Winograd's transforms
-    text = 'type: "Convolution" convolution_param { num_output: 35 kernel_size: 3 bias_term: false }'
-    rig = Rig(text, [data], dtype=dtype, params=[weights])
-    windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), (2, 3))
-    close(rig.forward()[0], np.einsum("nchwyx,fcyx->nfhw", windows, weights, optimize=True), rtol=1e-4, atol=1e-6)
-for case in ("Permute/partial_3", "Convolution/group2_dil2_s2", "InnerProduct/transpose_axis2", "Pooling/ave_k2s3_gap"):
-    path = HERE / "golden" / "caffe" / f"{case}.npz"
-    check_golden(path, "cpu")
-case = np.load(HERE / "golden" / "roi" / "RoIAlign" / "pub_mmcv_1_avg.npz")
-p = json.loads(str(case["params"]))
-text = f"pooled_h: {p['pooled_height']} pooled_w: {p['pooled_width']} spatial_scale: {p['spatial_scale']}"
-text += f" sampling_ratio: {p['sampling_ratio']} aligned: {str(p['aligned']).lower()}"
-rig = Rig(f'type: "ROIAlign" roi_align_param {{ {text} }}', [case["input"], case["rois"]])
-close(rig.forward()[0], case["output"])
-close(rig.backward([case["grad_output"]], [True, False])[0], case["grad_input"])
-print("all is right")
-"""
-
-
 @SWEEP
 @pytest.mark.skipif(sys.platform == "win32", reason="the cache's libraries cannot be removed while they are loaded")
 @pytest.mark.parametrize("name", ["clang++", "ziglang"])  # all other tests run what the default compiler makes
 def test_results(name, tmp_path):
     path = os.pathsep.join([str(TESTS.parent), str(TESTS), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "CXX": shlex.join(command(name)), "BOXPRESSO_CACHE": str(tmp_path), "PYTHONPATH": path}
-    run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-c", "import vector_cases; vector_cases.run()"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.strip() == "all is right"
     assert {p.name.split("-")[0] for p in tmp_path.glob("*.so")} >= {"strided", "convolution", "gemm", "roi_align"}

@@ -229,6 +229,7 @@ ENDS = {
 CASES = [(end, "processes:2") for end in ENDS] + [(end, "threads") for end in list(ENDS)[:3:2]]
 
 
+@pytest.mark.later(but=4)
 @pytest.mark.parametrize(("end", "workers"), CASES)
 def test_programs_end_and_their_workers_too(tmp_path, end, workers):
     program = PROGRAM.format(source=datum_lmdb(tmp_path / "db"), workers=workers, end=end)
@@ -292,6 +293,7 @@ def test_batches_of_any_shape(workers, monkeypatch):
     made.close()
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("workers", [0, "threads", "processes:2"])
 def test_what_a_worker_raises_names_the_record(workers):
     made = numbers(workers, Numbers("raises"))

@@ -100,6 +100,7 @@ def test_without_offsets_it_is_convolution(form, device):
         close(got, wanted)
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_gradient(form, device):
     for text, bottoms in ((PLAIN, 2), (MASKED, 3)):

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from harness import Rig
-from shared import SHARED, need
+from shared import need
 
 from boxpresso import LayerError, Net
 from boxpresso.data.detectnet import cubic, group_rectangles, recolor, turned, turned_size
@@ -289,8 +289,7 @@ def test_what_is_wrong_is_said(text, bottoms, match):
 @pytest.mark.parametrize("name", ["detectnet_network", "detectnet_network-2classes"])
 @pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
 def test_the_published_nets_build(name, phase):
-    need(SHARED)
-    path = SHARED / "corpus" / "NVIDIA+caffe" / "examples" / "kitti" / f"{name}.prototxt"
+    path = need(f"corpus/NVIDIA+caffe/examples/kitti/{name}.prototxt")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         net = Net(path, device="cpu", phase=phase, stages=["val"], data="shapes", lazy=True)

@@ -138,6 +138,7 @@ def numbers(case: Case) -> list[np.ndarray]:
     return made
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 @pytest.mark.parametrize(
     "case",
@@ -253,6 +254,7 @@ def test_no_operator_is_left_out():
     }
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("dtype", [np.float16, BFLOAT16], ids=["float16", "bfloat16"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_stores_16_bits(name, dtype):

@@ -82,6 +82,7 @@ def recall(net: Net, scenes: list[Scene], regions: int = 20) -> float:
     return float(np.mean(np.array(shared) >= 0.5))
 
 
+@pytest.mark.later
 def test_in_miniature_it_learns(drawn, device):
     """Three scenes by heart, in 150 passes: both stages err less and less, proposals cover the shapes, and detections are right."""
     if stand_in.active():

@@ -69,6 +69,7 @@ def running(example: str, model: str, kind: str, device: str) -> Net:
     return net
 
 
+@pytest.mark.later(one_of="example")
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_the_files_are_what_is_written(example, model):
     for kind in KINDS:
@@ -80,6 +81,7 @@ def test_the_files_are_what_is_written(example, model):
         assert parse_net(str(made), strict=True) == read_net(path)
 
 
+@pytest.mark.later(one_of="example")
 @pytest.mark.parametrize("kind", ["deploy", "test"])
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_forward(example, model, kind, device):
@@ -100,6 +102,7 @@ def test_forward(example, model, kind, device):
         assert shapes["geometry"] == (1, 5, 24, 32)
 
 
+@pytest.mark.later(one_of="example")
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_backward(example, model, device):
     """Losses are above 0, and every parameter that learns has a finite gradient that is not 0 everywhere."""

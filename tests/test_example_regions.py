@@ -76,6 +76,7 @@ def test_the_command_line_trains_what_train_py_trains(example):
         assert read_net(ROOT / given.train_net) == work.train_net_param
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("example", ALL)
 def test_trained_finished_and_found(example, drawn, tmp_path, device):
     """Every weight gets a gradient; finished weights fit the deploy net, which finds the same twice, by plan and layer by layer."""

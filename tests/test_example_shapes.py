@@ -38,6 +38,7 @@ def made(tmp_path_factory):
     return out, result
 
 
+@pytest.mark.later
 def test_it_learns_and_judges(made):
     out, result = made
     losses = [value for _, value in read_curves((out / "shapes.log").read_text().splitlines()).loss]

@@ -62,6 +62,7 @@ def snapshots(folder: Path) -> set[Path]:
     return {path for path in folder.glob("s_iter_*.solverstate*") if path.suffix != ".part"}
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("format", ["BINARYPROTO", pytest.param("HDF5", marks=pytest.mark.slow)])
 def test_a_killed_training_loses_no_snapshot(format, tmp_path):
     """Each snapshot that has its name is whole, and the next process goes on from the newest."""

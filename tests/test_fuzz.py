@@ -61,6 +61,19 @@ def test_some_changed_layers():
     assert " layer refused" in said
 
 
+def test_some_layers_with_numbers_at_their_limits():
+    """A result, or an error that names the layer: within the memory of its net, and in seconds."""
+    said = run("--minutes", "0.1", "--seed", "77", "--kind", "size")
+    assert said.rstrip().endswith(" 0 findings")
+    assert " size refused" in said
+    assert " size ran" in said
+
+
+@pytest.mark.slow
+def test_more_layers_with_numbers_at_their_limits():
+    assert run("--minutes", "2", "--seed", "78", "--kind", "size").rstrip().endswith(" 0 findings")
+
+
 @pytest.mark.slow
 def test_more_mutated_files():
     assert run("--minutes", "0.3", "--seed", "78").rstrip().endswith(" 0 findings")

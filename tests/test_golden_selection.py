@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from shared import HERE, SHARED, folder
+from shared import HERE, SHARED, absent, askers, folder, need
 
 GOLDEN, ALL = HERE / "golden", SHARED / "golden"
 KINDS = ("caffe", "caffe_cuda_only", "roi")  # a folder for each layer type or operator
@@ -83,3 +84,22 @@ def test_the_setting_of_the_folder(tmp_path):
     assert folder(str(tmp_path)) == tmp_path
     assert not folder("none").exists()
     assert folder(None) == folder("") == HERE.parents[1] / "shared"
+
+
+def test_why_a_test_is_skipped():
+    """Any form of a path below ../shared has the same reason, without the name of a folder of this machine."""
+    reason = "the recorded data ../shared/models/x is not on this machine"
+    for path in ("models/x/y.npz", Path("models/x"), SHARED / "models" / "x" / "y.npz", str(SHARED / "models" / "x")):
+        assert absent(path) == reason
+    assert absent(SHARED) == "the recorded data ../shared is not on this machine"
+    with pytest.raises(pytest.skip.Exception, match=r"\.\./shared/nothing/here.npz is not"):
+        need(SHARED / "nothing" / "here.npz")
+
+
+def test_what_reads_the_recorded_data():
+    """A helper, a decorator and another file may read it for a test; what only opens a file does not count."""
+    assert "test_the_published_nets_build" in askers(HERE / "test_detectnet.py")
+    assert {"test_trained_models", "trained"} <= askers(HERE / "test_export_nets.py")
+    assert "test_forward" not in askers(HERE / "test_example_nets.py")
+    assert "test_every_net" in askers(HERE / "test_corpus.py")
+    assert not askers(HERE / "harness.py")

@@ -58,6 +58,7 @@ def text(real: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.later(one_of="compiler")
 @pytest.mark.parametrize("real", ["float", "double"])
 @pytest.mark.parametrize("compiler", ["nvcc", "host"])
 def test_structs_lie_as_the_compilers_have_them(compiler, real, tmp_path):

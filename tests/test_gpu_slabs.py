@@ -121,6 +121,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other, equal_nan=True)
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_slabs_give_the_bits_of_planes(name, dtype, monkeypatch):
@@ -201,6 +202,7 @@ def test_no_regions_no_pixels_no_channels(name, monkeypatch):
             assert array.size == 0 or np.isfinite(array).all()
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("shift", [0, 1], ids=["", "unaligned"])
 @pytest.mark.parametrize("area", [1, 7, 49, 64, 100, 255, 256, 260, 513])
 @pytest.mark.parametrize("channels", [1, 16, 21, 48])

@@ -134,6 +134,7 @@ def gradients(name: str, dtype: type) -> list[np.ndarray]:
     return [d for d, asked in zip(rig.backward([diff], down), down) if asked]
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_tiles_give_what_whole_maps_give(name, dtype, monkeypatch):
@@ -161,6 +162,7 @@ def test_no_regions_and_no_pixels(name, monkeypatch):
         assert not diff.any()
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16], ids=["double", "float", "half"])
 @pytest.mark.parametrize(
     "name",

@@ -61,7 +61,9 @@ def test_hdf5_errors(tmp_path):
     with pytest.raises(LayerError, match=r"cannot read the list of HDF5 files '/nowhere/files.txt'"):
         hdf5_net("/nowhere/files.txt")
     (tmp_path / "files.txt").write_text(f"{tmp_path}/none.h5\n")
-    with pytest.raises(LayerError, match=r"cannot read the HDF5 file .*none\.h5"):
+    with pytest.raises(
+        LayerError, match=r"line 1, which must name an HDF5 file, has 1 word of \d+ letters: no file there"
+    ):
         hdf5_net(tmp_path / "files.txt")
     with h5py.File(tmp_path / "none.h5", "w") as file:
         file["data"] = np.zeros(3)

@@ -17,7 +17,7 @@ from PIL import Image
 from boxpresso import Net
 from boxpresso.data.errors import BrokenRecord, DataError
 from boxpresso.data.hdf5 import Rows
-from boxpresso.data.picture import decode, size_of
+from boxpresso.data.picture import decode, read_numbers, scans_of, size_of
 from boxpresso.data.records import open_records, write_records
 from boxpresso.image import read_image
 from boxpresso.labels import read_labels
@@ -458,3 +458,61 @@ def test_a_text_of_variable_length_is_not_read(tmp_path):
         del file["learned_net"]
         file["learned_net"] = np.bytes_(b"/elsewhere/w.caffemodel.h5")
     assert read_state(tmp_path / "s_iter_3.solverstate.h5").learned_net == "/elsewhere/w.caffemodel.h5"
+
+
+# Scans of a JPEG
+
+
+def many_scans(scans: int, side: int = 64) -> bytes:
+    """A progressive JPEG whose last scan is there again and again."""
+    to = io.BytesIO()
+    Image.fromarray(np.random.default_rng(4).integers(0, 256, (side, side, 3), np.uint8)).save(
+        to, "JPEG", progressive=True
+    )
+    data = to.getvalue()
+    last = data[data.rfind(b"\xff\xda") : -2]
+    return data[:-2] + last * (scans - data.count(b"\xff\xda")) + data[-2:]
+
+
+def test_a_jpeg_of_many_scans_is_refused(tmp_path, limits):
+    assert scans_of(many_scans(100), 1000) == 100
+    assert scans_of(many_scans(3000), 100) == 101
+    assert decode(many_scans(100)).shape == (64, 64, 3)
+    (tmp_path / "a.jpg").write_bytes(many_scans(101))
+    for source in (many_scans(101), many_scans(3000), tmp_path / "a.jpg"):
+        for read in (decode, read_numbers):
+            with pytest.raises(
+                BrokenRecord, match=r"a JPEG of 101 scans or more, each over its 64x64 pixels; .*picture_scans"
+            ):
+                read(source)
+    with pytest.raises(BoxpressoError, match="a JPEG of 101 scans"):
+        read_image(tmp_path / "a.jpg")
+    limits.set(scanned_pixels=64 * 64 * 20)
+    with pytest.raises(BrokenRecord, match=r"a JPEG of 21 scans or more.*'scanned_pixels'"):
+        decode(many_scans(21))
+    assert decode(many_scans(20)).shape == (64, 64, 3)
+    limits.set(scanned_pixels=2**30, picture_scans=3000)
+    assert decode(many_scans(3000)).shape == (64, 64, 3)
+
+
+def test_what_looks_like_scans_in_other_segments_is_none():
+    data = many_scans(12)
+    comment = b"\xff\xda" * 5000 + b"\xff\xd9"
+    inside = data[:2] + b"\xff\xfe" + struct.pack(">H", len(comment) + 2) + comment + data[2:]
+    assert decode(inside).tolist() == decode(data).tolist()
+    last = inside.rfind(b"\xff\xda")
+    hidden = (
+        inside[:last]
+        + b"\xff\xfe"
+        + struct.pack(">H", 4)
+        + b"\xff\xd9"
+        + inside[last:-2]
+        + inside[last:-2] * 200
+        + inside[-2:]
+    )
+    with pytest.raises(BrokenRecord, match="a JPEG of 101 scans"):  # an end in a comment is none
+        decode(hidden)
+    with pytest.raises(BrokenRecord, match="segments"):
+        decode(
+            data[:2] + b"\xff\xfe\x00\x02" * 100_001 + data[2:-2] + data[data.rfind(b"\xff\xda") : -2] * 200 + data[-2:]
+        )

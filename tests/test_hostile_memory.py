@@ -170,6 +170,7 @@ def test_a_text_takes_memory_in_proportion(kind):
     assert float(seconds) < 20
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a process is measured as on Linux")
 @pytest.mark.parametrize(
     ("mode", "format", "most"), [("RGB", "TIFF", 8.5), ("RGB", "PNG", 8.5), ("I;16", "PNG", 6.5), ("P", "GIF", 9.5)]
@@ -230,6 +231,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_weights_of_many_small_parts(kind, tmp_path):
     (tmp_path / "w.caffemodel").write_bytes(WEIGHTS[kind])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import numpy as np
 import pytest
 from harness import Rig
 
 from boxpresso import Net
+from boxpresso.device import Kernels
+from boxpresso.device.chain import Chain
+from boxpresso.device.host import cpu
 from boxpresso.layers.core import run_layer
-from boxpresso.proto import BoxpressoError, LayerError, parse_net
+from boxpresso.layers.neuron.relu import ReLU
+from boxpresso.proto import BoxpressoError, DeviceError, KernelError, LayerError, parse_net
 
 IMAGE = np.arange(32.0).reshape(1, 2, 4, 4)
 SEQUENCE = np.arange(24.0).reshape(1, 2, 3, 2, 2)  # of three spatial axes
@@ -82,6 +88,119 @@ def test_a_window_of_lrn_beyond_the_blob(region, device):
     axes, count = (1, size) if region == "ACROSS_CHANNELS" else ((2, 3), size**2)
     by = float(np.float32(1e9)) / count
     np.testing.assert_allclose(top, x / (1 + by * (x**2).sum(axes, keepdims=True)) ** 0.75, rtol=1e-6)
+
+
+# Memory of kernels
+
+
+def reference(
+    x: np.ndarray, w: np.ndarray, kernel: int, stride: int, pad: int, dilation: int, group: int
+) -> np.ndarray:
+    """A convolution tap by tap, in float64, that looks at no padding."""
+    (n, c, *size), maps = x.shape, w.shape[0]
+    out = [(side + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1 for side in size]
+    top = np.zeros((n, maps, *out))
+    for place in np.ndindex(*out):
+        for tap in np.ndindex(kernel, kernel):
+            y, at = (place[i] * stride - pad + tap[i] * dilation for i in range(2))
+            if 0 <= y < size[0] and 0 <= at < size[1]:
+                for g in range(group):
+                    of, to = (
+                        slice(g * c // group, (g + 1) * c // group),
+                        slice(g * maps // group, (g + 1) * maps // group),
+                    )
+                    top[:, to, place[0], place[1]] += x[:, of, y, at] @ w[to, :, tap[0], tap[1]].T
+    return top
+
+
+FAR = [
+    (3, 12000, 12000, 12000), (3, 20000, 20000, 20000), (3, 300000, 300000, 1), (3, 2**29, 2**29, 2**29), (3, 1, 40, 39),
+    (2, 7, 3, 9), (3, 3, 1000, 999), (5, 1, 8, 3),
+]  # kernel, stride, pad, dilation  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "stride", "pad", "dilation"), FAR)
+@pytest.mark.parametrize(("maps", "group"), [(8, 1), (4, 4), (8, 4)])
+def test_windows_far_larger_than_the_image(kernel, stride, pad, dilation, maps, group):
+    """Memory is taken for what the image covers, forward, backward and in a plan: some of these once took gigabytes."""
+    x = np.random.default_rng(1).normal(size=(2, 4, 8, 9))
+    fields = f"num_output: {maps} group: {group} kernel_size: {kernel} stride: {stride} pad: {pad} dilation: {dilation}"
+    text = f'type: "Convolution" convolution_param {{ {fields} bias_term: false weight_filler {{ type: "gaussian" }} }}'
+    rig = Rig(text, [x], dtype=np.float64)
+    (top,) = rig.forward()
+    weights = np.array(rig.layer.blobs[0].data)
+    wanted = reference(x, weights, kernel, stride, pad, dilation, group)
+    np.testing.assert_allclose(top, wanted, atol=1e-12)
+    assert rig.layer.shared_bytes(rig.bottom, rig.top, True) < 2**26
+    diff = np.random.default_rng(2).normal(size=top.shape)
+    (bottom_diff,) = rig.backward([diff])
+    np.testing.assert_allclose(
+        (bottom_diff * x).sum(), (diff * wanted).sum(), rtol=1e-9, atol=1e-12
+    )  # it is linear in x
+    np.testing.assert_allclose((rig.param_diffs()[0] * weights).sum(), (diff * wanted).sum(), rtol=1e-9, atol=1e-12)
+    net = Net(parse_net(f"""
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 2 dim: 4 dim: 8 dim: 9 }} }} }}
+        layer {{ name: "c" bottom: "x" top: "y" {text} }}"""), device="cpu", memory_limit=2**26)  # fmt: skip
+    net.params["c"][0].data[...] = weights
+    np.testing.assert_allclose(net.forward(x=x)["y"], wanted, atol=1e-4)
+
+
+def test_a_long_row_is_cut():
+    """Columns of a map of one long row are written out a piece at a time; in one they would be 2000 times the image."""
+    x = np.random.default_rng(1).normal(size=(1, 1, 1, 9000))
+    fields = "num_output: 5 kernel_h: 1 kernel_w: 2000 pad_h: 0 pad_w: 1000"
+    text = f'type: "Convolution" convolution_param {{ {fields} bias_term: false weight_filler {{ type: "gaussian" }} }}'
+    rig = Rig(text, [x], dtype=np.float64)
+    (top,) = rig.forward()
+    weights = np.array(rig.layer.blobs[0].data)
+    lines = [np.convolve(np.pad(x[0, 0, 0], 1000), w[0, 0, ::-1], "valid") for w in weights]
+    np.testing.assert_allclose(top[0, :, 0], lines, rtol=1e-9, atol=1e-9)
+    diff = np.random.default_rng(2).normal(size=top.shape)
+    (bottom_diff,) = rig.backward([diff])
+    wanted = sum(np.convolve(d, w[0, 0])[1000:10000] for d, w in zip(diff[0, :, 0], weights))
+    np.testing.assert_allclose(bottom_diff[0, 0, 0], wanted, rtol=1e-9, atol=1e-9)
+    moved = np.lib.stride_tricks.sliding_window_view(np.pad(x[0, 0, 0], 1000), 2000)
+    np.testing.assert_allclose(rig.param_diffs()[0][:, 0, 0], diff[0, :, 0] @ moved, rtol=1e-9, atol=1e-9)
+
+
+LACKING = """
+    #include "checked.h"
+    KERNEL takes(int n, const Real* x, Real* y, int many, int times) {
+      GRID_LOOP(i, n) y[i] = scratch(0, Count(many) * many * times + 1) ? x[i] : Real(0);
+    }
+    """
+
+
+NOWHERE = "more bytes than a machine has"
+
+
+@pytest.mark.parametrize(
+    ("many", "times", "said"),
+    [
+        (2**31 - 1, 2**31 - 1, NOWHERE),
+        (-1, 1, NOWHERE),
+        (2**31 - 1, -1, NOWHERE),
+        (2**23, 1, "281474976710660 bytes"),
+    ],
+)
+def test_memory_that_a_kernel_lacks_is_an_error(many, times, said, tmp_path):
+    """2^48 bytes are more than an address space has."""
+    (tmp_path / "takes.cpp").write_text(textwrap.dedent(LACKING))
+    kernels, x, y = Kernels(tmp_path / "takes.cpp"), np.ones(4, np.float32), np.zeros(4, np.float32)
+    chain = Chain(cpu(), np.dtype(np.float32))
+    chain.add(kernels.takes, 4, x, y, many, times)
+    with pytest.raises(MemoryError, match=f"{said} were asked for, as memory of a worker of kernel takes of takes.cpp"):
+        kernels.on(cpu()).takes(4, x, y, many, times)
+    with pytest.raises(DeviceError, match=rf"there is no memory left \({said} were asked for"):
+        chain.run()
+    kernels.on(cpu()).takes(4, x, y, 3, 1)
+    assert y.tolist() == [1] * 4
+
+
+def test_a_number_that_an_int_does_not_hold_reaches_no_kernel():
+    x, y = np.ones(1, np.float32), np.zeros(1, np.float32)
+    with pytest.raises(KernelError, match="argument 'n' must be an int, from -2\\^31 to 2\\^31 - 1, got 4294967297"):
+        ReLU.kernels.on(cpu()).relu_forward(2**32 + 1, x, y, 0.0, np.inf)
 
 
 # Labels

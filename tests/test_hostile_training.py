@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +237,98 @@ def test_auto_without_a_snapshot_starts_anew(tmp_path):
         solver(tmp_path, prefix=None).solve("auto")
 
 
+# Two trainings under one name
+
+HOLDER = """if True:
+    import os, sys, time
+    from boxpresso.proto import parse_solver
+    from boxpresso.train.claims import Claim
+    claim = Claim(parse_solver(f'snapshot_prefix: "{sys.argv[1]}"'))
+    claim.take(print)
+    child = os.fork() if "fork" in sys.argv else 1  # a data worker, which may outlive the training
+    if child:
+        print(child, flush=True)
+    time.sleep(600)"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Starts a process that trains under a prefix; gives it and the number that it says."""
+    pytest.importorskip("fcntl", reason="locks are those of a Unix system")
+    running, children = [], []
+
+    def start(prefix: str, *more: str) -> tuple[subprocess.Popen[str], int]:
+        command = [sys.executable, "-c", HOLDER, str(tmp_path / prefix), *more]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        said = int(process.stdout.readline())
+        children.extend([said] if more else [])
+        return process, said
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_a_second_training_under_one_name_is_told(holder, tmp_path):
+    first, _ = holder("s")
+    words = rf"snapshot_prefix '.*s' is in use by process {first.pid} on .*; end the other one, or give this one"
+    for begin in (lambda s: s.solve(), lambda s: s.step(5)):
+        running = solver(tmp_path, "snapshot: 5")
+        with pytest.raises(ModelError, match=words):
+            begin(running)
+        assert (running.iter, Hook.forwards) == (0, 0)
+    running = solver(tmp_path)
+    running.step(3)  # needs no snapshot
+    with pytest.raises(ModelError, match=words):
+        running.snapshot()
+    solver(tmp_path, prefix="t").solve()
+    assert snapshots(tmp_path) == ["s_iter.lock", "t_iter_20.caffemodel", "t_iter_20.solverstate"]
+
+
+def test_a_training_that_was_killed_leaves_its_name_free(holder, tmp_path):
+    first, child = holder("s", "fork")
+    with pytest.raises(ModelError, match=f"in use by process {first.pid} on"):
+        solver(tmp_path).solve()
+    first.kill()
+    first.wait()
+    os.kill(child, 0)  # its worker still runs
+    assert snapshots(tmp_path) == ["s_iter.lock"]
+    solver(tmp_path).solve()
+    assert snapshots(tmp_path) == ["s_iter_20.caffemodel", "s_iter_20.solverstate"]
+
+
+def test_solvers_of_one_process_share_a_name(holder, tmp_path):
+    """One after the other, or one that trains on while another tries a snapshot; the last to end frees the name."""
+    one, two = solver(tmp_path, "snapshot: 5"), solver(tmp_path, "snapshot: 5")
+    one.step(5)
+    two.solve()
+    ask = [sys.executable, "-c", HOLDER.replace("time.sleep(600)", ""), str(tmp_path / "s")]
+    refused = subprocess.run(ask, capture_output=True, text=True)
+    assert f"is in use by process {os.getpid()} on" in refused.stderr
+    assert "s_iter.lock" in snapshots(tmp_path)
+    del one
+    gc.collect()
+    assert "s_iter.lock" not in snapshots(tmp_path)
+    subprocess.run(ask, check=True, capture_output=True)
+
+
+def test_where_nothing_can_be_locked_the_log_says_so(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl", reason="locks are those of a Unix system")
+
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+    running = solver(tmp_path)
+    running.solve()
+    assert any("s_iter.lock cannot be locked (No locks available)" in line for line in running.lines)
+
+
 # The command
 
 FILES = {
@@ -281,6 +376,58 @@ def test_sigterm_ends_training_with_a_snapshot(files):
     process.send_signal(signal.SIGTERM)
     said = process.said + process.communicate(timeout=60)[1]
     assert f"Resuming from {state}" in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of a Unix system")
+@pytest.mark.parametrize("gap", [0, 0.002, 0.02])
+def test_sigint_and_then_sigterm_save_one_iteration(gap, files):
+    """Seconds between the two; tests/test_interruptions.py has them at any line."""
+    process = start(files)
+    process.send_signal(signal.SIGINT)
+    time.sleep(gap)
+    process.send_signal(signal.SIGTERM)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode in (0, 128 + signal.SIGTERM, -signal.SIGTERM), said  # the last after the training's end
+    states = [read_state(path) for path in files.glob("s_iter_*.solverstate")]
+    assert len(states) in (1, 2), said  # the second where SIGTERM came an iteration later
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calm = Solver(files / "solver.prototxt", log=lambda line: None)
+    for state in sorted(states):
+        calm.step(state.iter - calm.iter)
+        saved = weights(files / f"s_iter_{state.iter}.caffemodel")
+        assert {"bn", "fc"} <= set(saved)
+        for name, blobs in calm.net.params.items():
+            for got, wanted in zip(saved[name], blobs, strict=True):
+                np.testing.assert_array_equal(got, wanted.data)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of a Unix system")
+def test_two_commands_on_one_prefix_and_a_killed_one(files, capsys, monkeypatch):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    first = start(files)
+    try:
+        assert main(["train", "--solver", str(files / "solver.prototxt")]) == 1
+        assert f"is in use by process {first.pid} on" in capsys.readouterr().err
+        reader = threading.Thread(target=first.stderr.read)  # else it waits for one
+        reader.start()
+        first.send_signal(signal.SIGHUP)  # takes a snapshot
+        end = time.monotonic() + 20
+        while not list(files.glob("*.solverstate")) and time.monotonic() < end:
+            time.sleep(0.05)
+    finally:
+        first.kill()
+        first.wait()
+    reader.join()
+    first.stderr.close()
+    (state,) = files.glob("*.solverstate")
+    text = (files / "solver.prototxt").read_text()
+    more = read_state(state).iter + 2
+    (files / "solver.prototxt").write_text(text.replace("100000000", str(more)))
+    assert main(["train", "--solver", str(files / "solver.prototxt"), "--resume", "auto"]) == 0
+    assert f"Resuming from {state}" in capsys.readouterr().err
+    assert (files / f"s_iter_{more}.solverstate").exists()
+    assert not list(files.glob("*.lock"))
 
 
 def test_the_command_stops_at_nan(files, capsys, monkeypatch):

@@ -200,7 +200,7 @@ def test_wrong_files_and_fields_are_named(tmp_path, kind):
     (tmp_path / "0.png").write_bytes(b"nothing")
     wrong("0.png is not an image")
     source.write_text("/0.png\n")
-    wrong("line 1: it must be `image (labels|map)`, it is '/0.png'")
+    wrong("line 1: it must be `image (labels|map)`, it is 1 word of 6 letters")
     source.write_text("\n")
     wrong("is empty")
     source.unlink()
@@ -211,7 +211,7 @@ def test_wrong_files_and_fields_are_named(tmp_path, kind):
         wrong("takes no mean_file", transform='mean_file: "x"')
         wrong("scale_factors must be above 0", transform="scale_factors: -1")
         listed(tmp_path)
-        wrong("label '/0_l.png', which is no number; is label_type PIXEL", "label_type: IMAGE")
+        wrong("the label of picture 1 of the list is no number; is label_type PIXEL", "label_type: IMAGE")
         wrong("becomes 0x0 by the scale 0.01", transform="scale_factors: 0.01")
     else:
         listed(tmp_path)

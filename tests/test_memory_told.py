@@ -127,6 +127,7 @@ def test_the_arrays_of_layers_are_told(name, monkeypatch):
     assert net.memory.total <= 1.05 * told  # nothing else was found later
 
 
+@pytest.mark.later(but=4)
 @pytest.mark.parametrize("name", FILES)
 def test_the_arrays_of_nets_are_told(name, monkeypatch):
     live = Live(monkeypatch)

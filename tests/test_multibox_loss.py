@@ -278,6 +278,7 @@ GRADIENTS = [
 ]
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("text", GRADIENTS)
 def test_gradient(text, device):
     rng = np.random.default_rng(4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -312,3 +314,26 @@ def test_every_layer_says_what_it_is():
     discover()
     for cls in {c for c in REGISTRY.values() if c.__module__.startswith("boxpresso.")}:
         assert cls.__doc__, cls
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["deepcopy", "pickle"]
+)
+def test_a_copy_of_a_net(copied):
+    """It has the parameters and the inputs, and shares nothing."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } } }
+        layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 4 kernel_size: 3
+                weight_filler { type: "xavier" } } }
+        layer { name: "r" type: "ReLU" bottom: "c" top: "c" }"""
+    net = Net(parse_net(text), device="cpu", dtype=np.float64, seed=3)
+    x = np.random.default_rng(0).standard_normal((1, 3, 9, 10))
+    expected = net.forward(x=x)["c"]
+    other = copied(net)
+    assert (other.dtype, other.phase, other.blobs["c"].shape) == (np.float64, "TEST", (1, 4, 7, 8))
+    np.testing.assert_array_equal(other.forward()["c"], expected)
+    other.params["c"][0].data[...] = 0
+    assert not other.forward()["c"].any()
+    np.testing.assert_array_equal(net.forward()["c"], expected)
+    with pytest.raises(BoxpressoError, match="deepcopy"):
+        copy.copy(net)

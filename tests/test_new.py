@@ -80,6 +80,7 @@ def records(path: Path) -> dict[str, np.ndarray]:
 # What is written
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("format", DRAWN)
 def test_the_folder_trains_and_detects(format, drawn, capsys, tmp_path):
     words = ("--data", drawn[format], "--out", "mine", "--iterations", 20, "--test-share", "0.25", "--batch", 4)
@@ -123,6 +124,7 @@ def test_three_formats_give_the_same_records(drawn, capsys):
             np.testing.assert_allclose(other[name], boxes, atol=1e-4)
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("backbone", ["small", "mobilenet", "vgg"])
 def test_the_prototxts_are_read_strictly_and_say_what_they_are(backbone, drawn, capsys):
     assert new(capsys, "--backbone", backbone, "--data", drawn["voc"], "--out", "my data")[0] == 0
@@ -176,6 +178,7 @@ def weights_of(net: Net, drop: str = "") -> Weights:
     return Weights("public.caffemodel", "public", rows)
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("folded", [False, True], ids=["BatchNorm", "folded"])
 def test_mobilenet_weights_fit_by_name(folded, drawn, capsys, monkeypatch):
     """Both published forms: with BatchNorm, and with it folded into the convolutions."""

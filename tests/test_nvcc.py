@@ -51,6 +51,7 @@ def uses(request, tmp_path_factory) -> Callable[[Path, str], list[ptxas.Use]]:
         yield of
 
 
+@pytest.mark.later
 @needs_nvcc
 @pytest.mark.parametrize(
     "path",
@@ -78,6 +79,7 @@ def stores(path: Path) -> bool:
     return any(p.kind == "Store" for kernel in Kernels(str(path)).table.values() for p in kernel.parameters)
 
 
+@pytest.mark.later
 @needs_nvcc
 @pytest.mark.parametrize(
     "path",
@@ -139,6 +141,7 @@ def test_an_error_is_nvccs_own(tmp_path):
         ptxas.compile(tmp_path / "bad.cu", "float", QUICK, tmp_path / "out")
 
 
+@pytest.mark.later
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.PACKAGE.rglob("*.cpp"))], ids=lambda p: p.name)
 def test_compiles_for_the_host(path: Path, real):

@@ -51,6 +51,7 @@ def same(got: list, wanted: list, rtol: float = 0) -> None:
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("more", ["rpn_nms_thresh: 0.3", "rpn_pre_nms_top_n: 0, rpn_post_nms_top_n: -1", "rpn_min_size: 30, "
                                   "rpn_pre_nms_top_n: 150, rpn_post_nms_top_n: 9"])  # fmt: skip
 def test_rotated_regions_are_those_of_the_host(more, device, monkeypatch):

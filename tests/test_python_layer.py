@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from shared import need
 
 from boxpresso import LayerError, ModelError, Net, Solver
 from boxpresso.cli import main as cli
@@ -231,8 +232,6 @@ def test_param_str_that_cannot_be_read(text):
 
 
 def test_param_str_is_read_for_every_prototxt_of_the_corpus():
-    from shared import need
-
     from boxpresso.proto import read_net
 
     root, seen = need("corpus/manifest.json").parent, 0

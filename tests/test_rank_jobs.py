@@ -119,6 +119,7 @@ layer { name: "end" type: "Silence" bottom: "seen" }
 """
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(
     ("rank", "how"),
     [
@@ -150,6 +151,7 @@ def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     assert again[0] == 0, again[1]
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_is_told_to_end_saves_what_was_learned(job, rank):
     with long_job(job) as (process, numbers):
@@ -159,6 +161,69 @@ def test_a_rank_that_is_told_to_end_saves_what_was_learned(job, rank):
     assert f"rank {rank} (process {numbers[rank]} on" in rest
     assert len(saved(job)) == 1
     resumes(job, saved(job)[0])
+
+
+BATCH_NORM = 'layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }'
+
+
+@pytest.mark.parametrize(
+    ("rank", "how"), [(0, "raise"), pytest.param(1, "raise", marks=pytest.mark.slow), (0, "end"), (-1, "test")]
+)
+def test_what_a_job_saves_when_it_ends_in_an_iteration_is_the_iteration_before(job, rank, how, tmp_path_factory):
+    """The forward pass has changed the running statistics by then, or, in a test, those of the iteration are complete."""
+    calm = with_records(tmp_path_factory.mktemp("calm"))
+    text = (job / "net.prototxt").read_text().replace(
+        'layer { name: "relu"', BATCH_NORM + '\nlayer { name: "relu"'
+    ) + LAYER
+    faulty = FAULTY.replace('how == "raise"', 'how in ("raise", "test")').replace(
+        'if how == "kill"', 'if how == "end": os.kill(os.getpid(), signal.SIGTERM)\n            if how == "kill"'
+    )
+    solver = SOLVER.replace("MAX", "20")
+    if how == "test":  # the test before iteration 17 fails: the test net has a layer of its own
+        solver += "test_iter: 1 test_interval: 17 test_initialization: false"
+        faulty = faulty.replace("self.turn == 18", "self.phase == 1 and os.environ['FAULTY'] == '-1'").replace(
+            'and MPI.COMM_WORLD.rank == int(os.environ["FAULTY"])', ""
+        )
+    for folder in (job, calm):
+        (folder / "net.prototxt").write_text(text)
+        (folder / "faulty.py").write_text(faulty)
+        (folder / "solver.prototxt").write_text(solver)
+    (calm / "solver.prototxt").write_text(solver.replace("snapshot: 10", "snapshot: 1"))
+    words = (*TRAIN, "--python-layers", "faulty")
+    status, said = run(2, *words, folder=calm, FAULTY="9", HOW=how)
+    assert status == 0, said
+    status, said = run(2, *words, folder=job, FAULTY=str(rank), HOW=how)
+    assert status != 0
+    assert saved(job) == [10, 17], said
+    for name in ("snap_iter_17.caffemodel", "snap_iter_17.solverstate"):
+        assert (job / name).read_bytes() == (calm / name).read_bytes(), name
+
+
+def test_a_job_finds_its_snapshot_prefix_in_use(job):
+    """The ranks of a job are one training; that of another process is another."""
+    code = """if True:
+        from boxpresso.proto import parse_solver
+        from boxpresso.train.claims import Claim
+        claim = Claim(parse_solver('snapshot_prefix: "snap"'))
+        claim.take(print)
+        print(end="ready", flush=True)
+        input()"""
+    pytest.importorskip("fcntl", reason="locks are those of a Unix system")
+    mpirun()  # or a skip
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=job, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.read(5) == b"ready"
+        status, said = run(2, *TRAIN, folder=job)
+        assert status != 0
+        assert "rank 0 (process" in said, said
+        assert f"'snap' is in use by process {other.pid} on" in said, said
+        assert saved(job) == []
+        other.communicate(b"\n")
+    status, said = run(2, *TRAIN, folder=job)
+    assert status == 0, said
+    assert saved(job) == [10, 20]
+    assert not list(job.glob("*.lock"))
 
 
 def test_a_failure_before_training_is_one_line(job):

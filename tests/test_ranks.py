@@ -75,6 +75,7 @@ def folder(tmp_path):
     return with_records(tmp_path)
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_ranks_learn_what_one_learns_from_the_whole_batch(folder, device, count):
     if device == "cuda" and len(devices()) - 1 < count:

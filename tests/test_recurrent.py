@@ -82,6 +82,7 @@ LAUNCHES = [  # for tests/test_threaded.py
 ]
 
 
+@pytest.mark.later(one_of="type")
 @pytest.mark.parametrize("type", ["LSTM", "RNN"])
 @pytest.mark.parametrize("static", [False, True], ids=["", "static"])
 @pytest.mark.parametrize("expose", [False, True], ids=["", "expose"])
@@ -233,6 +234,7 @@ UNIFORM = 'filler { type: "uniform" min: -0.5 max: 0.5 }'
 OLDER = f'type: "Lstm" lstm_param {{ num_output: {D} clipping_threshold: %s weight_{UNIFORM} bias_{UNIFORM} }}'
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("given", [False, True], ids=["", "cont"])
 def test_the_older_lstm(given, device):
     """CTPN's: W_x, W_h, b; cont may be left out, then every forward begins anew."""

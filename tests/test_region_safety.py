@@ -257,6 +257,7 @@ def verdicts(request) -> dict[str, str]:
     return run([*LAYERS, CONVOLUTION] if request.config.getoption("--slow") else list(FEW))[0]
 
 
+@pytest.mark.later
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in FEW else pytest.mark.slow) for n in (*LAYERS, CONVOLUTION)]
 )
@@ -264,6 +265,7 @@ def test_wild_regions(name, verdicts):
     assert not verdicts[name], verdicts[name]
 
 
+@pytest.mark.later
 def test_a_read_past_the_end_is_found(tmp_path):
     verdicts, said = run([str(tmp_path)])
     assert "heap-buffer-overflow" in said

@@ -117,6 +117,7 @@ def plainly(features, rows, text_size, scale, ratio, aligned, mode):
     return top
 
 
+@pytest.mark.later(but=6)
 @pytest.mark.parametrize("mode", ["AVG", "MAX"])
 @pytest.mark.parametrize("size", [(7, 7), (1, 1), (3, 2), (14, 5), (2, 33)])
 @pytest.mark.parametrize(("ratio", "aligned"), [(0, True), (-1, False), (3, True), (1, False)])

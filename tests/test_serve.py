@@ -320,6 +320,7 @@ def test_what_the_command_refuses(capsys, tmp_path, monkeypatch):
     assert (status, err) == (1, "boxpresso: error: serve needs uvicorn: pip install 'boxpresso[serve]'\n")
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(
     ("number", "status", "host"), [(signal.SIGINT, 130, "127.0.0.1"), (signal.SIGTERM, 0, "0.0.0.0")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from shared import golden, need, recorded
 
-from boxpresso import ModelError, Solver
+from boxpresso import ModelError, Net, Solver
 from boxpresso.proto import SolverParameter, parse_net, parse_solver
 from boxpresso.train.rates import Rates
 
@@ -256,13 +256,204 @@ def test_a_state_of_another_kind_is_refused(tmp_path):
         small().snapshot()
 
 
-def test_rates():
-    def at(iteration: int, **fields) -> float:
-        return Rates(SolverParameter(base_lr=1.0, **fields)).at(iteration, 1.0)
+def plateau(losses: list[float], windows: list[int]) -> list[int]:
+    """The step of `plateau` at each iteration, from its definition: a window passes without a new lowest loss."""
+    steps, lowest, since = [], float("inf"), 0
+    step = 0
+    for iteration, loss in enumerate(losses):
+        if loss < lowest:
+            lowest, since = loss, iteration
+        elif step < len(windows) and iteration - since >= windows[step]:
+            step, since = step + 1, iteration
+        steps.append(step)
+    return steps
 
-    assert at(100, lr_policy="fixed") == 1
-    assert at(100, lr_policy="step", gamma=0.5, stepsize=40) == 0.25
-    assert at(3, lr_policy="exp", gamma=0.5) == 0.125
-    assert at(10, lr_policy="inv", gamma=0.1, power=1) == pytest.approx(0.5)
-    assert at(25, lr_policy="poly", power=2, max_iter=100) == pytest.approx(0.5625)
-    assert at(7, lr_policy="sigmoid", gamma=-1, stepsize=7) == pytest.approx(0.5)
+
+LOSSES = [9.0, 8, 8, 8, 7, 7, 7, 7, 7, 6, 6, 6, 6, 6, 6]
+POLICIES = {  # the fields, and the rate at each iteration over base_lr, from the definition
+    "fixed": ({}, lambda i: 1),
+    "step": ({"gamma": 0.5, "stepsize": 4}, lambda i: 0.5 ** (i // 4)),
+    "exp": ({"gamma": 0.5}, lambda i: 0.5**i),
+    "inv": ({"gamma": 0.25, "power": 0.5}, lambda i: 1 / (1 + 0.25 * i) ** 0.5),
+    "multistep": ({"gamma": 0.5, "stepvalue": [3, 4, 9]}, lambda i: 0.5 ** sum(i >= value for value in (3, 4, 9))),
+    "poly": ({"power": 2, "max_iter": 12}, lambda i: max(0, 1 - i / 12) ** 2),
+    "sigmoid": ({"gamma": -0.5, "stepsize": 7}, lambda i: 1 / (1 + np.exp(0.5 * (i - 7)))),
+    "plateau": ({"gamma": 0.5, "plateau_winsize": [3, 4, 5]}, lambda i: 0.5 ** plateau(LOSSES, [3, 4, 5])[i]),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_rates_are_those_of_the_definition(policy):
+    """At, before and after each step, also where a training was resumed in between."""
+    fields, factor = POLICIES[policy]
+    assert set(POLICIES) == set(Rates.NEEDS)
+    param = SolverParameter(base_lr=0.5, lr_policy=policy, **fields)
+    wanted = [0.5 * factor(i) for i in range(15)]
+    rates = Rates(param)
+    assert [rates.at(i, LOSSES[i]) for i in range(15)] == pytest.approx(wanted, rel=1e-12, abs=0)
+    for start in range(15):
+        first, second = Rates(param), Rates(param)
+        for i in range(start):
+            first.at(i, LOSSES[i])
+        second.progress = first.progress
+        assert [second.at(i, LOSSES[i]) for i in range(start, 15)] == pytest.approx(wanted[start:], rel=1e-12, abs=0)
+
+
+def test_plateau_here_is_worked_out_by_hand():
+    assert plateau(LOSSES, [3, 4, 5]) == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("policy", ["fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid"])
+def test_a_solver_updates_with_the_rate_of_its_iteration(policy):
+    """Without momentum and decay an update is the rate times the gradient."""
+    fields, factor = POLICIES[policy]
+    fields = {"max_iter": 12, **fields}
+    param = parse_solver(SOLVER.replace("TYPE", "SGD"))
+    for name in ("momentum", "weight_decay", "display", "stepvalue", "gamma"):
+        param.ClearField(name)
+    param.MergeFrom(SolverParameter(lr_policy=policy, **fields))
+    gradients = []
+    solver = Solver(
+        param, dtype=np.float64, log=lambda line: None, feed=lambda net: net.blobs["x"].data.__setitem__(..., 1)
+    )
+    solver.add_callback(on_gradients=lambda: gradients.append(solver.net.params["fc"][1].diff.copy()))
+    solver.net.blobs["y"].data[...] = 5
+    for i in range(12):
+        before = solver.net.params["fc"][1].data.copy()
+        solver.step(1)
+        wanted = 0.1 * factor(i)
+        assert solver.rate == pytest.approx(wanted, rel=1e-6)
+        np.testing.assert_allclose(
+            before - solver.net.params["fc"][1].data, wanted * gradients[i], rtol=1e-5, atol=1e-12
+        )
+
+
+# A test net shares the weights of the net that learns: whatever changes them, its next forward has them.
+
+TESTED = """
+layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 4 dim: 3 dim: 8 dim: 8 } } }
+layer { name: "y" type: "Input" top: "y" input_param { shape { dim: 4 } } }
+layer { name: "conv" type: "Convolution" bottom: "x" top: "conv"
+        convolution_param { num_output: 8 kernel_size: 3 weight_filler { type: "xavier" } } }
+layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv" }
+layer { name: "scale" type: "Scale" bottom: "conv" top: "conv" scale_param { bias_term: true } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "fc" type: "InnerProduct" bottom: "conv" top: "fc" inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+layer { name: "p" type: "Softmax" bottom: "fc" top: "p" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "y" top: "loss" }
+"""
+PIXELS = np.random.default_rng(0).standard_normal((4, 3, 8, 8)).astype(np.float32)
+LABELS = np.arange(4)
+
+
+def fill(net) -> None:
+    net.blobs["x"].data[...], net.blobs["y"].data[...] = PIXELS, LABELS
+
+
+def manual_step(solver: Solver) -> None:
+    """What a script of pycaffe does in place of `step`."""
+    solver.net.clear_param_diffs()
+    fill(solver.net)
+    solver.net.forward()
+    solver.net.backward()
+    for blobs in solver.net.params.values():
+        for blob in blobs:
+            blob.data[...] -= 0.1 * blob.diff
+
+
+def edit(solver: Solver) -> None:
+    solver.net.params["fc"][0].data[...] = 0
+    solver.net.params["conv"][1].data[...] += 1
+
+
+def edit_test_net(solver: Solver) -> None:
+    solver.test_nets[0].params["fc"][0].data[...] *= -1
+
+
+def restore(solver: Solver) -> None:
+    solver.restore(f"{solver.param.snapshot_prefix}_iter_5.solverstate")
+
+
+def copy_weights(solver: Solver) -> None:
+    solver.net.copy_from(f"{solver.param.snapshot_prefix}_iter_5.caffemodel")
+
+
+def copy_into_test_net(solver: Solver) -> None:
+    solver.test_nets[0].copy_from(f"{solver.param.snapshot_prefix}_iter_5.caffemodel")
+
+
+CHANGES = {
+    "step": lambda solver: solver.step(2),
+    "restore": restore,
+    "restore_latest": lambda solver: solver.restore_latest(),
+    "copy_from": copy_weights,
+    "copy_from of the test net": copy_into_test_net,
+    "an edit in place": edit,
+    "an edit of the test net": edit_test_net,
+    "SGD by hand": manual_step,
+}
+
+
+@pytest.fixture(params=["", "after a test", "after a step"])
+def tested(request, device, tmp_path):
+    """A solver whose test net has run, with a snapshot of iteration 5 that has other weights."""
+    param = parse_solver(
+        'base_lr: 0.02 momentum: 0.9 lr_policy: "fixed" max_iter: 20 random_seed: 1 test_iter: 1 test_interval: 1000 '
+        f'test_initialization: false snapshot_prefix: "{tmp_path}/s"'
+    )
+    param.net_param.CopyFrom(parse_net(TESTED))
+
+    def make() -> Solver:
+        return Solver(param, device=device, log=lambda line: None, feed=fill)
+
+    other = make()
+    other.step(5)
+    other.snapshot()
+    solver = make()
+    if request.param == "after a test":
+        solver.test()
+    if request.param == "after a step":
+        solver.step(1)
+    check_test_net(solver)
+    return solver
+
+
+def check_test_net(solver: Solver) -> np.ndarray:
+    """Compares the test net with a new net of the same weights, layer by layer. Returns the outputs."""
+    fresh = Net(parse_net(TESTED), phase="TEST", device=solver.net.device.name, optimize=False)
+    for name, blobs in solver.net.params.items():
+        for mine, blob in zip(fresh.params[name], blobs, strict=True):
+            mine.data[...] = np.array(blob.data)
+    wanted = np.array(fresh.forward(x=PIXELS, y=LABELS)["p"])
+    got = np.array(solver.test_nets[0].forward(x=PIXELS, y=LABELS)["p"])
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    return got
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_test_net_follows_the_weights(change, tested):
+    before = check_test_net(tested)
+    for _ in range(2):
+        CHANGES[change](tested)
+        after = check_test_net(tested)
+    assert np.abs(after - before).max() > 1e-3 or change == "an edit of the test net"  # which turns the signs twice
+
+
+@pytest.mark.parametrize("whose", ["the net's", "the test net's"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_test_net_follows_edits_of_arrays_that_were_held_before(change, whose, tested):
+    net = tested.net if whose == "the net's" else tested.test_nets[0]
+    held = [net.params["fc"][0].data, net.params["conv"][0].data]
+    CHANGES[change](tested)
+    before = check_test_net(tested)
+    for array in held:
+        array[...] = 0.3 * np.random.default_rng(1).standard_normal(array.shape)
+    after = check_test_net(tested)
+    assert np.abs(after - before).max() > 1e-3
+
+
+def test_a_solvers_test_uses_the_weights_as_they_are(tested):
+    tested.net.params["fc"][0].data[...] = 0
+    tested.net.params["fc"][1].data[...] = 0
+    (means,) = tested.test()
+    assert means["loss"] == pytest.approx(np.log(4), rel=1e-6)

@@ -363,6 +363,7 @@ def firsts() -> list[Kernels]:
     return [Kernels(group[0]) for group in dict.fromkeys(companions().values())]
 
 
+@pytest.mark.later
 def test_every_kernel_is_right_for_every_launch():
     with threaded() as device:
         in_pairs(lambda k: (library(k, "float"), device.build(k, np.dtype(np.float32))), ((k,) for k in firsts()))

@@ -71,7 +71,7 @@ def test_what_is_wrong_is_named(tmp_path):
     (scene,) = read_wider(root, "train")[0]
     assert "leads out of the folder" in scene.wrong
     for text, match in [
-        ("a.jpg\n1\n", "a.jpg has 1 faces, and the list ends after 0"), ("a.jpg\n2 3 4\n", "line 2: the number of faces of a.jpg"),
+        ("a.jpg\n1\n", "a.jpg has 1 faces, and the list ends after 0"), ("a.jpg\n2 3 4\n", "line 2: the number of faces of the picture"),
         ("a.jpg\n1\n1 2 x 3\n", "line 3: it must be `x y width height"), ("a.jpg", "line 2: the number"), ("\n", "is empty"),
     ]:  # fmt: skip
         path.write_text(text)

@@ -10,22 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from ..net.crops import (
+    PASS_THROUGH_LAYERS,
+    AxisMismatchException,  # noqa: F401  (pycaffe has it here)
+    Map,
+    UndefinedMapException,
+    compose,
+    inverse,
+    window_map,
+)
 from .net_spec import layers as L
 
-PASS_THROUGH_LAYERS = [
-    "AbsVal", "BatchNorm", "Bias", "BNLL", "Dropout", "Eltwise", "ELU", "Log", "LRN", "Exp", "MVN", "Power", "ReLU", "PReLU",
-    "Scale", "Sigmoid", "Split", "TanH", "Threshold",
-]  # fmt: skip
 LEGACY = ["pad_h", "pad_w", "kernel_h", "kernel_w", "stride_h", "stride_w"]
-Map = tuple[Any, Any, Any]
-
-
-class UndefinedMapException(Exception):
-    """A layer relates the coordinates of its bottom and its top in no such way."""
-
-
-class AxisMismatchException(Exception):
-    """Two maps work on different axes."""
 
 
 def conv_params(fn: Any) -> tuple[int, Any, Any, Any]:
@@ -60,38 +56,14 @@ def coord_map(fn: Any) -> Map:
     UndefinedMapException
         For a type of layer that has none.
     """
-    if fn.type_name in ("Convolution", "Pooling", "Im2col"):
-        axis, stride, size, pad = conv_params(fn)
-        return axis, 1 / stride, (pad - (size - 1) / 2) / stride
-    if fn.type_name == "Deconvolution":
-        axis, stride, size, pad = conv_params(fn)
-        return axis, stride, (size - 1) / 2 - pad
+    if fn.type_name in ("Convolution", "Pooling", "Im2col", "Deconvolution"):
+        return window_map(fn.type_name, *conv_params(fn))
     if fn.type_name in PASS_THROUGH_LAYERS:
         return None, 1, 0
     if fn.type_name == "Crop":
         axis, offset = crop_params(fn)
         return axis - 1, 1, -offset  # as Convolution's axis, the last one without coordinates
     raise UndefinedMapException(f"{fn.type_name} has no map of coordinates")
-
-
-def compose(base_map: Map, next_map: Map) -> Map:
-    """A map and then a further one, towards the bottom.
-
-    Raises
-    ------
-    AxisMismatchException
-        For maps on different axes.
-    """
-    (axis1, scale1, shift1), (axis2, scale2, shift2) = base_map, next_map
-    if axis1 is not None and axis2 is not None and axis1 != axis2:
-        raise AxisMismatchException(f"one map begins at axis {axis1}, the other at axis {axis2}")
-    return axis2 if axis1 is None else axis1, scale1 * scale2, scale1 * shift2 + shift1
-
-
-def inverse(coord_map: Map) -> Map:
-    """The map in the other direction."""
-    axis, scale, shift = coord_map
-    return axis, 1 / scale, -shift / scale
 
 
 def coord_map_from_to(top_from: Any, top_to: Any) -> Map:

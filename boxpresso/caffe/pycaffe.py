@@ -100,6 +100,12 @@ class Net(BoxpressoNet):
             str, tuple[int, ...]
         ] = {}  # tops that have the diff of their loss, and their shapes then
 
+    @classmethod
+    def _make(cls, model: NetParameter, options: Mapping[str, Any]) -> Net:
+        net = cls.__new__(cls)
+        net._build(model, None, **options)
+        return net
+
     # Running
 
     def forward(  # type: ignore[override]

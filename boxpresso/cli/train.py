@@ -146,9 +146,8 @@ def signals(solver: Solver) -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-        if solver.ranks.updating:
-            solver.ranks.terminated = True
-        else:
+        solver.ranks.terminated = True  # seen after the next update where the error below is lost, as in a finalizer
+        if not (solver.ranks.updating or solver.ranks.ending):
             raise Terminated(128 + signal.SIGTERM)
 
     handlers = {signal.SIGINT: signal.signal(signal.SIGINT, interrupt)}

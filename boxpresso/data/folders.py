@@ -14,7 +14,7 @@ import numpy as np
 from ..proto.errors import ModelError, storable
 from ..proto.reading import read_file
 from .errors import DataError
-from .lines import below, read_json, read_lines, read_text
+from .lines import below, read_json, read_lines, read_text, words_of
 from .picture import size_of
 
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
@@ -65,7 +65,7 @@ def read_list(source: str) -> list[tuple[str, int]]:
         if line.strip():
             path, _, label = line.strip().rpartition(" ")
             if not path or not re.fullmatch(r"[+-]?\d{1,18}", label):
-                raise DataError(f"{source}, line {number}: it must be `path label`, it is {line.strip()!r}")
+                raise DataError(f"{source}, line {number}: it must be `path label`, it is {words_of(line)}")
             items.append((path.strip(), int(label)))
     if not items:
         raise DataError(f"the list {source!r} is empty")
@@ -147,8 +147,8 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
             rows.append(corners)
             scene.labels.append(known[name])
             scene.difficult.append((thing.findtext("difficult") or "0").strip() == "1")
-    except (ValueError, OverflowError) as error:
-        raise DataError(f"{path}: {error}") from error
+    except (ValueError, OverflowError):
+        raise DataError(f"{path}: a number of a size or a box is none") from None
     scene.corners = checked(np.array(rows).reshape(-1, 4), scene, str(path))
 
 
@@ -261,7 +261,7 @@ def read_yolo(folder: str | Path, split: str = "") -> tuple[list[Scene], dict[in
                     corners = yolo_corners(numbers)
                 except ValueError:
                     raise DataError(
-                        f"{text}, line {number}: it must be `class x y width height`, it is {line!r}"
+                        f"{text}, line {number}: it must be `class x y width height`, it is {words_of(line)}"
                     ) from None
                 if not (0 <= kind < 2**31 - 1) or kind != int(kind) or (names and kind >= len(names)):
                     raise DataError(f"{text}, line {number}: class {kind:g} is none of the {len(names)} classes")
@@ -346,7 +346,9 @@ def wider_scenes(path: Path, root: Path, split: str) -> list[Scene]:
             continue
         count = lines[at].strip() if at < len(lines) else ""
         if not count.isdecimal() or len(count) > 18:
-            raise DataError(f"{path}, line {at + 1}: the number of faces of {name} must be here, not {count[:40]!r}")
+            raise DataError(
+                f"{path}, line {at + 1}: the number of faces of the picture must be here, not {words_of(count)}"
+            )
         rows = lines[at + 1 : at + 1 + int(count)]
         if len(rows) < int(count):
             raise DataError(f"{path}: {name} has {count} faces, and the list ends after {len(rows)}")
@@ -367,7 +369,7 @@ def face_of(line: str, path: Path, number: int) -> list[float]:
     except ValueError:
         values = []
     if len(values) < 4 or not np.isfinite(values).all():
-        raise DataError(f"{path}, line {number}: it must be `x y width height ...`, it is {line.strip()!r}")
+        raise DataError(f"{path}, line {number}: it must be `x y width height ...`, it is {words_of(line)}")
     return [*values[:4], values[7] if len(values) > 7 else 0]
 
 

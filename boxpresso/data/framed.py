@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import DataError
-from .lines import read_lines
+from .lines import read_lines, words_of
 
 
 @dataclass
@@ -103,4 +103,4 @@ class Words:
         return np.array(values, np.float32).reshape(-1, columns)
 
     def wrong(self, what: str, word: str) -> None:
-        raise DataError(f"{self.source}, line {self.line}: {what} must be here, not {word!r}")
+        raise DataError(f"{self.source}, line {self.line}: {what} must be here, not {words_of(word)}")

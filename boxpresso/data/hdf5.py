@@ -11,7 +11,7 @@ import numpy as np
 from ..proto.errors import ModelError
 from ..proto.hdf5 import Reader
 from .errors import DataError, extra
-from .lines import read_lines
+from .lines import read_lines, words_of
 
 KEPT = 2**26  # bytes of all files, as far as each is small
 
@@ -26,6 +26,13 @@ class Rows:
         self.h5py = extra("h5py")
         lines = read_lines(source, "the list of HDF5 files", "list HDF5 files, one per line")
         self.files = [line.strip() for line in lines if line.strip()]
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not os.path.exists(
+                line.strip()
+            ):  # any text may have been named by mistake: it is not quoted
+                raise DataError(
+                    f"{source}, line {number}, which must name an HDF5 file, has {words_of(line)}: no file there"
+                )
         if not self.files:
             raise DataError(f"{source!r} lists no HDF5 file")
         self.names, self.shuffle, self.seed, self.dtype = list(names), shuffle, seed, np.dtype(dtype)

@@ -33,6 +33,16 @@ def read_lines(source: str, what: str, form: str) -> list[str]:
         raise DataError(f"{source!r} is not a text; it must {form}") from None
 
 
+def words_of(text: str) -> str:
+    """How a text that cannot be read looks, for errors: not what is in it, as any file may have been named by mistake.
+
+    >>> words_of("root:x:0 a")
+    '2 words of 10 letters'
+    """
+    words = len(text.split())
+    return f"{words} word{'s' * (words != 1)} of {len(text.strip())} letters"
+
+
 def read_text(path: Union[str, os.PathLike[str]]) -> str:
     """A text of a data set. Raises DataError where it cannot be read, or is not in UTF-8."""
     try:

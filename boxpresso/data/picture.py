@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import mmap
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -22,15 +24,69 @@ Source = Union[bytes, str, "os.PathLike[str]"]
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "PPM")
 OTHERS = ("TIFF", "WEBP", "JPEG2000", "AVIF", "TGA", "MPO", "DIB", "ICO", "PCX", "SGI", "SUN", "XBM", "QOI")
 STRIP = 1 << 20  # bytes of a picture that are copied at a time
+MARKER = re.compile(rb"\xff([\x01-\xcf\xd8-\xfe])")  # of a JPEG: not a stuffed zero, a restart or a filler
+SOS, EOI = b"\xda", b"\xd9"
+SEGMENTS = 100_000  # of a JPEG; one of a camera has some twenty
 
 
-def open_picture(source: Source) -> Image.Image:
-    """A picture as Pillow opens it, before its pixels are decoded.
+def scans_of(data: Union[bytes, mmap.mmap], most: int) -> int:
+    """How many scans a JPEG has: the markers SOS outside of other segments, up to EOI; counting ends above `most`.
 
     Raises
     ------
-    DataError for one whose header asks for more pixels than its size or the limits allow, and for what is no regular file;
-    otherwise what Pillow raises.
+    DataError for more than SEGMENTS segments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scans_of(encode(np.zeros((8, 8, 3), np.uint8)), 5)
+    1
+    """
+    at, scans, segments = 2, 0, 0
+    while scans <= most:
+        found = MARKER.search(data, at)
+        if found is None or found[1] == EOI:
+            break
+        segments += 1
+        if segments > SEGMENTS:
+            raise DataError(f"a JPEG of more than {SEGMENTS} segments")
+        scans += found[1] == SOS
+        at = found.end() + max(2, int.from_bytes(data[found.end() : found.end() + 2], "big"))
+    return scans
+
+
+def check_scans(opened: Image.Image, source: Source) -> None:
+    """Raises DataError for a JPEG of more scans than the limits allow. Its pixels are not decoded yet."""
+    if opened.format not in ("JPEG", "MPO"):
+        return
+    pixels = max(1, opened.size[0] * opened.size[1])
+    most = min(LIMITS.picture_scans, LIMITS.scanned_pixels // pixels)
+
+    def check(data: Union[bytes, mmap.mmap]) -> None:
+        at, seen = 0, 0
+        while seen <= most and (at := data.find(b"\xff\xda", at) + 2) > 1:  # no fewer than there are, and found at once
+            seen += 1
+        if seen <= most or (scans := scans_of(data, most)) <= most:
+            return
+        name = "picture_scans" if most == LIMITS.picture_scans else "scanned_pixels"
+        raise DataError(
+            f"a JPEG of {scans} scans or more, each over its {opened.size[0]}x{opened.size[1]} pixels; {LIMITS.advice(name)}"
+        )
+
+    if isinstance(source, bytes):
+        check(source)
+        return
+    with open(source, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        check(data)
+
+
+def open_picture(source: Source, header_alone: bool = False) -> Image.Image:
+    """A picture as Pillow opens it, before its pixels are decoded. header_alone: they will not be.
+
+    Raises
+    ------
+    DataError for one whose header asks for more pixels than its size or the limits allow, a JPEG of more scans than those
+    allow, and for what is no regular file; otherwise what Pillow raises.
     """
     if isinstance(source, bytes):
         size = len(source)
@@ -64,6 +120,12 @@ def open_picture(source: Source) -> Image.Image:
             f"its header says {opened.size[0]}x{opened.size[1]} pixels, {wanted} bytes of a file of {size}; "
             f"{LIMITS.advice(name)}"
         )
+    if not header_alone:
+        try:
+            check_scans(opened, source)
+        except DataError:
+            opened.close()
+            raise
     return opened
 
 
@@ -156,7 +218,7 @@ def size_of(source: Source, name: str = "") -> tuple[int, int]:
     (3, 2)
     """
     try:
-        with open_picture(source) as opened:
+        with open_picture(source, header_alone=True) as opened:
             width, height = opened.size
             return int(width), int(height)
     except Exception as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError
-from .lines import read_lines
+from .lines import read_lines, words_of
 from .picture import resize
 
 
@@ -29,27 +29,29 @@ def read_windows(source: str) -> Windows:
     lines = read_lines(source, "the window file", "be a window file")
     paths: list[str] = []
     rows: list[list[float]] = []
-    at = 0
+    at, wrong = 0, ""
     try:
         while at < len(lines):
             if not lines[at].strip():
                 at += 1
                 continue
             if not lines[at].startswith("#"):
-                raise ValueError("it must be `# number`")
+                wrong = "it must be `# number`"
+                raise ValueError
             paths.append(lines[at + 1].strip())
             at += 5
             count = int(lines[at])
             for _ in range(count):
                 at += 1
-                words = lines[at].split()
+                words, wrong = lines[at].split(), "it must be `class overlap xmin ymin xmax ymax`"
                 if len(words) != 6:
-                    raise ValueError("it must be `class overlap xmin ymin xmax ymax`")
+                    raise ValueError
                 rows.append([len(paths) - 1, *map(float, words)])
-            at += 1
+            at, wrong = at + 1, ""
     except (ValueError, IndexError) as error:
-        seen = repr(lines[at]) if at < len(lines) else "the end of the file"
-        raise DataError(f"{source}, line {at + 1}: {error}, got {seen}") from error
+        seen = words_of(lines[at]) if at < len(lines) else "the end of the file"
+        why = wrong or ("a whole number must be here" if not isinstance(error, IndexError) else "more must follow")
+        raise DataError(f"{source}, line {at + 1}: {why}, got {seen}") from None
     if not rows:
         raise DataError(f"the window file {source!r} has no window")
     return Windows(paths, np.array(rows, np.float32))

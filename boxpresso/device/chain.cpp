@@ -1,10 +1,10 @@
 // chain.cpp: kernels one after the other under one fork and join: the workers stay, and meet after each step.
-#include "kernel.h"
+#include "checked.h"
 #include <atomic>
 #include <sched.h>
 
 struct Step {
-  void (*run)(int worker, int workers, void* const* slots);
+  long long (*run)(int worker, int workers, void* const* slots);
   void* const* slots;
 };
 
@@ -27,11 +27,15 @@ DEVICE void meet(int* meeting, int workers) {
   }
 }
 
-// steps: n of struct Step. meeting: 32 zeros that no other chain uses.
+// steps: n of struct Step. meeting: 32 zeros that no other chain uses; [24] becomes the number, from 1, of a step that lacked memory.
 KERNEL chain(int n, const int* steps, int* meeting) {
   const Step* step = reinterpret_cast<const Step*>(steps);
+  long long most = 0;
   for (int i = 0; i < n; ++i) {
-    step[i].run(worker, workers, step[i].slots);
-    if (workers > 1) meet(meeting, workers);
+    const long long lacks = step[i].run(worker, workers, step[i].slots);
+    if (lacks > 0 && most == 0) reinterpret_cast<std::atomic<int>&>(meeting[24]).store(i + 1, std::memory_order_relaxed);
+    most = max(most, lacks);
+    if (workers > 1) meet(meeting, workers);  // whatever it lacked: the others wait
   }
+  if (most > 0) throw NoMemory{most};
 }

@@ -6,19 +6,21 @@ kernel costs and nothing in Python.
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..proto.errors import KernelError
-from .host import Cpu
+from ..proto.errors import DeviceError, KernelError
+from .host import Cpu, lacking
 from .kernel import Kernels
 from .schedule import Schedule
 from .signature import DType, Kernel
 
 CHAIN = Kernels(Path(__file__).with_name("chain.cpp"))
 SLOT = 8  # bytes of an argument
+OWNER = threading.local()  # its `layer`: whose launches are recorded now (layers/core/boundary.py), None for nobody's
 
 
 class Chain:
@@ -49,6 +51,7 @@ class Chain:
         self.flags: list[np.ndarray[Any, Any]] = []  # that kernels set where their numbers are not to be used
         self.blocks: list[np.ndarray[Any, Any]] = []  # each step's arguments
         self.addresses: list[int] = []  # each step's function
+        self.names: list[tuple[Kernel, object]] = []  # each step's kernel, and the layer that it is of, if any
         self.most = 0  # items of the largest launch
         self.size = 0  # bytes of all arrays
         self.schedule = Schedule(waits=True)
@@ -85,10 +88,17 @@ class Chain:
         self.kept.extend(arg for arg in args if arg is not None and not isinstance(arg, (int, float)))
         self.blocks.append(block)
         self.addresses.append(step)
+        self.names.append((kernel, getattr(OWNER, "layer", None)))
         self.most, self.size, self.function = max(self.most, int(args[0])), self.size + size, None
 
     def run(self) -> None:
-        """Runs all launches in their order."""
+        """Runs all launches in their order.
+
+        Raises
+        ------
+        DeviceError
+            Where a worker lacked memory; it names the layer that the launch is of.
+        """
         if not self.blocks:
             return
         if self.function is None:
@@ -100,4 +110,8 @@ class Chain:
             self.passed = self.device.arguments(CHAIN.chain, wanted, args)[0]
         self.schedule.always_all = self.device.schedule.always_all
         workers = min(self.device.workers, self.most)
-        self.schedule.run(CHAIN, workers, len(self.blocks), self.size, self.function, self.passed)
+        lacks = self.schedule.run(CHAIN, workers, len(self.blocks), self.size, self.function, self.passed)
+        if lacks:
+            kernel, layer = self.names[max(int(self.meeting[24]), 1) - 1]
+            self.meeting[24] = 0
+            raise DeviceError(f"{layer or 'a chain of kernels'}: there is no memory left ({lacking(lacks, kernel)})")

@@ -65,9 +65,17 @@ def identity() -> str:
 def launchers(kernels: KernelFile) -> str:
     """The text that is appended to a file of kernels: for each a `run_` function that gives every worker its share.
 
-    A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h).
+    A negative number of workers is that many, under a guard that lets SIGINT end the kernel (interrupt.h). They return 0, or
+    the bytes of memory that a worker lacked (checked.h).
     """
-    text = [f'#include "{kernels.path}"', '#include "interrupt.h"', "#ifdef _OPENMP", "#include <omp.h>", "#endif"]
+    text = [
+        f'#include "{kernels.path}"',
+        '#include "checked.h"',
+        '#include "interrupt.h"',
+        "#ifdef _OPENMP",
+        "#include <omp.h>",
+        "#endif",
+    ]
     text.append('extern "C" void set_stop(int* at) { stop_at = at; }')
     for name, kernel in kernels.table.items():
         # A struct comes by its address.
@@ -77,16 +85,19 @@ def launchers(kernels: KernelFile) -> str:
         )
         passed = ", ".join("*" * (p.struct is not None) + p.name for p in kernel.parameters)
         text += [
-            f'extern "C" void run_{name}(int workers_wanted, {declared}) {{',
+            f'extern "C" long long run_{name}(int workers_wanted, {declared}) {{',
+            f"  const auto work = [&] {{ {name}({passed}); }};",
             "  const Guard guard(workers_wanted < 0);",
+            "  long long lacks = 0;",
             "  if (workers_wanted < 0) workers_wanted = -workers_wanted;",
             "#ifdef _OPENMP",
-            f"  if (workers_wanted < 2) {{ worker = 0; workers = 1; {name}({passed}); return; }}",
-            "#pragma omp parallel num_threads(workers_wanted)",
-            f"  {{ worker = omp_get_thread_num(); workers = omp_get_num_threads(); {name}({passed}); }}",
+            "  if (workers_wanted < 2) { worker = 0; workers = 1; return lacking(work); }",
+            "#pragma omp parallel num_threads(workers_wanted) reduction(max : lacks)",
+            "  { worker = omp_get_thread_num(); workers = omp_get_num_threads(); lacks = lacking(work); }",
             "#else",
-            f"  worker = 0; workers = 1; {name}({passed});",
+            "  worker = 0; workers = 1; lacks = lacking(work);",
             "#endif",
+            "  return lacks;",
             "}",
         ]
         # As a step of a chain (chain.cpp): the worker is given, and a slot of 8 bytes for each argument.
@@ -99,8 +110,8 @@ def launchers(kernels: KernelFile) -> str:
             for i, p in enumerate(kernel.parameters)
         )
         text.append(
-            f'extern "C" void step_{name}(int step_worker, int step_workers, void* const* step_slots) {{\n'
-            f"  worker = step_worker; workers = step_workers; {name}({read});\n}}"
+            f'extern "C" long long step_{name}(int step_worker, int step_workers, void* const* step_slots) {{\n'
+            f"  worker = step_worker; workers = step_workers;\n  return lacking([&] {{ {name}({read}); }});\n}}"
         )
     return "\n".join(text) + "\n"
 

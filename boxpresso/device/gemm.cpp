@@ -35,7 +35,7 @@ KERNEL gemm_few_rows(int n, int rows, int columns, int depth, Real alpha, const 
                      int high) {
   BLOCK_LOOP(block, n) {
     const int first = block * high, count = min(high, columns - first);
-    Real* turned = scratch(2, size_t(count) * rows);
+    Real* turned = scratch(2, Count(count) * rows);
     auto panel = [&](int k0, int deep, int j, int width, Real* room) {
       return turned_panel(a + long(j) * depth + k0, depth, deep, width, room);
     };
@@ -97,7 +97,7 @@ KERNEL sums(int n, int rows, int columns, int depth, Real alpha, const Real* a, 
             Real* c) {
   BLOCK_LOOP(block, n) {
     const int first = int(long(columns) * block / n), wide = int(long(columns) * (block + 1) / n) - first;
-    Real* total = scratch(0, size_t(rows) * wide);
+    Real* total = scratch(0, Count(rows) * wide);
     std::memset(total, 0, size_t(rows) * wide * sizeof(Real));
     int k = 0;
     for (; k + 4 <= depth; k += 4)

@@ -4,9 +4,9 @@
 // Each element of C is one sum over k in a fixed order, whatever the block or the worker, so results do not depend on the
 // number of threads. Only rows and columns are ever split, never k.
 #pragma once
+#include "checked.h"
 #include "simd.h"
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 // A tile is ROWS x (LANES * VECTORS): as many accumulators as the registers hold beside a row of B and one element of A.
@@ -14,6 +14,7 @@ constexpr int LANES = COLUMNS, ROWS = VECTOR_BYTES == 64 ? 8 : VECTOR_BYTES == 3
 constexpr int VECTORS = VECTOR_BYTES == 64 ? 3 : 2;
 constexpr int WIDTH = LANES * VECTORS;  // columns of a tile and of a panel
 constexpr int CUT = 48;                 // a multiple of WIDTH in all its forms, which the .py files cut columns at
+constexpr int HIGH = 4032;              // rows of C that are packed at once: a multiple of ROWS in all its forms
 constexpr int DEPTH = 192;              // rows of a panel: DEPTH x WIDTH takes three quarters of a 48 KiB first cache
 typedef Columns Vector;
 
@@ -34,24 +35,6 @@ DEVICE void copy(const Real* from, Real* to, int n) {
   } else {
     for (int i = 0; i < n; ++i) to[i] = from[i];
   }
-}
-
-// Memory of the calling worker, kept between calls; each slot is one array of at least `count` elements.
-DEVICE Real* scratch(int slot, size_t count) {
-  struct Memory {
-    Real* at = nullptr;
-    size_t count = 0;
-    ~Memory() { std::free(at); }
-  };
-  static thread_local Memory memory[6];
-  Memory& m = memory[slot];
-  if (m.count < count) {
-    std::free(m.at);
-    m.count = (count + 1023) / 1024 * 1024;
-    m.at = static_cast<Real*>(std::aligned_alloc(64, m.count * sizeof(Real)));
-    if (m.at == nullptr) std::abort();
-  }
-  return m.at;
 }
 
 // A matrix by strides: element (i, k) is at[i * row + k * step].
@@ -144,7 +127,7 @@ DEVICE Panel plain_panel(const Real* from, long stride, int depth, int columns, 
 // C = A B for `rows` x `columns` of C. `panel_of(k, depth, j, columns, room)` gives the panel of B with rows from k and
 // columns from j on; it may pack it into `room`, which holds DEPTH x WIDTH elements and LANES more.
 template <class PanelOf>
-DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
+DEVICE void multiply_rows(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
   Real* room = scratch(0, DEPTH * WIDTH + LANES);
   int k0 = 0;
   do {
@@ -158,7 +141,7 @@ DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of,
     Left left = {a.at + k0 * a.step, a.row, a.step};
     long next = ROWS * a.row;  // from one tile's rows to the next's
     if (a.step != 1) {
-      Real* packed = scratch(1, size_t(rows + ROWS) * DEPTH);
+      Real* packed = scratch(1, (Count(rows) + ROWS) * DEPTH);
       pack_rows(left, rows, deep, packed);
       left = {packed, 1, ROWS};
       next = long(ROWS) * deep;
@@ -179,4 +162,14 @@ DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of,
     }
     k0 += DEPTH;
   } while (k0 < depth);
+}
+
+// The same for any number of rows, HIGH at once, so that what is packed is no more than HIGH x DEPTH elements.
+template <class PanelOf>
+DEVICE void multiply(int rows, int columns, int depth, Left a, PanelOf panel_of, Real* c, long ldc, const Finish& finish) {
+  for (int i = 0; i < rows; i += HIGH) {
+    Finish part = finish;
+    if (part.bias) part.bias += i;
+    multiply_rows(min(HIGH, rows - i), columns, depth, {a.at + i * a.row, a.row, a.step}, panel_of, c + i * ldc, ldc, part);
+  }
 }

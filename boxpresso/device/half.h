@@ -31,7 +31,11 @@ struct bfloat16 {
 #if defined(__NVCC__)
 #include <cuda_fp16.h>
 #elif defined(__FLT16_MAX__) && !defined(PLAIN_HALF)
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+typedef __fp16 half;  // there _Float16 is of C alone
+#else
 typedef _Float16 half;
+#endif
 #else
 
 // For compilers without the type: IEEE binary16, rounded to nearest, halves to even.

@@ -129,6 +129,12 @@ def load_library(path: Path) -> ctypes.CDLL:
         ) from error
 
 
+def lacking(size: int, kernel: object) -> str:
+    """What is said where a launch of a kernel lacked that many bytes of memory for a worker."""
+    size_said = f"{size} bytes" if size < 2**62 else "more bytes than a machine has"
+    return f"{size_said} were asked for, as memory of a worker of {kernel}"
+
+
 class Cpu:
     """The CPU: an array of it is a numpy array, so nothing is ever copied."""
 
@@ -175,9 +181,11 @@ class Cpu:
         if n <= 0:
             return
         try:
-            self.schedule.run(kernel, min(self.workers, n), n, size, function, passed)
+            lacks = self.schedule.run(kernel, min(self.workers, n), n, size, function, passed)
         except (ctypes.ArgumentError, TypeError) as error:
             raise kernel.reject_scalars(args, error) from None
+        if lacks:
+            raise MemoryError(lacking(lacks, kernel))
 
     @staticmethod
     def arguments(
@@ -185,6 +193,7 @@ class Cpu:
     ) -> tuple[list[Any], int]:
         """The arguments with addresses in place of arrays and structs, and the bytes of all arrays together."""
         passed, size = list(args), 0
+        kernel.check_numbers(args)
         for i, parameter, dtype in wanted:
             arg = args[i]
             if parameter.struct is not None:
@@ -212,7 +221,7 @@ class Cpu:
         """The compiled function that runs a kernel, and which of its arguments are arrays or structs, and of what dtype."""
         self.build(kernel.file, real)
         function = getattr(self.libraries[kernel.file, REALS[real]], f"run_{kernel.name}")
-        function.restype = None
+        function.restype = ctypes.c_longlong
         by_address = [p.pointer or p.struct is not None for p in kernel.parameters]
         function.argtypes = [ctypes.c_int] + [
             ctypes.c_void_p if address else SCALARS[p.dtype(real)] for p, address in zip(kernel.parameters, by_address)

@@ -35,11 +35,11 @@ class Schedule:
         self.took: dict[Hashable, tuple[float, float]] = {}  # nanoseconds of one worker, of all
 
     def run(
-        self, kernel: Hashable, workers: int, n: int, size: int, call: Callable[..., object], args: Sequence[object]
-    ) -> None:
+        self, kernel: Hashable, workers: int, n: int, size: int, call: Callable[..., int], args: Sequence[object]
+    ) -> int:
         """Runs call(count, *args), with one worker or `workers`, and remembers how long it took; -count: it may be interrupted.
 
-        The launch is of n items, and its arrays have `size` bytes.
+        The launch is of n items, and its arrays have `size` bytes. Returns what `call` does.
         """
         key = kernel, n.bit_length(), size.bit_length()
         known = self.took.get(key)
@@ -47,14 +47,15 @@ class Schedule:
         guard = -1 if (known is None or min(alone, together) > LONG) and interruptible() else 1
         if workers == 1 or (alone <= together and not self.always_all):
             start = time.perf_counter_ns()
-            call(guard, *args)
+            result = call(guard, *args)
             self.took[key] = time.perf_counter_ns() - start, FADE * together
-            return
+            return result
         start, busy = time.perf_counter_ns(), time.thread_time_ns()
-        call(guard * workers, *args)
+        result = call(guard * workers, *args)
         lapse = time.perf_counter_ns() - start
         alone = (time.thread_time_ns() - busy) * workers
         if self.waits:
             self.took[key] = SLOW_FADE * (known[0] if known else 2 * lapse), lapse
-            return
+            return result
         self.took[key] = alone, lapse if known else WAKE + alone / workers  # the first launch may find its memory cold
+        return result

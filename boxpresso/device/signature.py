@@ -198,6 +198,7 @@ class Kernel:
         # What decides the dtype, the first that is given; Real where no array to store is.
         self.reals = [*stores, *(i for i in pointers if parameters[i].kind == "Real")] or pointers
         self.halves = bool(stores)  # whether it takes numbers of 16 bits
+        self.ints = [i for i, p in enumerate(parameters) if p.kind == "int" and not p.pointer]
 
     def real(self, args: Sequence[Any]) -> DType:
         """The dtype that a launch with these arguments is compiled for. Raises KernelError for a wrong number of them."""
@@ -209,6 +210,13 @@ class Kernel:
                 dtype = getattr(args[i], "dtype", None)
                 return dtype if dtype in REALS and (dtype not in HALVES or self.halves) else SINGLE
         return SINGLE
+
+    def check_numbers(self, args: Sequence[Any]) -> None:
+        """Raises KernelError for a number that an int does not hold, which ctypes would cut."""
+        for i in self.ints:
+            value = args[i]
+            if type(value) is int and not -(2**31) <= value < 2**31:
+                raise self.reject(self.parameters[i], "an int, from -2^31 to 2^31 - 1", value)
 
     def __call__(self, *args: Any) -> None:
         raise KernelError(f"{self} is not bound to a device: call it as kernels.on(device).{self.name}(...)")

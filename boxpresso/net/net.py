@@ -145,6 +145,13 @@ class Net(Parameters, Batched, Counted):
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
         given = model if isinstance(model, NetParameter) else read_net(model)
+        self._made: dict[str, Any] = {
+            "phase": phase, "device": device, "level": level, "stages": tuple(stages), "deterministic": deterministic,
+            "dtype": np.dtype(dtype), "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
+            "python_layers": [name if isinstance(name, str) else name.__name__ for name in python_layers],
+            "write_below": write_below, "memory_limit": memory_limit, "data": data, "lazy": lazy,
+        }  # fmt: skip
+        self._text = given.SerializeToString()
         chosen = settle(select(given, phase, level=level, stages=stages))
         self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
         self.sources = stand_ins(chosen, data, self.python_layers)
@@ -259,7 +266,7 @@ class Net(Parameters, Batched, Counted):
                 self.reshape_layer(i)
 
     def _part_memory(self, layer: Layer, bottom: list[Blob], top: list[Blob]) -> None:
-        """Gives a blob that a layer is about to overwrite memory of its own, where an earlier layer has passed on its bottom's."""
+        """Gives a blob that a layer overwrites memory of its own, where an earlier layer has passed on another's."""
         if isinstance(layer.lower(bottom, top), Same):
             return  # it changes nothing
         blob, name = top[0], layer.param.top[0]
@@ -472,6 +479,25 @@ class Net(Parameters, Batched, Counted):
             (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
             self.seen_shapes[i] = signature(self.bottoms[i])
 
+    # Copies
+
+    @classmethod
+    def _make(cls, model: NetParameter, options: Mapping[str, Any]) -> Net:
+        """A net of this class from a message and the keywords of `Net`."""
+        return cls(model, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For `copy.deepcopy` and `pickle`: the prototxt, the parameters and the inputs; other blobs are computed anew by a
+        forward. A copy shares nothing with the net, and layers that carry a state on begin as in a new net."""
+        weights = [[np.array(blob._view(False)) for blob in layer.blobs] for layer in self.layers]
+        inputs = {name: np.array(self.blobs[name]._view(False)) for name in self.inputs}
+        return remade, (type(self), self._text, {**self._made, "anchors": self.anchors}, weights, inputs)
+
+    def __copy__(self) -> Net:
+        raise BoxpressoError(
+            f"net {self.name!r} has no shallow copy: use copy.deepcopy, or make another Net and share_with the weights"
+        )
+
     # Helpers
 
     @property
@@ -518,3 +544,25 @@ class Net(Parameters, Batched, Counted):
 
     def __repr__(self) -> str:
         return f"Net({self.name!r}, {len(self.layers)} layers, {self.phase}, {self.device.name})"
+
+
+def remade(
+    kind: type[Net],
+    text: bytes,
+    options: Mapping[str, Any],
+    weights: Sequence[Sequence[Numpy]],
+    inputs: Mapping[str, Numpy],
+) -> Net:
+    """The net that was copied or pickled."""
+    model = NetParameter()
+    model.ParseFromString(text)
+    net = kind._make(model, options)
+    for layer, arrays in zip(net.layers, weights):
+        for blob, array in zip(layer.blobs, arrays):
+            blob.data[...] = array
+    for name, array in inputs.items():
+        net.blobs[name].reshape(*array.shape)
+    net.reshape()
+    for name, array in inputs.items():
+        net.blobs[name].data[...] = array
+    return net

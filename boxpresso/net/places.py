@@ -147,7 +147,7 @@ class Placement:
         self.taken.setdefault(id(self.source.blobs[name]._data), []).append((first, last, owner))
 
     def free(self, name: str, key: Key, owner: Key) -> bool:
-        """Whether a key can lie in a blob's memory for all its life; `owner` is the key of which it is a part there, or itself."""
+        """Whether a key can lie in a blob's memory for all its life; owner: the key of which it is a part there, or itself."""
         first, last = self.lives[key]
         others = self.taken.get(id(self.source.blobs[name]._data), ())
         return all(other in (key, owner) or end < first or begin > last for begin, end, other in others)

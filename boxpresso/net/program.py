@@ -25,7 +25,7 @@ LARGE = 2**15  # elements of a value of which images are done one by one
 
 
 class OddNumbers(Exception):
-    """NaN or infinity where the layers are to be asked."""
+    """NaN or infinity where the layers are to be asked; no layer that runs once a forward has read what came of it."""
 
 
 class Memory:
@@ -100,6 +100,8 @@ class Program:
         self.shared = shared_memory(self.placement.homes, [self.keys(action) for action in actions], self.groups)
         bottoms = {name for names, _ in source.names for name in names}
         self.read = {i for i in layers if bottoms.intersection(source.names[i][1])}  # layers whose tops others read
+        self.once: Collection[int] = ()  # layers that run once a forward, and
+        self.ran_once: Callable[[int], None] = lambda i: None  # what is called when one has
         self.version = -1
         self.bound: list[tuple[Blob, Buffer, int]] = []
         self.items: list[Chain | int] = []
@@ -288,10 +290,18 @@ class Program:
             if isinstance(item, Chain):
                 item.run()
                 continue
+            if item in self.once:
+                self.refuse_odd()
             before = [blob.shape for blob in self.source.tops[item]]
             self.forward(item)
+            if item in self.once:
+                self.ran_once(item)
             if item in self.read and item not in dynamic and before != [blob.shape for blob in self.source.tops[item]]:
                 return item
+        self.refuse_odd()
+        return None
+
+    def refuse_odd(self) -> None:
+        """Raises OddNumbers where a chain has found some."""
         if any(flags.any() for chain in self.chains for flags in chain.flags):
             raise OddNumbers
-        return None

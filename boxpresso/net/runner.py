@@ -122,6 +122,10 @@ class Runner:
         self.shapes: dict[str, tuple[int, ...]] = {}  # of blobs at the last forward
         self.ran = self.by_layers = False  # whether the last forward was by the plan; whether none is any more
         self.computed: dict[Value, Blob] = {}  # values of the last forward that were computed since, or put aside
+        self.once: set[int] = set()  # layers that run once a forward, whatever is done again
+        self.ran_once: dict[
+            int, list[Blob | None]
+        ] = {}  # those that have in this forward, and what of theirs is overwritten
         for blob in source.blobs.values():
             blob._watch = self.asked
 
@@ -273,6 +277,7 @@ class Runner:
             if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                 return None
             program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
+            program.once, program.ran_once = self.once, self.note
             self.counted(program)
             if program.shared.size > self.memory.array.size:  # gives the old memory back before more is taken
                 self.memory.drop()
@@ -307,6 +312,8 @@ class Runner:
         if not self.parts:
             return False
         blobs = self.source.blobs
+        self.ran_once = {}
+        self.once.update(i for i, layer in enumerate(self.source.layers) if self.reads[i] and not layer.repeatable)
         with self.at_work:
             if self.touched or any(blobs[name]._data.held for name in self.fixed):
                 self.touched = False
@@ -335,6 +342,8 @@ class Runner:
             if program is None:  # nothing in it
                 for i in part.layers:
                     self.forward(i)
+                    if i in self.once:
+                        self.note(i)
                 part.now = None
                 ran.update(part.layers)
                 continue
@@ -351,11 +360,21 @@ class Runner:
                 return set(range(len(self.source.layers)))
         return ran
 
+    def note(self, i: int) -> None:
+        """A layer that runs once a forward has run: what it has made is put aside where others write over it."""
+        names = zip(self.source.names[i][1], self.source.tops[i])
+        self.ran_once[i] = [self.copy(blob, blob.shape) if self.last[name][1] else None for name, blob in names]
+
     def run_layers(self, end: int) -> None:
-        """Runs the layers before `end` by themselves again, but for those that give data."""
+        """Runs the layers before `end` by themselves again, but for those that give data or run once a forward."""
         self.counted(None)
         for i in range(end):
-            if self.source.layers[i].param.bottom:
+            if i in self.ran_once:
+                for blob, made in zip(self.source.tops[i], self.ran_once[i]):
+                    if made is not None:
+                        blob.reshape(*made.shape)
+                        blob.copy_data(made)
+            elif self.source.layers[i].param.bottom:
                 self.forward(i)
 
     def run_on(self, last: int) -> None:

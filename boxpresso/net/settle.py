@@ -6,6 +6,7 @@ from ..layers.core.param_str import read_param_str
 from ..layers.detection.prior_box import PriorBox
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import LayerError
+from .crops import align_crops
 
 TARGETS = {"frcnnproposaltarget": 2, "fpnproposaltarget": 5}  # which top holds box offsets, four for each class
 SAME = {
@@ -29,7 +30,7 @@ def settle(net: NetParameter) -> NetParameter:
     outputs of the layer whose offsets are compared with the targets; makefile/frcnn keeps it in a JSON file. A PriorBox
     whose locations are twice as many as its boxes is TextBoxes' (`denser_prior_boxes`); one with sizes of 32, 64 and
     128 pixels and locations for 21 boxes is FaceBoxes', and so are the others of its net (`faceboxes`). Their programs
-    make more boxes without a word in the prototxt.
+    make more boxes without a word in the prototxt. Where a Crop without crop_param cuts is told by `crops.align_crops`.
 
     Examples
     --------
@@ -42,6 +43,7 @@ def settle(net: NetParameter) -> NetParameter:
     >>> settle(net).layer[1].proposal_target_param.cls_num
     21
     """
+    net = align_crops(net)
     wanting = [layer for layer in net.layer if wants_classes(layer)]
     marks = priors(net)
     pools = [i for i, layer in enumerate(net.layer) if pools_in_place(net, layer)]
@@ -96,7 +98,9 @@ def priors(net: NetParameter) -> dict[str, str]:
             if layer is None or layer.type != "PriorBox" or not outputs or outputs % 4:
                 continue
             p = layer.prior_box_param
-            count = len(PriorBox.box_sizes(p))
+            if not all(0 < ratio < float("inf") for ratio in (*p.aspect_ratio, *p.min_size)):
+                continue  # the layer refuses them
+            count = PriorBox.boxes(p)
             if outputs == 8 * count:
                 marks[layer.name] = "denser_prior_boxes"
             elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:

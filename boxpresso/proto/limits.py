@@ -34,6 +34,8 @@ class Limits:
     expansion_factor: int = 20  # and how many times its size more
     region_samples: int = 2**38  # that a call of a region operator reads, over all regions, bins and channels
     picture_pixels: int = 89_478_485  # of a picture, from which Pillow warns
+    picture_scans: int = 100  # of a JPEG: each goes over all its pixels
+    scanned_pixels: int = 2**30  # of all scans of a JPEG together
 
     def set(self, **values: int) -> None:
         """Changes limits by name, here and in processes that are started from now on.

@@ -25,7 +25,7 @@ from .examples import Examples
 from .guard import Application, Guard
 from .model import Model, Wanted
 from .options import Options, Refusal
-from .upload import Left, check_type, picture_of, read_body
+from .upload import Left, Uploads, check_type, picture_of
 from .worker import Worker
 
 TYPES = {
@@ -40,7 +40,12 @@ STATIC = {
     if Path(file.name).suffix in TYPES
 }
 
+TOGETHER = 8  # times the bytes of an upload: what those that are being received may hold
 LABELS = Query(None, description="only these classes, names or numbers, with commas between them")
+
+
+class Busy(Refusal):
+    """There are too many requests."""
 
 
 class Api:
@@ -61,7 +66,8 @@ class Api:
     def __init__(self, model: Model, worker: Worker, options: Options, report: Callable[[object], None]) -> None:
         self.model, self.worker, self.options, self.report = model, worker, options, report
         self.examples = Examples(options.examples, options.max_upload)
-        self.busy = 0  # requests that wait or run
+        self.uploads = Uploads(options.max_upload, TOGETHER * options.max_upload)
+        self.busy = 0  # requests that wait or run, whose bodies are there
 
     # The page
 
@@ -106,8 +112,7 @@ class Api:
             if example is not None:
                 path = self.examples.path(example)
                 return lambda: self.model.detect(path, wanted)
-            data = picture_of(body or b"", request.headers)
-            return lambda: self.model.detect(data, wanted)
+            return lambda: self.model.detect(picture_of(body or b"", request.headers), wanted)
 
         return await self.run(request, work_on, picture is None and example is None)
 
@@ -173,12 +178,10 @@ class Api:
         answer
             Makes the response of what the work gives.
         """
-        if self.busy > self.options.waiting:
-            busy = Refusal(503, f"the server is busy: {self.busy} requests are before this one; try again later")
-            return refused(busy, {"retry-after": "1"})
-        self.busy += 1
         try:
             return answer(await self.result(request, work_on, body))
+        except Busy as refusal:
+            return refused(refusal, {"retry-after": "1"})
         except Refusal as refusal:
             return refused(refusal)
         except Left:
@@ -198,8 +201,6 @@ class Api:
             if os.environ.get("BOXPRESSO_DEBUG") == "1":
                 traceback.print_exception(error)
             return refused(Refusal(500, f"an internal error, {type(error).__name__}; the server's terminal says more"))
-        finally:
-            self.busy -= 1
 
     async def result(self, request: Request, work_on: Callable[[bytes | None], Callable[[], Any]], body: bool) -> Any:
         """What the work gives. Raises Refusal with 504 where body and work together take too long."""
@@ -208,12 +209,26 @@ class Api:
         data = None
         if body:
             check_type(request.headers)
-            reading = read_body(request.receive, request.headers, self.options.max_upload)
+            self.check_busy()  # before it is sent for nothing
             try:
-                data = await asyncio.wait_for(reading, self.options.timeout)
+                data = await asyncio.wait_for(self.uploads.read(request.receive, request.headers), self.options.timeout)
             except asyncio.TimeoutError:
                 raise late from None
-        job = self.worker.submit(work_on(data))
+        self.check_busy()
+        self.busy += 1
+        try:
+            return await self.work(request, work_on(data), end, late)
+        finally:
+            self.busy -= 1
+
+    def check_busy(self) -> None:
+        """Raises Busy where too many requests wait."""
+        if self.busy > self.options.waiting:
+            raise Busy(503, f"the server is busy: {self.busy} requests are before this one; try again later")
+
+    async def work(self, request: Request, work: Callable[[], Any], end: float, late: Refusal) -> Any:
+        """What work gives in the worker's thread; raises `late` where it is not done at a time, and Left."""
+        job = self.worker.submit(work)
         result = asyncio.wrap_future(job.future)
         leaving = asyncio.ensure_future(left(request))
         try:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from ..data.errors import DataError
+from ..data.errors import BrokenRecord, DataError
 from ..data.inputs import Numpy
 from ..data.picture import open_picture
 from ..decoders.detections import Detections
@@ -102,7 +102,9 @@ class Model:
         try:
             with open_picture(data) as opened:
                 image = as_image(ImageOps.exif_transpose(opened))
-        except (DataError, Image.DecompressionBombError) as error:
+        except BrokenRecord as error:
+            raise Refusal(400, f"the picture cannot be read: {error}") from None
+        except (DataError, Image.DecompressionBombError) as error:  # a limit: pixels, bytes, scans of a JPEG
             raise Refusal(413, f"the picture is too large: {error}") from None
         except Image.UnidentifiedImageError:
             raise Refusal(

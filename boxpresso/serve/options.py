@@ -19,9 +19,9 @@ class Options:
     max_upload
         Bytes of the body of a request.
     timeout
-        Seconds that a request may take, from its first byte to the answer.
+        Seconds that a request may take, from the end of its headers to the answer.
     waiting
-        How many requests may wait while one runs.
+        How many requests, whose bodies are there, may wait while one runs.
     allow_hosts
         Further names that a request may call the server by, beside this machine's own.
     allow_origins

@@ -16,12 +16,12 @@ import uvicorn
 from ..detection import Detector
 from ..proto.errors import BoxpressoError
 from .app import create_app
+from .connections import CONNECTIONS, SPARE, protocol
 from .model import Model
 from .options import Options, address_of
 from .worker import Worker
 
 GRACE = 3.0  # seconds for the answers under way, once the work on them has been given up
-CONNECTIONS = 256  # at a time
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -85,8 +85,8 @@ class Server:
         app, self.api = create_app(self.model, self.worker, options, report)
         self.server = uvicorn.Server(
             uvicorn.Config(
-                app, log_level="warning", access_log=False, server_header=False, proxy_headers=False, lifespan="off",
-                ws="none", limit_concurrency=CONNECTIONS, timeout_graceful_shutdown=2,
+                app, http=protocol(options), log_level="warning", access_log=False, server_header=False, proxy_headers=False,
+                lifespan="off", ws="none", limit_concurrency=CONNECTIONS + SPARE, timeout_graceful_shutdown=2,
             )
         )  # fmt: skip
         self.thread = threading.Thread(target=self.server.run, args=([self.listener],), daemon=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from .options import Refusal
@@ -11,8 +11,6 @@ from .options import Refusal
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 PARTS, HEADER = 16, 16 << 10  # of a multipart body: parts, and bytes of a part's headers
 BOUNDARY = 70  # bytes, by RFC 2046
-# Its remarks on each broken body go to whoever set a handler, not to the terminal: a client could fill that.
-logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 ADVICE = "send a picture as the body with a Content-Type such as image/jpeg, or as a file of multipart/form-data"
 
 
@@ -20,32 +18,57 @@ class Left(Exception):
     """The client closed the connection."""
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], most: int) -> bytes:
-    """The body of a request, which must not be longer than `most` bytes, whatever it says.
+class Uploads:
+    """The bodies of requests that are being received.
 
-    Raises
-    ------
-    Refusal
-        413 for one that is too long: by its Content-Length before any of it is read, else as soon as it is.
-    Left
-        Where the client has gone.
+    Parameters
+    ----------
+    most
+        Bytes that one may have.
+    together
+        Bytes that all of them may hold, before they are there as a whole.
     """
-    too_large = Refusal(413, f"the upload is larger than {most} bytes, the limit of this server (--max-upload)")
-    said = headers.get("content-length", "0")
-    if not said.isdecimal():
-        raise Refusal(400, "Content-Length is not a number")
-    if len(said) > 18 or int(said) > most:
-        raise too_large
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Left
-        body += message.get("body", b"")
-        if len(body) > most:
+
+    def __init__(self, most: int, together: int) -> None:
+        self.most, self.together = most, together
+        self.held = 0  # bytes of the bodies that are not there as a whole yet
+
+    async def read(self, receive: Receive, headers: Mapping[str, str]) -> bytes:
+        """The body of a request, which must not be longer than `most` bytes, whatever it says.
+
+        Raises
+        ------
+        Refusal
+            413 for one that is too long: by its Content-Length before any of it is read, else as soon as it is; 503 where
+            this and others hold too much.
+        Left
+            Where the client has gone.
+        """
+        too_large = Refusal(
+            413, f"the upload is larger than {self.most} bytes, the limit of this server (--max-upload)"
+        )
+        said = headers.get("content-length", "0")
+        if not said.isdecimal():
+            raise Refusal(400, "Content-Length is not a number")
+        if len(said) > 18 or int(said) > self.most:
             raise too_large
-        if not message.get("more_body"):
-            return bytes(body)
+        body = bytearray()
+        try:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Left
+                piece = message.get("body", b"")
+                body += piece
+                self.held += len(piece)
+                if len(body) > self.most:
+                    raise too_large
+                if not message.get("more_body"):
+                    return bytes(body)
+                if self.held > self.together:
+                    raise Refusal(503, "the server is receiving too many uploads; try again later")
+        finally:
+            self.held -= len(body)
 
 
 def check_type(headers: Mapping[str, str]) -> None:
@@ -75,63 +98,69 @@ def picture_of(body: bytes, headers: Mapping[str, str]) -> bytes:
 
 def file_of(body: bytes, content_type: str) -> bytes:
     """The first part of a multipart body that is a file: one with a file name, or called "file"."""
-    from python_multipart.multipart import MultipartParser, parse_options_header
+    from python_multipart.multipart import parse_options_header
 
     boundary = parse_options_header(content_type)[1].get(b"boundary")
     if not boundary:
         raise Refusal(400, "the Content-Type multipart/form-data has no boundary")
     if len(boundary) > BOUNDARY:
         raise Refusal(400, f"the boundary in the Content-Type has {len(boundary)} bytes; it may have {BOUNDARY}")
-    parts: list[tuple[dict[bytes, bytes], bytearray]] = []
-    name, value = bytearray(), bytearray()
-    ended = False
-
-    def begin() -> None:
-        if len(parts) == PARTS:
+    wanted = None
+    for number, (head, first, end) in enumerate(parts_of(body, boundary)):
+        if number == PARTS:
             raise Refusal(413, f"the upload has more than {PARTS} parts")
-        parts.append(({}, bytearray()))
+        options = parse_options_header(disposition(head))[1]
+        if wanted is None and (b"filename" in options or options.get(b"name") == b"file"):
+            wanted = body[first:end]
+    if wanted is None:
+        raise Refusal(422, "the multipart body has no file; call it file")
+    return wanted
 
-    def add(to: bytearray, data: bytes, start: int, end: int) -> None:
-        to += data[start:end]
-        if len(name) + len(value) > HEADER:
-            raise Refusal(413, f"a part of the upload has headers of more than {HEADER} bytes")
 
-    def header() -> None:
-        parts[-1][0][bytes(name).lower()] = bytes(value)
-        if len(parts[-1][0]) > PARTS:
-            raise Refusal(413, f"a part of the upload has more than {PARTS} headers")
-        name.clear()
-        value.clear()
+def parts_of(body: bytes, boundary: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """The headers of each part of a multipart body, and where its content begins and ends.
 
-    def part(data: bytes, start: int, end: int) -> None:
-        parts[-1][1].extend(data[start:end])
+    As RFC 2046 has it, each line that begins with the boundary ends a part. Only `find` looks at the bytes, once.
+    Raises Refusal with 400 for a broken body, 413 for headers that are too long.
+    """
 
-    def end() -> None:
-        nonlocal ended
-        ended = True
+    def broken(why: str) -> Refusal:
+        return Refusal(400, f"the multipart body {why}")
 
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_part_begin": begin,
-            "on_header_field": lambda data, start, end: add(name, data, start, end),
-            "on_header_value": lambda data, start, end: add(value, data, start, end),
-            "on_header_end": header,
-            "on_part_data": part,
-            "on_end": end,
-        },
-    )
-    try:
-        parser.write(body)
-        parser.finalize()
-    except Refusal:
-        raise
-    except Exception as error:  # MultipartParseError, whose place differs between versions
-        raise Refusal(400, f"the multipart body cannot be read: {error}") from None
-    if not ended:
-        raise Refusal(400, "the multipart body ends too early")
-    for headers, data in parts:
-        options = parse_options_header(headers.get(b"content-disposition", b""))[1]
-        if b"filename" in options or options.get(b"name") == b"file":
-            return bytes(data)
-    raise Refusal(422, "the multipart body has no file; call it file")
+    mark = b"\r\n--" + boundary
+    if body.startswith(mark[2:]):
+        at = len(mark) - 2
+    else:
+        at = body.find(mark) + len(mark)
+        if at < len(mark):
+            raise broken("cannot be read: its boundary is not there")
+    while not body.startswith(b"--", at):
+        line = body.find(b"\r\n", at, at + HEADER)
+        if line < 0 or body[at:line].strip(b" \t"):
+            raise broken(
+                "ends too early" if len(body) - at < 2 else "cannot be read: a boundary is not at the end of its line"
+            )
+        blank = body.find(b"\r\n\r\n", line, line + HEADER + 4)
+        if blank < 0 and len(body) - line > HEADER + 4:
+            raise Refusal(
+                413, f"a part of the upload has headers of more than {HEADER} bytes, or no line that ends them"
+            )
+        at = body.find(mark, max(blank, line))
+        if at < 0:
+            raise broken("ends too early")
+        if blank < 0 or at < blank + 2:
+            raise broken("cannot be read: a part has no empty line after its headers")
+        yield body[line + 2 : blank], blank + 4, max(at, blank + 4)
+        at += len(mark)
+
+
+def disposition(head: bytes) -> bytes:
+    """The Content-Disposition in the headers of a part, empty where there is none. Raises Refusal with 413 for too many."""
+    lines = re.sub(rb"\r\n[ \t]+", b" ", head).split(b"\r\n", PARTS)
+    if len(lines) > PARTS:
+        raise Refusal(413, f"a part of the upload has more than {PARTS} headers")
+    for line in lines:
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-disposition":
+            return value.strip()
+    return b""

@@ -108,13 +108,17 @@ class Ranks:
         Brings what `rescue` saves from a GPU to the host, before a fork, which cannot reach the GPU; the Solver sets it.
     updating
         Whether an update of the weights is in progress, during which no snapshot may be written.
+    ending
+        Whether a training of one rank has failed, and what it learned is being saved.
+    terminated
+        Whether SIGTERM has come to a training of one rank, or to any during an update.
     """
 
     def __init__(self, world: Any = None) -> None:
         self.rank, self.size, self.local = 0, 1, 0
         self.rescue: Callable[[], str] = lambda: "nothing had been learned"
         self.fetch: Callable[[], None] = lambda: None
-        self.updating = self.terminated = False  # the second: SIGTERM came during an update
+        self.updating = self.ending = self.terminated = False
         if world is None or world.size == 1:
             return
         from mpi4py import MPI

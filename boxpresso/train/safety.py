@@ -11,6 +11,7 @@ from ..device import AnyArray
 from ..net.net import Net
 from ..proto import SolverParameter, files
 from ..proto.errors import BoxpressoError, ModelError
+from .rates import Rates
 
 
 class DivergedError(BoxpressoError):
@@ -58,10 +59,14 @@ def candidates(param: SolverParameter) -> list[Path]:
     return [path for *_, path in sorted(found, reverse=True)]
 
 
-class Statistics:
-    """The parameters that a forward pass changes, as BatchNorm's running mean, as they were before it."""
+class Undo:
+    """What an iteration changes before its update, as it was before the iteration, so that one that fails leaves no trace.
 
-    def __init__(self, net: Net) -> None:
+    That is the parameters that a forward pass changes, as BatchNorm's running mean, and the place in the learning rates. After
+    the update they belong to the next iteration, and there is nothing to undo until that begins.
+    """
+
+    def __init__(self, net: Net, rates: Rates) -> None:
         self.blobs = [
             blob
             for layer in net.layers
@@ -69,26 +74,38 @@ class Statistics:
             if i >= len(layer.param_propagate_down) or not layer.param_propagate_down[i]
         ]
         self.copies: list[AnyArray] = [blob.device.empty(blob.shape, blob.dtype) for blob in self.blobs]
+        self.rates, self.progress = rates, rates.progress
+        self.kept = False  # whether an iteration has begun, and its update has not ended
 
     def keep(self) -> None:
-        """Remembers them as they are now."""
+        """Remembers them: an iteration begins. A signal may come at any line of this."""
+        self.kept = False
         for copy, blob in zip(self.copies, self.blobs):
             copy[...] = blob.data
+        self.progress = self.rates.progress
+        self.kept = True
+
+    def forget(self) -> None:
+        """The iteration is complete."""
+        self.kept = False
 
     def restore(self) -> None:
-        """Makes them what they were."""
+        """Makes them what they were before the iteration that has begun, if one has; it may be called again after an error."""
+        if not self.kept:
+            return
         for copy, blob in zip(self.copies, self.blobs):
             blob.data[...] = copy
+        self.rates.progress = self.progress
+        self.kept = False
 
 
-def check_finite(loss: float, norm: float, statistics: Statistics, iteration: int) -> None:
-    """Raises DivergedError where the loss or the norm of all gradients is not a number, with the statistics as they were.
+def check_finite(loss: float, norm: float, iteration: int) -> None:
+    """Raises DivergedError where the loss or the norm of all gradients is not a number.
 
     An infinite loss may still have a gradient.
     """
     if math.isfinite(norm) and not math.isnan(loss):
         return
-    statistics.restore()
     what = "loss = nan" if math.isnan(loss) else "the gradient is not finite"
     raise DivergedError(
         f"{what} at iteration {iteration}: training stops, and its weights are those of the last update that was finite. "

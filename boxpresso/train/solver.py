@@ -7,8 +7,8 @@ snapshots in snapshots.py, rates and updates in rates.py and updates.py, several
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import signal
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
@@ -22,12 +22,13 @@ from ..net.weights import Source
 from ..proto import SolverParameter, read_solver
 from ..proto.errors import ModelError
 from . import nets
+from .claims import Claim
 from .evaluation import check_evaluation, evaluate_net
 from .log import Display, Log, glog
 from .ranks import Ranks, Terminated
 from .rates import Rates
 from .reduction import Reduction
-from .safety import Statistics, candidates, check_finite, check_snapshots
+from .safety import Undo, candidates, check_finite, check_snapshots
 from .snapshots import read_snapshot, snapshot_paths, write_snapshot
 from .updates import Parameters, Step, kernels, method
 
@@ -149,10 +150,11 @@ class Solver:
         self.parameters = Parameters(self.param, learned)
         self.history = self.parameters.history
         self.net.device.build(kernels, self.net.dtype)
-        self.statistics = None if allow_nan else Statistics(self.net)
+        self.allow_nan, self.undo = allow_nan, Undo(self.net, self.rates)
         self.stopping = self.snapshot_wanted = False  # what this process was asked to do
         self.stopped = False  # what all ranks have agreed to do
         self.saved = -1  # the iteration of the last snapshot
+        self.claim = Claim(p)
         self.started, self.ranks.rescue, self.ranks.fetch = 0, self._rescue, self._fetch
         self.reduction = Reduction(self.ranks, self.net) if self.ranks.size > 1 else None
         self.ranks.settle(self.net)
@@ -193,9 +195,8 @@ class Solver:
         """
         p, stop = self.param, self.iter + iterations
         if p.snapshot > 0 and self.iter // p.snapshot < stop // p.snapshot:
-            check_snapshots(p, self.ranks.rank)
-        with self._rescued():
-            self._iterate(stop)
+            self._check_snapshots()
+        self._rescued(lambda: self._iterate(stop))
 
     def _iterate(self, stop: int) -> None:
         """Runs iterations up to number `stop`."""
@@ -203,6 +204,7 @@ class Solver:
         self.shown.begin(self.iter)
         self.stopped = self.stopping and self.reduction is None
         while self.iter < stop and not self.stopped:
+            self.undo.keep()
             self.net.clear_param_diffs()
             if p.test_interval and self.iter % p.test_interval == 0 and (self.iter or p.test_initialization):
                 self.test()
@@ -211,26 +213,29 @@ class Solver:
                     start()
             display = p.display > 0 and self.iter % p.display == 0
             self.net.debug_info = bool(display and p.debug_info and self.ranks.rank == 0)
-            if self.statistics:
-                self.statistics.keep()
             loss, agreed = self._passes()
             norm = None
-            if self.statistics:
+            if not self.allow_nan:
                 norm = self.parameters.norm()
-                check_finite(loss, norm, self.statistics, self.iter)
+                check_finite(loss, norm, self.iter)
             self.shown.add(loss, self.iter)
             if display:
                 self.shown.show(self.iter, self.net, self.log)
             for _, gradients in self.callbacks:
                 if gradients:
                     gradients()
+            update = self._prepared(display, None if self.callbacks else norm)
             self.ranks.updating = True
-            self._update(display, None if self.callbacks else norm)
+            self._apply(update)
             self.iter += 1
+            self.undo.forget()
             self.ranks.updated()
             self.stopped, wanted = agreed or (self.stopping, self.snapshot_wanted)
             if wanted or (p.snapshot > 0 and self.iter % p.snapshot == 0):
-                self.snapshot_wanted = self.snapshot_wanted and not wanted
+                if (
+                    self.stopping == self.stopped
+                ):  # else it was asked to stop since, and the last iteration wants one too
+                    self.snapshot_wanted = self.snapshot_wanted and not wanted
                 self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
                 self.snapshot()
 
@@ -245,14 +250,22 @@ class Solver:
         p = self.param
         self.log(f"Solving {self.net.name}")
         self.log(f"Learning Rate Policy: {p.lr_policy}")
-        if p.HasField("snapshot_prefix") and (p.snapshot > 0 or p.snapshot_after_train):
-            check_snapshots(p, self.ranks.rank)
-        if resume == "auto":
-            self.restore_latest()
-        elif resume is not None:
-            self.restore(resume)
-        self.stopping = False
-        self.step(p.max_iter - self.iter)
+        try:
+            if p.HasField("snapshot_prefix") and (p.snapshot > 0 or p.snapshot_after_train):
+                self._check_snapshots()
+            if resume == "auto":
+                self.restore_latest()
+            elif resume is not None:
+                self.restore(resume)
+            self.stopping = False
+            self._rescued(self._solve)
+        finally:
+            self.claim.release()
+
+    def _solve(self) -> None:
+        """Trains to max_iter, with the snapshot and the tests at the end."""
+        p = self.param
+        self._iterate(p.max_iter)
         self.ranks.check_same(self._learned(), f"the weights at iteration {self.iter}")
         due = (
             p.snapshot_after_train
@@ -264,12 +277,14 @@ class Solver:
         if self.stopped:
             self.log("Optimization stopped early.")
             return
+        self.undo.keep()
         if p.display and self.iter % p.display == 0:
             self._forward(self.net)
             self.shown.add(self.ranks.mean(self.net.loss()), self.iter)
             self.log(f"Iteration {self.iter}, loss = {self.smoothed_loss:.6g}")
         if p.test_interval and self.iter % p.test_interval == 0:
             self.test()
+        self.undo.forget()
         self.log("Optimization Done.")
 
     def stop(self, snapshot: bool = False) -> None:
@@ -342,23 +357,47 @@ class Solver:
         loss, *agreed = self.reduction.finish()
         return loss / p.iter_size, (agreed[0], agreed[1])
 
-    @contextmanager
-    def _rescued(self) -> Iterator[None]:
-        """Saves the last complete iteration when an error, or SIGTERM, ends training; several ranks do so in `together`."""
+    def _rescued(self, work: Callable[[], None]) -> None:
+        """Does some work, and saves the last complete iteration when an error, or SIGTERM, ends it.
+
+        Several ranks do so in `together`. This is no context manager, in whose own lines a signal could strike unseen.
+        """
         try:
-            yield
-        except (Exception, Terminated) as error:
+            work()
+            if self.ranks.size == 1 and self.ranks.terminated:
+                raise Terminated(128 + signal.SIGTERM)
+        except BaseException as error:
+            self.ranks.ending = True  # SIGTERM waits from here on
             if self.ranks.size == 1:
-                if self.statistics and not self.ranks.updating:
-                    self.statistics.restore()
                 try:
-                    self.log(f"Training ends early ({error}): {self._rescue()}")
-                except Exception as second:
-                    self.log(f"Training ends early ({error}): no snapshot could be written ({second})")
+                    self._end_early(error)
+                finally:
+                    self.ranks.ending, terminated, self.ranks.terminated = False, self.ranks.terminated, False
+                if terminated and isinstance(error, Exception):
+                    raise Terminated(128 + signal.SIGTERM) from error
             raise
 
-    def _update(self, display: bool, norm: float | None = None) -> None:
-        """One update of every parameter: clipped before it is divided by iter_size and before weight decay, as in Caffe.
+    def _end_early(self, error: BaseException) -> None:
+        """Goes back to the last complete iteration, and saves it; a KeyboardInterrupt saves nothing."""
+        if not isinstance(error, (Exception, Terminated)):
+            self._back()
+            return
+        try:
+            self.log(f"Training ends early ({error}): {self._rescue()}")
+        except Exception as second:
+            self.log(f"Training ends early ({error}): no snapshot could be written ({second})")
+
+    def _back(self) -> None:
+        """Undoes an iteration that has begun, but for one whose update has."""
+        if not self.ranks.updating:
+            self.undo.restore()
+
+    def _update(self, display: bool) -> None:
+        """One update of every parameter."""
+        self._apply(self._prepared(display))
+
+    def _prepared(self, display: bool, norm: float | None = None) -> Step:
+        """The next update: clipped before it is divided by iter_size and before weight decay, as in Caffe.
 
         norm: the L2 norm of all diffs, where it is known.
         """
@@ -379,9 +418,18 @@ class Solver:
         multipliers = [(lr_mult, decay_mult) for _, lr_mult, decay_mult in self.net.learnable]
         rates = [self.rate * lr_mult if lr_mult else None for lr_mult, _ in multipliers]
         decays = [p.weight_decay * decay_mult for _, decay_mult in multipliers]
-        self.parameters.update(Step(scale, l1, self.iter, rates, decays))
+        return Step(scale, l1, self.iter, rates, decays)
+
+    def _apply(self, update: Step) -> None:
+        self.parameters.update(update)
 
     # Snapshots
+
+    def _check_snapshots(self) -> None:
+        """Raises ModelError where a snapshot could not be written later, or where another process trains under their names."""
+        check_snapshots(self.param, self.ranks.rank)
+        if self.ranks.rank == 0:
+            self.claim.take(self.log)
 
     def snapshot(self) -> tuple[Path, Path]:
         """Writes the weights and the solver's state, named after snapshot_prefix and the iteration.
@@ -397,10 +445,17 @@ class Solver:
         Raises
         ------
         ModelError
-            Without snapshot_prefix, or when a file cannot be written.
+            Without snapshot_prefix, when a file cannot be written, while another process trains under that prefix, or after
+            an update that an error or an interrupt ended.
         """
         model, state = snapshot_paths(self.param, self.iter)
+        if self.ranks.updating:
+            raise ModelError(
+                f"solver: the update of iteration {self.iter} was interrupted, and the weights are those of no iteration; "
+                "restore an earlier snapshot"
+            )
         if self.ranks.rank == 0:
+            self.claim.take(self.log)
             write_snapshot(model, state, self.iter, net=self.net, history=self.history, rates=self.rates, log=self.log)
             self.saved = self.iter
         return model, state
@@ -420,6 +475,7 @@ class Solver:
         ModelError
             When the file is no state, or that of another net or solver type.
         """
+        self.started = self.iter  # what was learned until now is given up
         if self.ranks.rank == 0:
             self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
         self._resume()
@@ -438,6 +494,7 @@ class Solver:
             Without snapshot_prefix.
         """
         found: Path | None = None
+        started, self.started = self.started, self.iter
         for path in candidates(self.param) if self.ranks.rank == 0 else ():
             try:
                 self.iter = read_snapshot(path, self.param.type, net=self.net, history=self.history, rates=self.rates)
@@ -450,6 +507,7 @@ class Solver:
             self.log(
                 f"No snapshot {self.param.snapshot_prefix}_iter_*.solverstate to resume from: training starts anew."
             )
+            self.started = started
             return None
         self.log(f"Resuming from {found}")
         self._resume()
@@ -458,7 +516,9 @@ class Solver:
     def _resume(self) -> None:
         """Gives all ranks what rank 0 has read, and the layers their place in the data."""
         self.iter, self.rates.progress = self.ranks.common((self.iter, self.rates.progress))
-        self.started = self.iter
+        self.started, self.saved = self.iter, -1
+        self.ranks.updating = False
+        self.undo.forget()
         self.ranks.spread([*self._weights(), *(array for arrays in self.history for array in arrays)])
         for layer in self.net.layers:
             layer.resume(self.iter * self.param.iter_size)
@@ -475,7 +535,8 @@ class Solver:
         return [array for (blob, lr_mult, _), arrays in rows if lr_mult for array in (blob.data, *arrays)]
 
     def _fetch(self) -> None:
-        """Brings what a snapshot holds to the host, where it is newer on a GPU."""
+        """Brings what a snapshot holds to the host, where it is newer on a GPU: of the last complete iteration."""
+        self._back()
         for array in (*(blob.data for blobs in self.net.params.values() for blob in blobs), *chain(*self.history)):
             np.asarray(array)
 
@@ -483,6 +544,7 @@ class Solver:
         """Saves the last complete iteration when the job ends early. Returns a line for the log: what to resume from."""
         if self.ranks.updating:
             return f"it ended during the update of iteration {self.iter}, of which no snapshot is written"
+        self._back()
         if self.iter == self.started:
             return "nothing was learned that could be saved"
         if self.saved == self.iter:

@@ -15,6 +15,7 @@ import lists
 import numpy as np
 import registry
 import rooms
+import sizes
 from mutate import Draw, mutate_bytes, mutate_text
 from PIL import Image
 
@@ -29,7 +30,7 @@ from boxpresso.train.rates import Rates
 from boxpresso.train.state import read_state
 
 MEMORY = 64 * 2**20  # of a net that is run: more is the limit's error
-NETS = ("prototxt", "layer", *rooms.NETS)  # kinds that run nets
+NETS = ("prototxt", "layer", "size", *rooms.NETS)  # kinds that run nets
 INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } } }\n'
 BODIES = [
     'type: "Convolution" bottom: "x" top: "y"\n convolution_param {\n num_output: 4\n kernel_size: 3\n stride: 1\n pad: 1\n group: 2 }',
@@ -209,6 +210,7 @@ MORE_TARGETS = {
     **{kind: Target(*parts) for kind, parts in lists.KINDS.items()},
     "layer": Target(registry.layer_case, registry.run_case),
     **{kind: Target(*parts) for kind, parts in rooms.KINDS.items()},
+    "size": Target(sizes.size_case, sizes.run_case),
 }
 ORDER = {kind: i for i, kind in enumerate((*sorted(TARGETS), *MORE_TARGETS))}  # a case stays what it is
 TARGETS.update(MORE_TARGETS)

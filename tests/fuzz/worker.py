@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import sizes
 from targets import NETS, one, run_one
 
 from boxpresso.proto import BoxpressoError
@@ -51,7 +52,11 @@ def judge(kind: str, data: bytes) -> dict[str, object]:
         kind == "picture"
     ):  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
         most = most * 8 // 3
-    if verdict in ("ran", "refused") and grown > most and kind not in NETS:
+    if (
+        kind == "size"
+    ):  # its net's limit, and what does not count: code, copies, and temporary arrays of layers in Python
+        most = 5 * sizes.MEMORY
+    if verdict in ("ran", "refused") and grown > most and (kind not in NETS or kind == "size"):
         verdict, detail = "memory", f"{grown >> 20} MB for {len(data)} bytes; {detail}"
     return {"verdict": verdict, "detail": detail, "seconds": time.process_time() - start}
 

@@ -95,7 +95,14 @@ DRIVER = "libcuda.so.1"
 LIBRARIES = {
     DRIVER: ("driver.cpp", "state.cpp", "launch.cpp"), "libcublas.so.13": ("cublas.cpp",), "libcudnn.so.9": ("cudnn.cpp",),
 }  # fmt: skip
-WORDS = ["-q", "-n", "2", *(f"--ignore-glob=tests/test_{name}.py" for name in HOST)]
+WORDS = [
+    "-q",
+    "-n",
+    "2",
+    "-o",
+    "console_output_style=classic",
+    *(f"--ignore-glob=tests/test_{name}.py" for name in HOST),
+]
 
 
 class CannotRun(Exception):

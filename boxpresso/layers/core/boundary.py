@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from ...device.chain import OWNER
 from ...proto.errors import NOTE, BoxpressoError, DeviceError, KernelError, LayerError
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ class Named:
         self.layer = layer
 
     def __enter__(self) -> None:
-        return None
+        OWNER.layer = self.layer  # of the launches that a chain is given meanwhile
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        OWNER.layer = None
         if error is None or not isinstance(error, Exception) or isinstance(error, Warning):
             return
         name, text = str(self.layer), str(error)

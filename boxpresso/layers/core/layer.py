@@ -246,6 +246,16 @@ class Layer:
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         """What follows `forward_launch`: waits for it, and gives the tops their shapes."""
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether a second forward with the same bottoms does nothing that the first has not done.
+
+        Not where it carries a state on, gathers statistics, draws random numbers or writes a file; of a class from elsewhere
+        nobody knows. A net runs such a layer once a forward, whatever else it has to do again.
+        """
+        ours = type(self).__module__.startswith(__name__.partition(".")[0] + ".")
+        return ours and not self.updates_parameters and not self.pass_number
+
     def fuse(self) -> Fusible | None:
         """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""
         return None

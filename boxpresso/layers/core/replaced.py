@@ -47,6 +47,10 @@ class Replaced(Layer):
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         return self.inner.most_rows(bottom) if self.inner else 0
 
+    @property
+    def repeatable(self) -> bool:
+        return self.inner is not None and self.inner.repeatable
+
     def kept_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         if self.inner:
             return self.inner.kept_bytes(bottom, top, backward)

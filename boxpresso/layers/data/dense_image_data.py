@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.lines import read_lines
+from ...data.lines import read_lines, words_of
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
 from ...data.transform import Transform
@@ -143,7 +143,7 @@ class DenseImageData(
         for number, line in enumerate(read_lines(p.source, "the list", "list `image labels` in each line"), 1):
             parts = line.split()
             if parts and len(parts) != 2:
-                raise DataError(f"{p.source}, line {number}: it must be `image labels`, it is {line.strip()!r}")
+                raise DataError(f"{p.source}, line {number}: it must be `image labels`, it is {words_of(line)}")
             if parts:
                 pairs.append((parts[0], parts[1]))
         train = self.phase == "TRAIN"

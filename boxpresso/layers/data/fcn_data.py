@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.lines import read_lines
+from ...data.lines import read_lines, words_of
 from ...data.loader import Loader, Order, Source
 from ...data.mat import read_mat
 from ...data.picture import decode, read_numbers
@@ -147,7 +147,7 @@ def read_classes(path: str) -> list[str]:
         if line.strip():
             _, colon, name = line.partition(":")
             if not colon:
-                raise DataError(f"{path}, line {number}: it must be `number: name`, it is {line!r}")
+                raise DataError(f"{path}, line {number}: it must be `number: name`, it is {words_of(line)}")
             names.append(name.replace(" ", "").strip())
     return names
 

@@ -57,6 +57,10 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
         except DataError as error:
             self.need(False, str(error))
 
+    @property
+    def repeatable(self) -> bool:
+        return False  # it writes rows
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         counts = [blob.shape[0] if blob.shape else 1 for blob in bottom]
         self.need(counts[0] == counts[1], f"data and label must have as many rows, got {counts[0]} and {counts[1]}")

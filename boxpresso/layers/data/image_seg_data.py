@@ -135,10 +135,10 @@ class ImageSegData(
         p = self.param.image_data_param
         second = {p.PIXEL: "labels", p.IMAGE: "label", p.NONE: ""}[p.label_type]
         pairs = read_pairs(p.source, second)
-        for image, label in pairs if p.label_type == p.IMAGE else ():
+        for number, (_, label) in enumerate(pairs if p.label_type == p.IMAGE else (), 1):
             if not label.lstrip("+-").isdecimal():
                 raise DataError(
-                    f"{p.source}: {image} has the label {label!r}, which is no number; is label_type PIXEL?"
+                    f"{p.source}: the label of picture {number} of the list is no number; is label_type PIXEL?"
                 )
         train, geometry = self.phase == "TRAIN", self.param.transform_param
         return SegSource(pairs, p, geometry, self.crop, self.plain, str(self), train, self.count)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.lines import read_lines
+from ...data.lines import read_lines, words_of
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
 from ...data.transform import Transform
@@ -35,7 +35,7 @@ def read_pairs(source: str, second: str = "labels") -> list[tuple[str, str]]:
         if not words:
             continue
         if len(words) != 2 and (second or len(words) > 2):
-            raise DataError(f"{source}, line {number}: it must be `{form}`, it is {line.strip()!r}")
+            raise DataError(f"{source}, line {number}: it must be `{form}`, it is {words_of(line)}")
         pairs.append((words[0], words[1] if len(words) > 1 else ""))
     if not pairs:
         raise DataError(f"the list {source!r} is empty")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...data.errors import BrokenRecord, DataError
-from ...data.lines import read_lines
+from ...data.lines import read_lines, words_of
 from ...data.loader import Loader, Source
 from ...data.picture import decode, resize
 from ...data.transform import Transform
@@ -38,7 +38,7 @@ def read_boxes(source: str) -> list[tuple[str, Numpy]]:
             except ValueError:
                 match = None
             if match is None:
-                raise DataError(f"{source}, line {number}: it must be {form}, it has {rest[at : at + 40]!r}")
+                raise DataError(f"{source}, line {number}: it must be {form}, it has {words_of(rest[at:])}")
             at = match.end()
         items.append((path, np.array(rows, np.float32).reshape(-1, 5)))
     if not items:

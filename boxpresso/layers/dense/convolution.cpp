@@ -12,8 +12,8 @@ DEVICE void correlate_block(const Window& g, const Product& p, int i0, int rows,
   const int places = g.places(), depth = p.channels * g.taps();
   auto panel = [&](int k0, int deep, int j, int width, Real* room) -> Panel {
     if (g.plain()) return plain_panel(p.planes + long(k0) * places + j0 + j, places, deep, width, rows, room);
-    const Runs runs(g, j0 + j, width);
     int channel = k0 / g.taps(), tap = k0 % g.taps();
+    const Runs runs(g, j0 + j, width, tap, min(deep, g.taps()));
     for (int k = 0; k < deep; ++k) {
       runs.row(p.planes + long(channel) * g.pixels(), tap, room + k * WIDTH, WIDTH);
       if (++tap == g.taps()) {
@@ -110,7 +110,7 @@ KERNEL winograd(int n, const Real* image, const Real* weights, const Real* point
     const Product product(g, index, image, weights, bias, map);
     const Tiles tiles(g, y0, min(rows, tile_rows - y0));
     const long from = long(product.channels) * tiles.pitch, to = long(filters) * tiles.pitch;
-    Real *pixels = scratch(3, 16 * from), *products = scratch(4, 16 * to);
+    Real *pixels = scratch(3, Count(from) * 16), *products = scratch(4, Count(to) * 16);
     for (int c = 0; c < product.channels; ++c)
       tiles.take(product.planes + long(c) * g.pixels(), pixels + long(c) * tiles.pitch, from);
     for (int point = 0; point < 16; ++point) {
@@ -153,13 +153,16 @@ KERNEL spread(int n, const Real* map, const Real* weights, const Real* bias, Rea
     }
     for (int c = 0; c < channels; ++c)
       std::fill(to + long(c) * g.pixels(), to + long(c + 1) * g.pixels(), bias ? bias[channel + c] : Real(0));
-    for (int y = 0; y < g.out_height; y += step) {
-      const int high = min(step, g.out_height - y), count = high * g.out_width;
-      Real* columns = scratch(3, size_t(rows) * count);
-      first = y * g.out_width;
-      multiply(rows, count, filters, left, panel, columns, count, {});
-      for (int c = 0; c < channels; ++c)
-        add_columns(g, columns + long(c) * g.taps() * count, y, high, to + long(c) * g.pixels());
+    for (first = 0; first < places; first += step) {
+      const int count = min(step, places - first);
+      for (int r0 = 0; r0 < rows; r0 += TAPS) {
+        const int high = min(TAPS, rows - r0);
+        Real* columns = scratch(3, Count(high) * count);
+        multiply(high, count, filters, {left.at + r0, 1, depth}, panel, columns, count, {});
+        const Runs runs(g, first, count, r0 % g.taps(), min(high, g.taps()));
+        for (int r = 0; r < high; ++r)
+          runs.add(columns + long(r) * count, (r0 + r) % g.taps(), to + long((r0 + r) / g.taps()) * g.pixels());
+      }
     }
   }
 }
@@ -191,21 +194,24 @@ KERNEL pack_map(int n, const Real* map, Real* packed, Geometry geometry, int roo
   }
 }
 
-// sums[tap of `channels`][filter] += image * map^T over `rows` rows of places from row `y` on. planes: of the first channel.
-// panel: of the packed map, its places `pitch` to a panel, those of row y first.
-DEVICE void add_products(const Window& g, const Real* planes, int channels, const Real* packed, int pitch, int y, int rows,
+// sums[tap of `channels`][filter] += image * map^T over `count` places from `first` on. planes: of the first channel.
+// packed: the map, its places `pitch` to a panel, place `first` first.
+DEVICE void add_products(const Window& g, const Real* planes, int channels, const Real* packed, int pitch, int first, int count,
                          Real* sums) {
-  const int first = y * g.out_width, count = rows * g.out_width, taps = channels * g.taps(), filters = g.group_maps();
-  Left left = {planes + first, g.places(), 1};
-  if (!g.plain()) {
-    Real* columns = scratch(3, size_t(taps) * count);
-    const Runs runs(g, first, count);
-    for (int row = 0; row < taps; ++row)
-      runs.row(planes + long(row / g.taps()) * g.pixels(), row % g.taps(), columns + long(row) * count, count);
-    left = {columns, count, 1};
-  }
+  const int taps = channels * g.taps(), filters = g.group_maps();
   auto panel = [&](int k0, int, int j, int, Real*) { return Panel{packed + long(j) * pitch + long(k0) * WIDTH, WIDTH}; };
-  multiply(taps, filters, count, left, panel, sums, filters, {1, 1, nullptr, false});
+  if (g.plain()) {
+    multiply(taps, filters, count, {planes + first, g.places(), 1}, panel, sums, filters, {1, 1, nullptr, false});
+    return;
+  }
+  for (int r0 = 0; r0 < taps; r0 += TAPS) {
+    const int high = min(TAPS, taps - r0);
+    Real* columns = scratch(3, Count(high) * count);
+    const Runs runs(g, first, count, r0 % g.taps(), min(high, g.taps()));
+    for (int r = 0; r < high; ++r)
+      runs.row(planes + long((r0 + r) / g.taps()) * g.pixels(), (r0 + r) % g.taps(), columns + long(r) * count, count);
+    multiply(high, filters, count, {columns, count, 1}, panel, sums + long(r0) * filters, filters, {1, 1, nullptr, false});
+  }
 }
 
 // to[filter * depth + row] += the sum over `cuts` of sums[cut][row][filter], for filters from `first` up to `last`.
@@ -238,37 +244,37 @@ KERNEL weights_gradient(int n, const Real* image, const Real* packed, Real* weig
   BLOCK_LOOP(block, n) {
     const int part = block / parts, c0 = block % parts * each, channels = min(each, g.group_channels() - c0);
     const int rows = channels * g.taps();
-    Real* sums = scratch(4, size_t(rows) * filters);  // [tap][filter]
+    Real* sums = scratch(4, Count(rows) * filters);  // [tap][filter]
     std::memset(sums, 0, size_t(rows) * filters * sizeof(Real));
     for (int number = 0; number < images; ++number) {
       const Real* planes = image + (long(number) * g.channels + part * g.group_channels() + c0) * g.pixels();
       const Real* right = packed + (long(number) * g.group + part) * room;
-      for (int y = 0; y < g.out_height; y += step)
-        add_products(g, planes, channels, right + long(y) * g.out_width * WIDTH, places, y, min(step, g.out_height - y), sums);
+      for (int first = 0; first < places; first += step)
+        add_products(g, planes, channels, right + long(first) * WIDTH, places, first, min(step, places - first), sums);
     }
     add_turned(sums, rows, filters, 1, weights_diff + long(part) * filters * depth + c0 * g.taps(), depth, 0, filters);
   }
 }
 
-// The same for few weights and many places: a block goes through a cut of the places of all images, `rows` rows at once, and
+// The same for few weights and many places: a block goes through a cut of the places of all images, `together` at once, and
 // packs its map as it goes. partial[group][cut][tap][filter]; n: groups x cuts; each: channels at once.
 KERNEL weights_by_places(int n, const Real* image, const Real* map, Real* partial, Geometry geometry, int images, int cuts,
-                         int rows, int each) {
+                         int together, int each) {
   const Window g(geometry);
   const int filters = g.group_maps(), channels = g.group_channels(), depth = channels * g.taps();
-  const int down = (g.out_height + rows - 1) / rows, wide = (filters + WIDTH - 1) / WIDTH * WIDTH;
+  const int down = (g.places() - 1) / together + 1, wide = (filters + WIDTH - 1) / WIDTH * WIDTH;
   BLOCK_LOOP(block, n) {
     const int part = block / cuts, cut = block % cuts;
     Real* sums = partial + long(block) * depth * filters;
     std::memset(sums, 0, size_t(depth) * filters * sizeof(Real));
     for (int step = int(long(images) * down * cut / cuts); step < int(long(images) * down * (cut + 1) / cuts); ++step) {
-      const int number = step / down, y = step % down * rows, high = min(rows, g.out_height - y), count = high * g.out_width;
-      Real* packed = scratch(4, size_t(count) * wide);
-      const Real* from = map + (long(number) * g.maps + part * filters) * g.places() + long(y) * g.out_width;
+      const int number = step / down, first = step % down * together, count = min(together, g.places() - first);
+      Real* packed = scratch(4, Count(count) * wide);
+      const Real* from = map + (long(number) * g.maps + part * filters) * g.places() + first;
       pack_places(g, from, count, 0, wide, packed);
       const Real* planes = image + (long(number) * g.channels + part * channels) * g.pixels();
       for (int c = 0; c < channels; c += each)
-        add_products(g, planes + long(c) * g.pixels(), min(each, channels - c), packed, count, y, high,
+        add_products(g, planes + long(c) * g.pixels(), min(each, channels - c), packed, count, first, count,
                      sums + long(c) * g.taps() * filters);
     }
   }
@@ -412,7 +418,7 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
   const Window g(geometry);
   const int each = g.maps / g.channels, taps = g.taps();
   const Phases phases(g);
-  Vector* sums = reinterpret_cast<Vector*>(scratch(4, size_t(each) * taps * LANES));
+  Vector* sums = scratch<Vector>(4, Count(each) * taps);
   BLOCK_LOOP(channel, n) {
     std::memset(sums, 0, size_t(each) * taps * sizeof(Vector));
     for (int number = 0; number < images; ++number) {

@@ -25,6 +25,8 @@ PACKED = 2**24  # elements of a gradient that are packed at once
 FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
 TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
+SMALL = 2**18  # elements of a worker's own memory up to which it does not count
+LOOSE, LISTED = 8, 2**24  # elements that planes with their padding may have for one without, and taps of all phases
 Axes = Sequence[int]
 
 
@@ -40,6 +42,11 @@ class HostConvolution:
         # Channels of a block where columns are written out: enough rows for the tiles, enough blocks for the workers.
         fair = s.images * s.channels // (4 * device.workers)
         self.each = max(1, min(-(-144 // s.taps), s.inner, fair))
+        # Whether the kernels of planes take memory in proportion: not where padding, stride or dilation are far larger.
+        enough = LOOSE * (s.pixels + max(1, s.maps // s.channels) * s.places) + PIECE if s.depthwise else 0
+        self.by_planes = s.depthwise and s.phased <= enough
+        listed = prod(s.stride) * s.taps * max(1, s.maps // s.channels) if s.depthwise else 0
+        self.by_pixels = s.depthwise and not s.sparse and s.received <= enough and listed <= LISTED
 
     def struct(self, s: Sizes) -> Any:
         axes = dict(zip(GEOMETRY, s.padded(2), strict=True))
@@ -48,7 +55,7 @@ class HostConvolution:
     def correlate(self, image: AnyArray, weights: AnyArray, bias: AnyArray | None, map: AnyArray, relu: bool) -> None:
         """map = weights * image + bias (None: no bias), and its ReLU where asked."""
         s = self.sizes
-        if s.depthwise:
+        if self.by_planes:
             self.kernels.depthwise_correlate(s.images * s.channels, image, weights, bias, map, self.geometry, relu)
             return
         if s.winograd and image.dtype == np.float32:
@@ -58,16 +65,47 @@ class HostConvolution:
         self.plainly(s, self.geometry, image, weights, bias, map, relu)
 
     def room(self, dtype: Any, down: bool, learns: bool) -> int:
-        """Elements of the shared memory that it needs. down, learns: whether for the gradients of bottom and weights too."""
+        """Elements of the shared memory that it needs, and of what its workers have for themselves. down, learns: whether for
+        the gradients of bottom and weights too."""
         s, single = self.sizes, dtype == np.float32
-        if s.depthwise:
-            return 0
+        own = self.worker_room(single, down, learns)
         counts = [16 * s.maps * s.inner if s.winograd and single else 0]
-        if down and self.back is not None:
+        if down and self.back is not None and not self.by_pixels:
             counts.append((25 if self.back.winograd and single else int(s.identity)) * s.maps * s.inner)
-        if learns:
+        if learns and not self.by_planes:
             counts.append(self.gradient_room(single))
+        return max(counts) + (self.device.workers * own if own > SMALL else 0)
+
+    def worker_room(self, single: bool, down: bool, learns: bool) -> int:
+        """Elements that the kernels of convolution.cpp ask `scratch` for, in each worker."""
+        s, c = self.sizes, self.kernels.constants
+        packed = (c["HIGH"] + 8) * c["DEPTH"]
+        columns = 0 if s.identity else c["TAPS"] * c["PLACES"]
+        counts = [s.phased if self.by_planes else self.points_of(s) if s.winograd and single else 0]
+        if down:
+            back = self.back
+            if self.by_pixels:
+                counts.append(s.received)
+            elif back is not None and back.winograd and single:
+                counts.append(self.points_of(back))
+            elif not s.identity:
+                counts.append(
+                    min(columns, self.each * s.taps * c["PLACES"]) + min(packed, self.each * s.taps * c["DEPTH"])
+                )
+        if learns and self.by_planes:
+            counts.append(s.phased + 16 * s.taps * (s.maps // s.channels))
+        elif learns:
+            each = max(1, min(-(-144 // s.taps), s.inner))
+            wide = max(each * s.taps * s.filters, PIECE + 48 * c["PLACES"])
+            counts.append(wide + min(columns, each * s.taps * c["PLACES"]))
         return max(counts)
+
+    @staticmethod
+    def points_of(s: Sizes) -> int:
+        """Elements that a worker of `winograd` has for the points of its tiles."""
+        across = (s.map[1] + 1) // 2
+        tiles = max(1, round(96 / across)) * across + 16
+        return 16 * (s.inner + s.filters) * tiles
 
     def gradient_room(self, single: bool) -> int:
         """The same, for the gradient of the weights."""
@@ -92,12 +130,13 @@ class HostConvolution:
         return rows, together, tiles, pitch, sizes
 
     def places_room(self) -> tuple[int, int, int]:
-        """For `gradient_by_places`: rows at once, channels of a block, and into how many parts the places are cut."""
+        """For `gradient_by_places`: places at once, channels of a block, and into how many parts the places are cut."""
         s = self.sizes
-        width = s.map[-1] if s.map else 1
-        rows = max(1, min(PIECE // max(s.filters, 64), 1024) // width)  # of the map, at once
+        width, together = s.map[-1] if s.map else 1, max(1, min(PIECE // max(s.filters, 64), 1024))
+        if width <= together:
+            together = together // width * width  # whole rows
         each = max(1, min(-(-144 // s.taps), s.inner))
-        return rows, each, max(1, min(16, s.images * -(-(s.places // width) // rows)))
+        return together, each, max(1, min(16, s.images * -(-s.places // together)))
 
     def plainly(
         self,
@@ -127,7 +166,7 @@ class HostConvolution:
     def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image: image = weights^T * map + bias of the channel."""
         s, back = self.sizes, self.back
-        if s.depthwise and not s.sparse:  # else each pixel would look at many taps without a place
+        if self.by_pixels:  # else each pixel would look at many taps without a place
             self.kernels.depthwise_spread(s.images * s.channels, map, weights, bias, image, self.geometry)
         elif back is not None and back.winograd and map.dtype == np.float32:
             room = scratch(self.device, 25 * s.maps * s.inner, map.dtype)
@@ -147,7 +186,7 @@ class HostConvolution:
     def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """The adjoint in the weights: weights_diff += map * image^T."""
         s = self.sizes
-        if s.depthwise:
+        if self.by_planes:
             self.kernels.depthwise_weights(s.channels, image, map, weights_diff, self.geometry, s.images)
             return
         if (
@@ -207,9 +246,9 @@ class HostConvolution:
     def gradient_by_places(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """`gradient` of few weights: blocks share the places, not the weights."""
         s = self.sizes
-        rows, each, cuts = self.places_room()
+        together, each, cuts = self.places_room()
         partial = scratch(self.device, s.group * cuts * s.depth * s.filters, image.dtype)
-        args = image, map, partial, self.geometry, s.images, cuts, rows, each
+        args = image, map, partial, self.geometry, s.images, cuts, together, each
         self.kernels.weights_by_places(s.group * cuts, *args)
         blocks = s.group * -(-s.filters // self.kernels.constants["CUT"])
         self.kernels.join_weights(blocks, partial, weights_diff, s.filters, s.depth, cuts)

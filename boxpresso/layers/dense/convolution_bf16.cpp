@@ -1,12 +1,7 @@
 // convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
 // them (AVX512-BF16). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
+#include "bf16.h"
 #include "gather.h"
-
-#if defined(__AVX512BF16__) && defined(__AVX512F__)
-#define BF16 1
-#else
-#define BF16 0
-#endif
 
 // yes = whether this CPU can. n: 1.
 KERNEL bf16_available(int n, int* yes) {
@@ -122,8 +117,8 @@ KERNEL convolve_bf16(int n, const Real* image, const int* packed, const Real* bi
                      other ? other + long(number) * layout.other_step + f0 : nullptr);
     const TileRows t = {nullptr, 0, nullptr, nullptr, map + long(number) * layout.top_step + f0 + long(p0) * layout.top_pitch,
                         layout.top_pitch, long(p0) * layout.other_pitch, layout.other_pitch};
-    int* pairs_of = reinterpret_cast<int*>(scratch(3, size_t(rows) * pitch + 4 * LANES));
-    Real* row = scratch(4, size_t(deep) + 2 * LANES);
+    int* pairs_of = scratch<int>(3, Count(rows) * pitch + 4 * LANES);
+    Real* row = scratch(4, Count(deep) + 2 * LANES);
     for (int k0 = 0; k0 < whole; k0 += deep) {
       const int depth = min(deep, whole - k0), pairs = (depth + 1) / 2;
       for (int r = 0; r < rows; ++r) {

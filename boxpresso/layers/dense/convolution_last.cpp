@@ -31,7 +31,7 @@ struct Band {
   // For `count` rows of places from row y0 on.
   void take(const Real* image, int y0, int count) {
     rows = (count - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h + 1;
-    at = scratch(3, size_t(rows) * width * channels + 2 * LANES);
+    at = scratch(3, Count(rows) * width * channels + 2 * LANES);
     const int low = min(g.pad_w, width), high = max(low, min(width, g.width + g.pad_w));  // the columns inside the image
     const int planes = pitch ? 1 : channels, wide = pitch ? channels : 1;
     for (int c = 0; c < planes; ++c)
@@ -75,9 +75,9 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
   // A pitch that is a multiple of a page falls on the same lines of the first cache row by row: packed, it does not.
   const bool direct = g.plain() && layout.bottom_pitch && (layout.bottom_pitch * sizeof(Real) % 4096 != 0 || panels.count == 1);
   const int pieces = (whole + DEEP - 1) / DEEP, deep = (whole + pieces - 1) / pieces;
-  int* terms = reinterpret_cast<int*>(scratch(4, size_t(whole) + 1));  // a Real is no smaller than an int
+  int* terms = scratch<int>(4, Count(whole) + 1);
   int rows_of_terms = 0;
-  const Real** lines = reinterpret_cast<const Real**>(scratch(5, (size_t(high) + 1) * sizeof(Real*) / sizeof(Real)));
+  const Real** lines = scratch<const Real*>(5, Count(high) + 1);
   BLOCK_LOOP(block, n) {
     const int cut = block % across, p0 = block / across % down * high, product = block / across / down;
     const int group = product % g.group, number = product / g.group, rows = min(high, places - p0);
@@ -106,7 +106,7 @@ KERNEL convolve_last(int n, const Real* image, const Real* packed, const Real* b
       if (direct) {
         part.left += k0;
       } else {
-        Real* room = scratch(3, size_t(rows) * (deep + PAD) + 2 * LANES);
+        Real* room = scratch(3, Count(rows) * (deep + PAD) + 2 * LANES);
         for (int r = 0; r < rows; ++r) {
           const int y = (p0 + r) / g.out_width, x = (p0 + r) % g.out_width;
           gather.row(planes, y * g.stride_h - g.pad_h, x * g.stride_w - g.pad_w, k0, depth, room + long(r) * (deep + PAD));

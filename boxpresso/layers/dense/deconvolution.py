@@ -65,6 +65,11 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
             f"the top would have the spatial shape {image}: bottom {list(map)}, kernel {list(self.kernel)}, stride "
             f"{list(self.stride)}, pad {list(self.pad)}; the pad is too large",
         )
+        for size, pad in zip(image, self.pad):
+            self.need(
+                size + 2 * pad < 2**31,
+                f"the top would have the spatial shape {image} and pad {list(self.pad)}: beyond 2147483647",
+            )
         before = self.plan(bottom, self.outputs, image, self.channels, map)
         for blob in top:
             blob.reshape(*before, self.outputs, *image)

@@ -44,12 +44,11 @@ struct Phases {
   explicit Phases(const Window& g) : g(g) {
     rows = g.out_height + (g.kernel_h - 1) * g.dilation_h / g.stride_h + 1;
     pitch = g.out_width + (g.kernel_w - 1) * g.dilation_w / g.stride_w + 1;
-    const size_t size = size_t(rows) * pitch * g.stride_h * g.stride_w + LANES;
+    const Count size = Count(rows) * pitch * g.stride_h * g.stride_w + LANES;
     at = scratch(3, size);
-    std::memset(at, 0, size * sizeof(Real));  // the padding stays so
-    const size_t bytes = sizeof(Line) * g.height * g.stride_w + sizeof(long) * g.taps();
-    lines = reinterpret_cast<Line*>(scratch(2, bytes / sizeof(Real) + 1));
-    offset = reinterpret_cast<long*>(lines + size_t(g.height) * g.stride_w);
+    std::memset(at, 0, size.value * sizeof(Real));  // the padding stays so
+    lines = scratch<Line>(2, Count(g.height) * g.stride_w);
+    offset = scratch<long>(2, g.taps());
     for (int t = 0; t < g.taps(); ++t) {
       const int y = t / g.kernel_w * g.dilation_h, x = t % g.kernel_w * g.dilation_w;
       offset[t] = line(y) + long(x % g.stride_w) * rows * pitch + x / g.stride_w;
@@ -101,15 +100,14 @@ struct Spread {
     rows = top + (g.height - 1 + g.pad_h) / g.stride_h + 1;
     pitch = left + (g.width - 1 + g.pad_w) / g.stride_w + 1;
     plane = long(rows) * pitch;
-    const size_t all = size_t(plane) * each + LANES, wide = g.width / g.stride_w + 1 + LANES, most = size_t(g.taps()) * each;
+    const Count all = Count(plane) * each + LANES, wide = g.width / g.stride_w + 1 + LANES, most = Count(g.taps()) * each;
     at = scratch(3, all);
-    std::memset(at, 0, all * sizeof(Real));
+    std::memset(at, 0, all.value * sizeof(Real));
     lines = scratch(4, wide * g.stride_w + most);
-    weights = lines + wide * g.stride_w;
-    const size_t bytes = (sizeof(long) + sizeof(int)) * most + sizeof(Phase) * g.stride_h * g.stride_w;
-    offset = reinterpret_cast<long*>(scratch(2, bytes / sizeof(Real) + 1));
-    phases = reinterpret_cast<Phase*>(offset + most);
-    tap = reinterpret_cast<int*>(phases + size_t(g.stride_h) * g.stride_w);
+    weights = lines + wide.value * g.stride_w;
+    offset = scratch<long>(2, most);
+    phases = scratch<Phase>(2, Count(g.stride_h) * g.stride_w);
+    tap = scratch<int>(2, most);
     for (int a = 0; a < g.stride_h; ++a)
       for (int b = 0; b < g.stride_w; ++b) find(a, b, phases[a * g.stride_w + b]);
   }

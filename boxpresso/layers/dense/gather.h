@@ -8,6 +8,7 @@ struct Gather {
   int pitch, channels, run;  // run: terms that lie beside each other in the image: of a tap, or of a row of taps
 
   Gather(const Window& g, int pitch) : g(g), pitch(pitch), channels(g.group_channels()) {
+    // A planar image has pitch 0.
     run = g.dilation_w == 1 && pitch == channels ? g.kernel_w * channels : channels;
   }
   static void take(const Real* from, Real* to, int count) {  // `to` has room for whole vectors
@@ -28,6 +29,9 @@ struct Gather {
       k += count;
       if (ky < 0 || ky >= g.height || kx + taps_of_run <= 0 || kx >= g.width) {
         clear(at, count);
+      } else if (pitch == 0) {
+        const Real* first = image + (long(from) * g.height + ky) * g.width + kx;
+        for (int i = 0; i < count; ++i) at[i] = first[long(i) * g.height * g.width];
       } else if (kx >= 0 && kx + taps_of_run <= g.width) {
         take(image + (long(ky) * g.width + kx) * pitch + from, at, count);
       } else {  // a row of taps that hangs over an edge: pitch == channels

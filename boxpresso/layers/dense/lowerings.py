@@ -19,6 +19,7 @@ PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
 NARROW = 48  # channels up to which windows are not gathered
+BAND = 2**21  # elements of whole rows of pixels that a worker lays out at most; windows over more are gathered
 TILES = 96  # of a block of Winograd's
 ENOUGH = 25  # tiles from which Winograd pays
 NARROWEST = 4  # filters of the narrowest panel
@@ -139,7 +140,7 @@ class ConvolutionLowering(Lowering):
         if halved or (by_tiles and bottom.pitch != 0 and tiles >= ENOUGH):
             height, width = self.map_of(bottom) if halved else (top.height, top.width)
             return "4" if self.fast and min(height, width) >= 8 else "2"
-        half = self.bf16 and not self.banded(bottom) and inner * self.taps >= DEEP_ENOUGH
+        half = self.bf16 and not self.narrow(bottom) and inner * self.taps >= DEEP_ENOUGH
         return "bf16" if half else "plain"
 
     def map_of(self, bottom: Last) -> tuple[int, int]:
@@ -147,8 +148,15 @@ class ConvolutionLowering(Lowering):
         high, wide = self.window["pad"]
         return bottom.height + 2 * high - 2, bottom.width + 2 * wide - 2
 
-    def banded(self, bottom: Last) -> bool:
-        """Whether blocks are whole rows: windows over few channels are not gathered."""
+    def band_of(self, rows: int, places: int, channels: int) -> int:
+        """Elements of the band under `rows` rows of `places`: padding, and what stride and dilation leave out, included."""
+        (high, wide), (down, across) = self.window["kernel"], self.window["dilation"]
+        step_down, step_across = self.window["stride"]
+        height = (rows - 1) * step_down + (high - 1) * down + 1
+        return height * ((places - 1) * step_across + (wide - 1) * across + 1) * channels
+
+    def narrow(self, bottom: Last) -> bool:
+        """Whether windows are over few channels: those are not gathered, but lie in a band of whole rows."""
         one = self.window["kernel"] == self.window["stride"] == (1, 1) and self.window["pad"] == (0, 0)
         return bottom.pitch == 0 or (not one and bottom.channels // self.group <= NARROW)
 
@@ -166,12 +174,15 @@ class ConvolutionLowering(Lowering):
         places = place["out_height"] * place["out_width"]
         workers, products = self.device.workers, images * self.group
         high, across = cut(places, top.channels // self.group, products, workers)
-        band = self.banded(bottom)
+        band = self.narrow(bottom)
         if band:  # whole rows
-            across, rows = 1, place["out_height"]
+            rows = place["out_height"]
             blocks = max(1, round(places / (2 * ROWS)))
             blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
-            high = -(-rows // blocks) * place["out_width"]
+            together = -(-rows // blocks)
+            band = self.band_of(together, place["out_width"], bottom.channels // self.group) <= BAND
+            if band:
+                high, across = together * place["out_width"], 1
         half = form == "bf16"
         kernels, kernel = (HALF, HALF.convolve_bf16) if half else (PLAIN, PLAIN.convolve_last)
         chain.add(

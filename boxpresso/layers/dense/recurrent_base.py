@@ -53,6 +53,10 @@ class Recurrent(Layer):
 
     # The four verbs
 
+    @property
+    def repeatable(self) -> bool:
+        return False  # a batch begins with the states of the one before
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.recurrent_param, partial(blas.gemm, self.device)
         for fork in FORKS:

@@ -83,6 +83,24 @@ class Sizes:
         return self.pixels > 2**14 + 8 * self.places * prod(self.stride)
 
     @property
+    def phased(self) -> int:
+        """Elements of a plane of the image with its padding, by phases in the stride, and lists (depthwise.h, Phases)."""
+        height, _, down, across, kh, kw, sh, sw, _, _, dh, dw = self.padded(2)
+        plane = (down + (kh - 1) * dh // sh + 1) * (across + (kw - 1) * dw // sw + 1) * sh * sw
+        return plane + 6 * height * sw + 2 * self.taps
+
+    @property
+    def received(self) -> int:
+        """Elements of a channel's planes of the map with their padding, and lists of taps (depthwise.h, Spread)."""
+        height, width, _, _, kh, kw, sh, sw, ph, pw, dh, dw = self.padded(2)
+        rows, columns = (
+            (kh - 1) * dh // sh + (height - 1 + ph) // sh + 1,
+            (kw - 1) * dw // sw + (width - 1 + pw) // sw + 1,
+        )
+        each = self.maps // self.channels
+        return each * (rows * columns + 4 * self.taps) + width + 17 * sw + 5 * sh * sw
+
+    @property
     def winograd(self) -> bool:
         """Whether the transforms, of the weights above all, cost less than they save."""
         once = set(self.stride + self.dilation) == {1} and self.kernel == (3, 3)

@@ -11,48 +11,62 @@ struct Run {
   int pixel;      // the first one's pixel in its plane
 };
 
-// For `count` places from `first` on, and each tap, the runs inside the image: what is left out is padding.
+// For `count` places from `first` on, and `taps` taps from `tap0` on, after the last one the first again, the runs inside the
+// image: what is left out is padding.
 struct Runs {
   const Window& g;
-  Run* runs;   // [tap][row]
-  int* used;   // [tap]
-  int rows;
+  Run* runs;  // [tap][row]
+  int* used;  // [tap]
+  int rows, tap0;
 
-  Runs(const Window& g, int first, int count) : g(g) {
+  Runs(const Window& g, int first, int count, int tap0, int taps) : g(g), tap0(tap0) {
     rows = (first + count - 1) / g.out_width - first / g.out_width + 1;
-    const size_t ints = sizeof(Run) / sizeof(int) * rows * g.taps() + g.taps();
-    used = reinterpret_cast<int*>(scratch(2, ints * sizeof(int) / sizeof(Real) + 1));
-    runs = reinterpret_cast<Run*>(used + g.taps());
-    for (int ky = 0; ky < g.kernel_h; ++ky)
-      for (int kx = 0; kx < g.kernel_w; ++kx) {
-        const int tap = ky * g.kernel_w + kx, shift = kx * g.dilation_w - g.pad_w;
-        // ox * stride + shift is inside [0, width) for ox in [low, high)
-        const int low = shift < 0 ? (-shift + g.stride_w - 1) / g.stride_w : 0;
-        const int high = g.width > shift ? (g.width - shift + g.stride_w - 1) / g.stride_w : 0;
-        int oy = first / g.out_width, ox = first % g.out_width, at = 0;
-        used[tap] = 0;
-        while (at < count) {
-          const int wide = min(count - at, g.out_width - ox), y = oy * g.stride_h - g.pad_h + ky * g.dilation_h;
-          const int from = max(low, ox), to = min(high, ox + wide);
-          if (y >= 0 && y < g.height && from < to)
-            runs[tap * rows + used[tap]++] = {at + from - ox, to - from, y * g.width + from * g.stride_w + shift};
-          at += wide;
-          ox = 0;
-          ++oy;
-        }
+    runs = scratch<Run>(2, Count(rows) * taps);
+    used = scratch<int>(2, taps);
+    for (int t = 0; t < taps; ++t) {
+      const int tap = (tap0 + t) % g.taps(), ky = tap / g.kernel_w, shift = tap % g.kernel_w * g.dilation_w - g.pad_w;
+      // ox * stride + shift is inside [0, width) for ox in [low, high)
+      const int low = shift < 0 ? (-shift - 1) / g.stride_w + 1 : 0;
+      const int high = g.width > shift ? (g.width - shift - 1) / g.stride_w + 1 : 0;
+      int oy = first / g.out_width, ox = first % g.out_width, at = 0;
+      used[t] = 0;
+      while (at < count) {
+        const int wide = min(count - at, g.out_width - ox), y = oy * g.stride_h - g.pad_h + ky * g.dilation_h;
+        const int from = max(low, ox), to = min(high, ox + wide);
+        if (y >= 0 && y < g.height && from < to)
+          runs[t * rows + used[t]++] = {at + from - ox, to - from, y * g.width + from * g.stride_w + shift};
+        at += wide;
+        ox = 0;
+        ++oy;
       }
+    }
   }
+  int index(int tap) const { return tap < tap0 ? tap - tap0 + g.taps() : tap - tap0; }
 
   // One row of columns: `out` gets the pixels of `plane` under the tap, zero in the padding, `room` elements in all.
   void row(const Real* plane, int tap, Real* out, int room) const {
-    const Run* run = runs + tap * rows;
-    if (used[tap] != 1 || run->count != room) std::memset(out, 0, room * sizeof(Real));
-    for (int r = 0; r < used[tap]; ++r, ++run) {
+    const int t = index(tap);
+    const Run* run = runs + t * rows;
+    if (used[t] != 1 || run->count != room) std::memset(out, 0, room * sizeof(Real));
+    for (int r = 0; r < used[t]; ++r, ++run) {
       const Real* from = plane + run->pixel;
       Real* to = out + run->at;
       if (g.stride_w == 1) copy(from, to, run->count);
       else
         for (int i = 0; i < run->count; ++i) to[i] = from[i * g.stride_w];
+    }
+  }
+  // The adjoint: adds a row of columns to the pixels that it is of.
+  void add(const Real* row, int tap, Real* plane) const {
+    const int t = index(tap);
+    const Run* run = runs + t * rows;
+    for (int r = 0; r < used[t]; ++r, ++run) {
+      const Real* from = row + run->at;
+      Real* to = plane + run->pixel;
+      if (g.stride_w == 1)
+        for (int i = 0; i < run->count; ++i) to[i] += from[i];
+      else
+        for (int i = 0; i < run->count; ++i) to[i * g.stride_w] += from[i];
     }
   }
 };
@@ -73,24 +87,9 @@ struct Product {
   }
 };
 
-// How many rows of the map are taken at once where columns are written out: some 1000 places, whatever the number of workers.
-DEVICE int stripe(const Window& g) { return min(g.out_height, max(1, 1024 / max(1, g.out_width))); }
-
-// Adds `rows` rows of places from row `y0` on, one column row a tap, to the pixels of a plane that they came from.
-DEVICE void add_columns(const Window& g, const Real* columns, int y0, int rows, Real* plane) {
-  for (int ky = 0; ky < g.kernel_h; ++ky)
-    for (int kx = 0; kx < g.kernel_w; ++kx) {
-      const int shift = kx * g.dilation_w - g.pad_w;
-      const int low = shift < 0 ? (-shift + g.stride_w - 1) / g.stride_w : 0;
-      const int high = g.width > shift ? min(g.out_width, (g.width - shift + g.stride_w - 1) / g.stride_w) : 0;
-      for (int oy = y0; oy < y0 + rows; ++oy, columns += g.out_width) {
-        const int y = oy * g.stride_h - g.pad_h + ky * g.dilation_h;
-        if (y < 0 || y >= g.height) continue;
-        Real* to = plane + long(y) * g.width + shift;
-        if (g.stride_w == 1)
-          for (int x = low; x < high; ++x) to[x] += columns[x];
-        else
-          for (int x = low; x < high; ++x) to[x * g.stride_w] += columns[x];
-      }
-    }
+// Columns that are written out: of so many places at once, whole rows of the map where one is not longer than that, and of so
+// many rows of them, whatever the number of workers.
+constexpr int PLACES = 1024, TAPS = 4096;
+DEVICE int stripe(const Window& g) {
+  return g.out_width > PLACES ? PLACES : min(g.out_height, max(1, PLACES / max(1, g.out_width))) * g.out_width;
 }

@@ -42,7 +42,7 @@ struct Tiles {
   // The plane's pixels to points: element [point * step + tile].
   void take(const Real* plane, Real* points, long step) const {
     const int half = across + 1 + LANES;
-    Real* lines = scratch(5, size_t(8) * half);  // 4 rows of pixels, even and odd columns apart
+    Real* lines = scratch(5, Count(8) * half);  // 4 rows of pixels, even and odd columns apart
     for (int y = 0; y < rows; ++y) {
       for (int r = 0; r < 4; ++r) {
         Real *even = lines + 2 * r * half, *odd = even + half;
@@ -78,7 +78,7 @@ struct Tiles {
   // [point * step + t * WIDTH], beside each other for the planes.
   void spread(const Real* map, int planes, Real* panels, long step) const {
     const int wide = across + LANES;
-    Real *lines = scratch(5, size_t(4) * wide), *points = scratch(2, size_t(LANES) * 16 * wide);  // of one row of tiles
+    Real *lines = scratch(5, Count(4) * wide), *points = scratch(2, Count(LANES) * 16 * wide);  // of one row of tiles
     for (int y = 0; y < rows; ++y) {
       for (int f = 0; f < LANES; ++f) {
         Real* to = points + long(f) * 16 * wide;

@@ -66,20 +66,21 @@ DEVICE void pack(int block, int groups, const Real* weights, const Real* scale, 
   }
 }
 
-// The tiles of a block: rows of tiles from `y0` on, one after the other.
+// Tiles of a block that are transformed at once: `many` from tile `first` on of the rows of tiles that begin at `y0`.
 template <int M>
 struct LastTiles {
   static constexpr int A = M + 2;
   const Window& g;
-  int y0, rows, across;
+  int y0, first, many, across;
 
-  LastTiles(const Window& g, int y0, int rows) : g(g), y0(y0), rows(rows), across((g.out_width + M - 1) / M) {}
-  int count() const { return rows * across; }
+  LastTiles(const Window& g, int y0, int first, int many)
+      : g(g), y0(y0), first(first), many(many), across((g.out_width + M - 1) / M) {}
+  int count() const { return many; }
 
   // Pixels to points: point (i, j) of tile t at to[(i * A + j) * step + t * pitch].
   void take(const Real* image, int image_pitch, int channels, Real* to, long step, long pitch) const {
     for (int t = 0; t < count(); ++t) {
-      const int y = (y0 + t / across) * M - g.pad_h, x = t % across * M - g.pad_w;
+      const int y = (y0 + (first + t) / across) * M - g.pad_h, x = (first + t) % across * M - g.pad_w;
       const bool inside = y >= 0 && x >= 0 && y + A <= g.height && x + A <= g.width;
       for (int c = 0; c < channels; c += LANES) {
         const bool part = channels - c < LANES;
@@ -108,7 +109,7 @@ struct LastTiles {
             const Epilogue& e) const {
     Vector probe = {};
     for (int t = 0; t < count(); ++t) {
-      const int y = (y0 + t / across) * M, x = t % across * M;
+      const int y = (y0 + (first + t) / across) * M, x = (first + t) % across * M;
       for (int v = 0; v < vectors; ++v) {
         const int c = channel + v * LANES, left = filters - c;
         Vector m[M][A], column[A], out[M], best[M / 2][M / 2];
@@ -146,16 +147,17 @@ struct LastTiles {
   }
 };
 
+constexpr int TOGETHER = 512;  // tiles
+
 template <int M>
-DEVICE bool convolve(const Window& g, const Layout& l, int y0, int rows, int group, const Real* planes, const Real* packed,
-                     const Epilogue& e, Real* map) {
+DEVICE bool convolve_tiles(const LastTiles<M>& tiles, const Window& g, const Layout& l, int group, const Real* planes,
+                           const Real* packed, const Epilogue& e, Real* map) {
   constexpr int POINTS = (M + 2) * (M + 2);
   const int channels = g.group_channels(), filters = g.group_maps();
   const Panels panels(filters);
-  const LastTiles<M> tiles(g, y0, rows);
   const long pitch = (channels + LANES - 1) / LANES * LANES + PAD, step = tiles.count() * pitch;
   const long matrix = long(panels.vectors) * LANES * channels, out_step = long(tiles.count()) * 3 * LANES;
-  Real *pixels = scratch(3, POINTS * step + LANES), *products = scratch(4, POINTS * out_step);
+  Real *pixels = scratch(3, Count(step) * POINTS + LANES), *products = scratch(4, Count(out_step) * POINTS);
   tiles.take(planes, l.bottom_pitch, channels, pixels, step, pitch);
   bool finite = true;
   Layout none = {};
@@ -177,6 +179,16 @@ DEVICE bool convolve(const Window& g, const Layout& l, int y0, int rows, int gro
     finite &= l.halved ? tiles.template give<true>(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e)
                        : tiles.template give<false>(products, out_step, wide, map, l.top_pitch, l.other_pitch, channel, filters, e);
   }
+  return finite;
+}
+
+template <int M>
+DEVICE bool convolve(const Window& g, const Layout& l, int y0, int rows, int group, const Real* planes, const Real* packed,
+                     const Epilogue& e, Real* map) {
+  const int all = rows * ((g.out_width + M - 1) / M);
+  bool finite = true;
+  for (int t = 0; t < all; t += TOGETHER)
+    finite &= convolve_tiles<M>({g, y0, t, min(TOGETHER, all - t)}, g, l, group, planes, packed, e, map);
   return finite;
 }
 

@@ -122,6 +122,10 @@ class DetectionOutput(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
             )
 
+    @property
+    def repeatable(self) -> bool:
+        return self.results is None and super().repeatable
+
     def results_of(self, p: Any) -> Results | None:
         """The files to write, or None, with a warning where a directory is named but they cannot be."""
         if not p.save_output_param.output_directory:

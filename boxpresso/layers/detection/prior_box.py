@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from math import isfinite, sqrt
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.lowering import Constant, Lowering
+
+SAME = 1e-6  # aspect ratios that differ by less are one
 
 
 class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
@@ -93,7 +97,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.need(all(a > 0 for a in p.aspect_ratio), f"aspect ratios must be positive, got {list(p.aspect_ratio)}")
         self.need(len(p.variance) in (0, 1, 4), f"variance takes 1 or 4 values, got {len(p.variance)}")
         self.need(all(v > 0 for v in p.variance), f"variances must be positive, got {list(p.variance)}")
-        self.sizes = self.dense(p, self.box_sizes(p))
+        self.count = self.rows()
         variance = list(p.variance) or [0.1]
         self.variance = self.device.table(variance if len(variance) == 4 else variance * 4, self.dtype)
         self.image = self.pair(p, "img_h", "img_w", "img_size")
@@ -101,37 +105,67 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.priors_of: tuple[int, ...] | None = None  # the sizes that self.priors is for
 
     @staticmethod
-    def box_sizes(p: Any) -> list[tuple[float, float]]:
-        """Width and height in pixels of each box of a cell, in Caffe's order."""
-        ratios = [1.0]
+    def ratios(p: Any) -> list[float]:
+        """The aspect ratios of a cell's boxes, 1 first; one that an earlier one is within 1e-6 of is left out."""
+        ratios, near = [1.0], {int(1 / SAME): [1.0]}  # by the number of SAMEs that they hold
         for ratio in p.aspect_ratio:
-            if all(abs(ratio - known) >= 1e-6 for known in ratios):
-                ratios += [ratio, 1 / ratio] if p.flip else [ratio]  # the flipped one is not looked up: as Caffe
-        sizes = []
-        for k, smallest in enumerate(map(int, p.min_size)):
-            sizes.append((float(smallest), float(smallest)))
-            if p.max_size:
-                between = sqrt(smallest * int(p.max_size[k]))
-                sizes.append((between, between))
-            sizes += [(smallest * sqrt(ratio), smallest / sqrt(ratio)) for ratio in ratios[1:]]
-        return sizes
+            place = int(ratio / SAME)
+            known = (one for at in (place - 1, place, place + 1) for one in near.get(at, ()))
+            if all(abs(ratio - one) >= SAME for one in known):
+                added = [ratio, 1 / ratio] if p.flip else [ratio]  # the flipped one is not looked up: as Caffe
+                ratios += added
+                for one in added:
+                    near.setdefault(int(one / SAME), []).append(one)
+        return ratios
+
+    @classmethod
+    def boxes(cls, p: Any) -> int:
+        """How many boxes a cell has in Caffe; `denser_prior_boxes` and `faceboxes` make more of them."""
+        return len(p.min_size) * (len(cls.ratios(p)) + bool(p.max_size))
+
+    @classmethod
+    def box_sizes(cls, p: Any) -> np.ndarray[Any, Any]:
+        """(boxes, 2) float64: width and height in pixels of each box of a cell, in Caffe's order."""
+        smallest = np.trunc(np.array(p.min_size, np.float64))
+        ratios = np.sqrt(np.array(cls.ratios(p)[1:], np.float64))
+        columns = [np.stack([smallest, smallest], -1)[:, None]]
+        if p.max_size:
+            between = np.sqrt(smallest * np.trunc(np.array(p.max_size, np.float64)))
+            columns.append(np.stack([between, between], -1)[:, None])
+        columns.append(np.stack([smallest[:, None] * ratios, smallest[:, None] / ratios], -1))
+        return np.concatenate(columns, 1).reshape(-1, 2)
 
     @staticmethod
-    def dense(p: Any, sizes: list[tuple[float, float]]) -> list[tuple[float, float, float, float, float]]:
-        """Width, height and where the centre is: in pixels along x and y, and in steps along y, from the middle of the
-        cell."""
-        rows = []
-        for width, height in sizes:
-            if p.faceboxes:
-                count = {32: 4, 64: 2}.get(int(width), 1)
-                apart = {4: 8.0, 2: 16.0, 1: 0.0}[count]
-                at = [apart * i for i in range(-(count // 2), count - count // 2)]
-                rows += [(width - 1, height - 1, x, y, 0.0) for y in at for x in at]
-            else:
-                rows.append((width, height, 0.0, 0.0, 0.0))
-                if p.denser_prior_boxes:
-                    rows.append((width, height, 0.0, 0.0, 1 - p.offset))
-        return rows
+    def sides(p: Any, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """How many boxes along each axis FaceBoxes makes of one, by its width."""
+        return np.where(sizes[:, 0] == 32, 4, np.where(sizes[:, 0] == 64, 2, 1))  # of whole numbers
+
+    def rows(self) -> int:
+        """How many boxes a cell has."""
+        p = self.param.prior_box_param
+        if p.faceboxes:
+            most = 16 * self.boxes(p)
+            self.need(most < 2**24, f"at most {most} boxes in a cell; faceboxes can have 2^24 - 1")
+            return int((self.sides(p, self.box_sizes(p)) ** 2).sum())
+        return self.boxes(p) * (2 if p.denser_prior_boxes else 1)
+
+    @classmethod
+    def dense(cls, p: Any, sizes: np.ndarray[Any, Any], step_y: float) -> np.ndarray[Any, Any]:
+        """(rows, 4) float64: width, height and where the centre is in pixels along x and y, from the middle of the cell."""
+        if p.faceboxes:
+            sides = cls.sides(p, sizes)
+            box = np.repeat(np.arange(len(sizes)), sides**2)
+            count = sides[box]
+            at = np.arange(len(box)) - np.repeat(np.cumsum(sides**2) - sides**2, sides**2)
+            apart = np.where(count == 4, 8.0, 16.0)
+            x, y = (apart * (one - count // 2) for one in (at % count, at // count))
+            return np.stack([sizes[box, 0] - 1, sizes[box, 1] - 1, x, y], -1)
+        none = np.zeros((len(sizes), 2))
+        rows = np.concatenate([sizes, none], 1)[:, None]
+        if p.denser_prior_boxes:
+            lower = np.stack([none[:, 0], none[:, 1] + (1 - p.offset) * step_y], -1)
+            rows = np.concatenate([rows, np.concatenate([sizes, lower], 1)[:, None]], 1)
+        return rows.reshape(-1, 4)
 
     def pair(self, p: Any, vertical: str, horizontal: str, both: str) -> tuple[float, float] | None:
         """A size or step given for both directions by one field, or by two; None when not given."""
@@ -151,7 +185,7 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
         self.need(height * width > 0, f"bottom 0 has no cells: its shape is {bottom[0].shape}")
         self.need(image_height * image_width > 0, f"bottom 1, the image, is empty: its shape is {bottom[1].shape}")
         self.wanted = height, width, int(image_height), int(image_width)
-        top[0].reshape(1, 2, height * width * len(self.sizes) * 4)
+        top[0].reshape(1, 2, height * width * self.count * 4)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.priors_of != self.wanted:
@@ -159,9 +193,9 @@ class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=
             step_y, step_x = self.step or (image_height / height, image_width / width)
             self.priors = self.device.empty(top[0].shape, self.dtype)
             half, p = top[0].count // 2, self.param.prior_box_param
-            size = [(w, h, x, y + steps * step_y) for w, h, x, y, steps in self.sizes]
+            size = self.dense(p, self.box_sizes(p), step_y)
             cells = self.kernels.struct(
-                "Cells", sizes=len(self.sizes), columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
+                "Cells", sizes=self.count, columns=width, offset=p.offset, step_x=step_x, step_y=step_y,
                 image_width=image_width, image_height=image_height, clip=p.clip,
             )  # fmt: skip
             self.kernels.prior_box_forward(

@@ -1,0 +1,124 @@
+"""Every file of kernels compiles for every level of the CPUs, whichever this one offers, and computes right where something runs it.
+
+What a level is, and what runs it here, is in levels/__init__.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import vector_cases
+from levels import LEVELS, WRITTEN_OUT, Emulated, Level, at, compilers
+from test_compilers import FILES, SWEEP, check, reals
+
+from boxpresso.device import cache, compiler, open_device
+from boxpresso.device.signature import HEADERS
+from boxpresso.layers.dense.lowerings import bf16_available
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels' compilers and emulators are Linux's")
+ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|FMA)", re.M)  # a text that asks which CPU it is for
+BY_CPU = [path for path in FILES if any(ASKS.search(text) for text in cache.texts(path, HEADERS))]
+TYPES = [
+    *((path, "half") for path in FILES if path.name == "cast.cu"),
+    *((path, "double") for path in FILES if path.name == "gemm.cpp"),
+]
+ALL = [(path, real) for path in FILES for real in (*reals(path), *["bfloat16"] * ("half" in reals(path)))]
+
+
+def compilers_of(level: Level) -> dict[str, tuple[str, ...]]:
+    found = compilers(level.machine)
+    if not found:
+        pytest.skip(f"no compiler for {level.machine} is here (pip install ziglang)")
+    return found
+
+
+def test_the_files_that_ask_for_the_cpu():
+    names = {path.name for path in BY_CPU}
+    assert names >= {"gemm.cpp", "convolution_bf16.cpp", "roi_align.cu", "strided.cu", "chain.cpp"}
+    assert "relu.cu" not in names
+
+
+SAME = ("AVX512-VNNI", "AVX512-FP16")  # no text asks for more there than for what AVX512 and AVX512-BF16 have
+QUICK = [pytest.param(level, marks=pytest.mark.slow if level.name in SAME else ()) for level in LEVELS.values()]
+
+
+@pytest.mark.parametrize("level", QUICK, ids=str)
+def test_what_asks_for_the_cpu_compiles(level):
+    """With the first compiler that is here."""
+    command = next(iter(compilers_of(level).values()))
+    check(command, [*((path, "float") for path in BY_CPU), *TYPES], level.flags(command))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS.values(), ids=str)
+def test_every_file_compiles(level):
+    """For each type of numbers."""
+    command = next(iter(compilers_of(level).values()))
+    check(command, ALL, level.flags(command))
+
+
+@SWEEP
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS.values(), ids=str)
+def test_every_file_compiles_with_every_compiler(level):
+    for command in compilers_of(level).values():
+        check(command, ALL, level.flags(command))
+
+
+def refused(level: Level, path: Path) -> None:
+    command = next(iter(compilers_of(level).values()))
+    with pytest.raises(AssertionError, match="1 of 1 texts do not compile"):
+        check(command, [(path, "float")], level.flags(command))
+
+
+def test_a_fault_of_one_level_is_seen(tmp_path):
+    """A text that is wrong at one level alone, and instructions beyond a level, which are refused only where code is made."""
+    wrong = "#if defined(__AVX512BF16__)\n  missing();\n#endif\n"
+    beyond = "#if defined(__AVX2__)\n  _mm512_storeu_ps(y, _mm512_setzero_ps());\n#endif\n"
+    for name, text, fails in (("wrong", wrong, "AVX512-BF16"), ("beyond", beyond, "AVX2")):
+        path = tmp_path / f"{name}.cu"
+        path.write_text(f'#include "simd.h"\n#include <immintrin.h>\nKERNEL {name}(int n, float* y) {{\n{text}}}\n')
+        refused(LEVELS[fails], path)
+        level = LEVELS["AVX512-VNNI"]
+        command = next(iter(compilers_of(level).values()))
+        check(command, [(path, "float")], level.flags(command))
+    if compilers("aarch64"):
+        refused(LEVELS["NEON"], path)
+
+
+def numbers(bf16: bool) -> None:
+    vector_cases.run()
+    assert bf16_available(open_device("cpu")) == bf16
+    if bf16:
+        vector_cases.bf16(np.random.default_rng(0))
+
+
+SLOW = ("AVX", "AVX2", *SAME)  # whose numbers slow runs look at: each compiles some twenty files
+BY_LEVEL = [pytest.param(level, marks=pytest.mark.slow if level.name in SLOW else ()) for level in LEVELS.values()]
+
+
+@pytest.mark.parametrize("level", BY_LEVEL, ids=str)
+def test_numbers(level):
+    """Against numpy in float64 and recorded cases, with what this CPU or an emulator runs."""
+    with at(level) as device:
+        numbers("avx512bf16" in level.needs)
+        if isinstance(device, Emulated):
+            assert device.launched >= {"strided.cu", "convolution.cpp", "winograd_last.cpp", "gemm.cpp", "roi_align.cu"}
+        else:
+            assert level.flags(compiler.compiler())[0] in compiler.FLAGS
+    assert open_device("cpu") is not device
+
+
+@pytest.mark.slow
+def test_numbers_of_avx512_with_its_instructions_written_out(monkeypatch):
+    """What a text for these CPUs does with them is seen on a CPU that has none."""
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not on PATH: other compilers pass no vectors on that a CPU lacks")
+    monkeypatch.setattr(compiler, "compiler", lambda: ("g++",))
+    with at(WRITTEN_OUT):
+        numbers(True)
