@@ -97,6 +97,30 @@ def test_more_scripts_on_random_nets():
     assert said.rstrip().endswith(" 0 findings"), said
 
 
+@pytest.mark.slow
+def test_scripts_on_the_plan_of_a_gpu():
+    """Beside the layers on the CPU; without a GPU on the stand-in for its driver."""
+    families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
+    words = [
+        sys.executable,
+        str(SCRIPTS),
+        "--gpu",
+        "--seed",
+        "31",
+        "--cases",
+        "25",
+        "--minutes",
+        "8",
+        "--shrink",
+        "2",
+        *families,
+    ]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode == 2:
+        pytest.skip("there is no GPU, and the stand-in for its driver cannot run here")
+    assert done.stdout.rstrip().endswith(" 0 findings"), done.stdout + done.stderr
+
+
 def test_random_nets_by_onnxruntime():
     """On a model that is written layer by layer, and on our own export."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

@@ -185,7 +185,12 @@ def power(layer, x):
     return np.ones_like(x) if p.power == 0 else (p.shift + p.scale * x) ** p.power
 
 
-neuron("ReLU", lambda layer, x: np.where(x > 0, x, x * layer.relu_param.negative_slope))
+def relu(layer, x):
+    slope = layer.relu_param.negative_slope
+    return np.where(x > 0, x, x * slope) if slope else np.where(np.isnan(x), x, np.maximum(x, 0))
+
+
+neuron("ReLU", relu)
 neuron("ReLU6", lambda layer, x: np.clip(x, 0, 6))
 neuron("ELU", lambda layer, x: np.where(x > 0, x, layer.elu_param.alpha * np.expm1(np.minimum(x, 0))))
 neuron("Sigmoid", lambda layer, x: 1 / (1 + np.exp(-x)))
