@@ -97,6 +97,38 @@ def test_more_scripts_on_random_nets():
     assert said.rstrip().endswith(" 0 findings"), said
 
 
+def test_random_nets_by_onnxruntime():
+    """On a model that is written layer by layer, and on our own export."""
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
+    peers = ("--oracle", "onnxruntime", "--oracle", "export")
+    said = run(
+        "--seed",
+        "9",
+        "--cases",
+        "40",
+        "--most",
+        "10",
+        "--minutes",
+        "4",
+        "--shrink",
+        "2",
+        *peers,
+        *families,
+        what=SCRIPTS,
+    )
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", ["onnxruntime", "export", "opencv"])
+def test_more_random_nets_by_others(peer):
+    module = {"opencv": "cv2"}.get(peer, "onnxruntime")
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    said = run("--seed", "10", "--cases", "150", "--minutes", "4", "--shrink", "5", "--oracle", peer, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
 def test_the_definitions_are_of_the_layers():
     """The interpreter in numpy, on a few nets by hand, so that it is not wrong in the way the layers are."""
     code = """

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, layer, normal, relu
+from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, normal, relu
 
 from boxpresso import Net
 from boxpresso.device import open_device
@@ -89,6 +89,84 @@ def test_the_maximum_of_2_x_2_places_is_stored_by_the_convolution():
     assert steps(NETS["not halved"]) == ["data", "a", "p", "b", "q", "c", "s", "d", "t"]
     both = text + layer("twice", "Power", "a", text="power_param { scale: 2 }")
     assert steps(both)[:3] == ["data", "a+r", "p"]  # read by the pooling and by Power
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "kernel_size: 2 stride: 2 pad: 1", "kernel_size: 2 stride: 2 pad_h: 1 pad_w: 0", "kernel_size: 2 stride: 2 pad_h: 0 pad_w: 1", "kernel_size: 2 stride: 1",
+        "kernel_size: 2 stride_h: 2 stride_w: 1", "kernel_h: 2 kernel_w: 3 stride: 2", "kernel_size: 3 stride: 2", "kernel_size: 1 stride: 2",
+        "kernel_size: 2 stride: 2 pool: AVE", "kernel_size: 2 stride: 2 round_mode: FLOOR", "global_pooling: true",
+    ],
+)  # fmt: skip
+def test_another_window_is_not_the_maximum_of_2_x_2_places(window):
+    """The convolution may store the maximum, but of windows of 2 x 2 without padding alone."""
+    start = data(1, 16, 21, 20) + conv("a", "data", 16)
+    assert steps(start + halve("p", "a")) == ["data", "a+p"]
+    text = start + layer("p", "Pooling", "a", text=f"pooling_param {{ {window} }}")
+    assert steps(text) == ["data", "a", "p"]
+    one, other = nets(text)
+    image = RNG.standard_normal(one.blobs["data"].shape)
+    same(one.forward(data=image), other.forward(data=image))
+
+
+SIXTEEN = data(1, 16, 12, 16) + conv("a", "data", 16) + conv("b", "data", 16)
+SCALE = 'scale_param { axis: %d bias_term: true filler { type: "gaussian" std: 1 } bias_filler { type: "gaussian" std: 1 } }'
+APART = {  # nets whose last layer looks like one that a step can do beside its own, and is not
+    "sum of halves": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 0.5 }"),
+    "sum with half of the first": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 0.5 coeff: 1 }"),
+    "difference": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { coeff: 1 coeff: -1 }"),
+    "sum with itself": data(1, 8, 9, 9) + conv("a", "data", 8) + layer("s", "Eltwise", ["a", "a"]),
+    "maximum": SIXTEEN + layer("s", "Eltwise", ["a", "b"], text="eltwise_param { operation: MAX }"),
+    "statistics of the batch": SIXTEEN + layer("n", "BatchNorm", "a", text="batch_norm_param { use_global_stats: false }"),
+    "scale by rows": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 2),
+    "scale by columns": data(1, 12, 12, 12) + conv("a", "data", 12) + layer("s", "Scale", "a", text=SCALE % 3),
+    "scale by another blob": SIXTEEN + layer("g", "Pooling", "b", text="pooling_param { pool: AVE global_pooling: true }")
+    + layer("r", "Reshape", "g", text="reshape_param { shape { dim: 0 dim: -1 } }") + layer("s", "Scale", ["a", "r"], text="scale_param { axis: 0 }"),
+    "priors beside values": data(1, 4, 6, 8) + conv("a", "data", 4) + layer("prior", "PriorBox", ["a", "data"], text="prior_box_param { min_size: 3 }")
+    + layer("r", "Reshape", "a", text="reshape_param { shape { dim: 0 dim: 2 dim: -1 } }") + layer("s", "Concat", ["prior", "r"], text="concat_param { axis: 2 }"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_not_done_beside_another_layer(name):
+    assert steps(APART[name])[-1] in ("n", "s")
+    one, other = nets(APART[name])
+    for _ in range(2):
+        image = RNG.standard_normal(one.blobs["data"].shape)
+        same(one.forward(data=image), other.forward(data=image))
+
+
+def test_a_value_that_two_blobs_are_to_hold():
+    """A Permute of a single place changes nothing, but its top is another blob: a copy behind what makes the bottom."""
+    text = (
+        data(1, 1, 9, 6) + conv("a", "data", 8) + layer("p", "Pooling", "a", text="pooling_param { global_pooling: true }")
+        + layer("t", "Permute", "p", text="permute_param { order: 0 order: 2 order: 3 order: 1 }") + conv("b", "t", 5, "kernel_size: 1")
+    )  # fmt: skip
+    one, other = nets(text)
+    for _ in range(2):
+        image = RNG.standard_normal((1, 1, 9, 6))
+        blobs = ["a", "p", "t"]
+        same(one.forward(data=image, blobs=blobs), other.forward(data=image, blobs=blobs))
+    rows = summarise_plan(other).steps
+    assert "copy" in [row.what for row in rows]
+
+
+def test_a_batch_norm_that_has_seen_nothing_is_folded():
+    """Caffe takes the mean and the variance to be 0 where their factor is 0, whatever they are."""
+    text = data(1, 3, 8, 8) + conv("a", "data", 4) + layer("n", "BatchNorm", "a")
+    assert steps(text) == ["data", "a+n"]
+    one, other = nets(text)
+    for net in (one, other):
+        net.params["n"][2].data[...] = 0
+        net.params["n"][1].data[...] = 5
+    image = RNG.standard_normal((1, 3, 8, 8))
+    result = other.forward(data=image)
+    same(one.forward(data=image), result)
+    plain = Net(parse_net(data(1, 3, 8, 8) + conv("a", "data", 4)), device="cpu")
+    for blob, values in zip(plain.params["a"], other.params["a"]):
+        blob.data[...] = values.data
+    np.testing.assert_allclose(result["n"], plain.forward(data=image)["a"] / np.sqrt(1e-5), rtol=1e-4, atol=1e-2)
 
 
 def test_identities_are_free():

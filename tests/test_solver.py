@@ -121,6 +121,18 @@ def test_resuming_gives_the_same_bits(type, format, tmp_path):
     assert whole.rate == other.rate
 
 
+def test_resuming_behind_the_second_step_of_the_rate(tmp_path):
+    """A multistep rate takes one step an iteration, so that which it has taken is part of the state."""
+    whole, half, other = (small("SGD", f'snapshot_prefix: "{tmp_path}/s"') for _ in range(3))
+    whole.step(8)
+    half.step(7)
+    _, state = half.snapshot()
+    other.restore(state)
+    other.step(1)
+    assert other.rate == whole.rate == pytest.approx(0.1 * 0.5**2)
+    np.testing.assert_array_equal(other.net.params["fc"][0].data, whole.net.params["fc"][0].data)
+
+
 def test_resuming_draws_what_would_have_been_drawn(tmp_path):
     """DummyData, stochastic pooling and both dropouts go on as if there had been no end, in another Solver too."""
     net = """layer { name: "x" type: "DummyData" top: "x" top: "y" dummy_data_param {

@@ -159,7 +159,7 @@ def pooling(layer, params, x):
         if p.pool == 0:
             out[:, :, y, z] = part.max(axis=2) if part.size else -np.finfo(np.float32).max
         else:
-            out[:, :, y, z] = part.sum(axis=2) / (area if p.avg_include_pad else max(1, part.shape[2]))
+            out[:, :, y, z] = part.sum(axis=2) / np.float64(area if p.avg_include_pad else part.shape[2])
     return out
 
 

@@ -2,7 +2,7 @@
 
     python tests/fuzz/scripts.py --minutes 120 --seed 0 --workers 2 --out found   # as long as it is given
     python tests/fuzz/scripts.py --case 1234 --seed 0                             # one case, printed, compared, made smaller
-    python tests/stand_in/run.py python tests/fuzz/scripts.py --minutes 10 --gpu  # the GPU's plan beside the CPU's layers
+    python tests/fuzz/scripts.py --minutes 10 --gpu   # the GPU's plan beside the CPU's layers: on a GPU, or on the stand-in
 
 A script is a list of steps, each some Python text on `net`; what `see` is given along the way must be the same in both. A case that
 differs is made smaller, layer by layer and step by step, and printed as a Python script that shows it.
@@ -17,7 +17,9 @@ import gc
 import multiprocessing
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +34,7 @@ from nets import Node  # noqa: E402
 from oracles import ORACLES, SHARED, Case, Unfit, judge  # noqa: E402
 
 from boxpresso import Net  # noqa: E402
-from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
+from boxpresso.proto import BoxpressoError, DeviceError, parse_net  # noqa: E402
 
 # Drawing
 
@@ -529,6 +531,32 @@ def fuzz(
     return counts["different"]
 
 
+def gpu_answers() -> bool:
+    """Whether there is a GPU, or its stand-in."""
+    from boxpresso.device.cuda import driver
+
+    try:
+        driver()
+    except DeviceError:
+        return False
+    return True
+
+
+def on_stand_in() -> int:
+    """Runs this command in a process with the stand-in for NVIDIA's driver."""
+    sys.path.insert(0, str(HERE.parent))
+    from stand_in.run import CannotRun, environment
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            variables = environment(Path(folder) / "counts")
+        except CannotRun as error:
+            print(f"there is no GPU, and the stand-in for one cannot run: {error}")
+            return 2
+        del variables["BOXPRESSO_DEBUG"]  # with a pool and graphs, as users have it
+        return subprocess.run([sys.executable, *sys.argv], env=variables).returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
@@ -548,7 +576,7 @@ def main() -> int:
         help="what to ask of each net (script, definition)",
     )
     add("--shrink", type=float, default=20.0, help="seconds of CPU time to make a finding smaller")
-    add("--gpu", action="store_true", help="the plan is that of device cuda: on the stand-in, or a GPU")
+    add("--gpu", action="store_true", help="the plan is that of device cuda; without a GPU on the stand-in for it")
     add("--out", type=Path, help="a folder that findings are kept in, each as a script")
     args = parser.parse_args()
     options = {
@@ -557,6 +585,8 @@ def main() -> int:
         "most": args.most,
     }
     os.environ.setdefault("BOXPRESSO_PROGRESS", "0")
+    if args.gpu and not gpu_answers():
+        return on_stand_in()
     if args.case is not None:
         case = draw(args.case, args.seed, **options)
         print(case.text, *case.steps, sep="\n")

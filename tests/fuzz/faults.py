@@ -1,0 +1,155 @@
+"""Planted faults: each is put into a copy of the tree, and the tests run there until one fails. A fault that none finds is a gap.
+
+    python tests/fuzz/faults.py                       # all, with the tests that each is expected to fail
+    python tests/fuzz/faults.py --fault "pad of a maximum" --all   # one; the whole test suite if those do not find it
+
+A fault is a replacement of text in one file. Where that text is gone, the fault must be written anew: that is an error too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAN, PLACES = "boxpresso/net/plan.py", "boxpresso/net/places.py"
+NUMBERS = "tests/test_plan.py"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """What is replaced, and the tests that are to find it, which run first."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = (NUMBERS,)
+
+
+FAULTS = [
+    # Passes
+    Fault(
+        "a value with two readers is folded", PLAN, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
+    ),
+    Fault("a value that is asked for is folded", PLAN, "or value in kept\n", ""),
+    Fault(
+        "a sum with coefficients is fused", PLAN, "and next_.lowering.sums and next_.lowering.coefficient == 1", "and next_.lowering.sums",
+    ),
+    Fault(
+        "a joined step stands where the earlier one stood", PLAN, "                steps[maker[value]] = None\n                step = joined\n                break",
+        "                steps[maker[value]] = joined\n                step = None\n                break\n        if step is None:\n            continue",
+    ),
+    Fault("what is made of constants is constant where one bottom is", PLAN, "bool(step.reads) and all(value in known", "bool(step.reads) and any(value in known"),
+    Fault("a wanted identity is the bottom's name", PLAN, "wanted = {name: same.get(value, value) for", "wanted = {name: value for"),
+    Fault("sums of the same value twice are fused", PLAN, "or len(set(next_.reads)) != 2 or", "or len(next_.reads) != 2 or"),
+    Fault("any concatenation is by channels", PLAN, "images = all(last) and lowering.axis == 1 and ranks == {4}", "images = all(last) and ranks == {4}"),
+    # Lowerings
+    Fault(
+        "pad of a maximum of 2 x 2 is not looked at", "boxpresso/layers/dense/pooling.py", "            and self.pad == (0, 0)\n", "",
+    ),
+    Fault("down of a maximum of 2 x 2 is not looked at", "boxpresso/layers/dense/pooling.py", "            and not self.down\n", ""),
+    Fault("eps of a folded BatchNorm", "boxpresso/layers/norm/batch_norm.py", "scale = 1 / np.sqrt(variance * by + self.eps)", "scale = 1 / np.sqrt(variance * by)",),
+    Fault("the factor of a folded BatchNorm's mean", "boxpresso/layers/norm/batch_norm.py", "Affine(scale, -mean * by * scale)", "Affine(scale, -mean * scale)"),
+    Fault("a factor of 0 of a folded BatchNorm", "boxpresso/layers/norm/batch_norm.py", "by = 1 / factor[0] if factor[0] else 0.0", "by = 1 / factor[0] if factor[0] else 1.0", (NUMBERS, "tests/test_normalisation.py")),
+    Fault("a BatchNorm of the batch is folded", "boxpresso/layers/norm/batch_norm.py", "        if not self.running:\n            return None\n        mean, variance, factor", "        mean, variance, factor", (NUMBERS, "tests/test_normalisation.py")),
+    Fault("a folded Scale has no bias", "boxpresso/layers/norm/scale.py", "channel_affine(values[0], values[1] if self.bias else None)", "channel_affine(values[0], None)"),
+    Fault("a Scale of another axis is folded", "boxpresso/layers/norm/scale.py", "if not self.learned or not self.by_channel:\n            return None\n        values", "if not self.learned:\n            return None\n        values", (NUMBERS, "tests/test_normalisation.py")),
+    Fault("transposed weights", "boxpresso/layers/dense/lowerings.py", "            if self.transposed:\n", "            if False:\n"),
+    # Memory
+    Fault("memory of values that are used by one action", PLACES, "if spans[other][0] <= last and first <= spans[other][1]", "if spans[other][0] < last and first < spans[other][1]"),
+    Fault("memory of a value that is used again later", PLACES, "spans[home.base] = spans.get(home.base, (i, i))[0], i", "spans[home.base] = spans.get(home.base, (i, i))"),
+    Fault("memory one image at a time is needed elsewhere too", PLACES, "if first <= begin and last < end:", "if first <= begin:"),
+    Fault("a part of a concatenation lies at its start", PLACES, "part = replace(whole, offset=whole.offset + at, channels=self.shape(value)[1])", "part = replace(whole, offset=whole.offset, channels=self.shape(value)[1])"),
+    Fault("an operand without gaps lies in a concatenation", PLACES, "if (key in self.inner and not home.inner) or (key in self.whole and not home.whole):\n            return False", "pass"),
+    Fault("a copy comes before what it copies", PLACES, "                actions += copies.get(key, [])\n", "                actions[-1:-1] = copies.get(key, [])\n"),
+    # Training
+    Fault("multistep an iteration late", "boxpresso/train/rates.py", "iteration >= values[self.step]:\n            self.step += 1\n        return", "iteration > values[self.step]:\n            self.step += 1\n        return", ("tests/test_solver.py", "tests/test_updates.py")),
+    Fault("step an iteration late", "boxpresso/train/rates.py", "self.step = iteration // self.param.stepsize", "self.step = max(0, iteration - 1) // self.param.stepsize", ("tests/test_solver.py", "tests/test_updates.py")),
+    Fault("restore without the update's history", "boxpresso/train/snapshots.py", "        target[...] = array.reshape(target.shape)\n", "        pass\n", ("tests/test_solver.py", "tests/test_training.py", "tests/test_weights.py")),
+    Fault("restore without the rate's step", "boxpresso/train/snapshots.py", "    rates.progress = state.step, state.lowest, state.last_event\n", "", ("tests/test_solver.py", "tests/test_training.py")),
+    Fault("restore one iteration late", "boxpresso/train/snapshots.py", "    return state.iter\n", "    return state.iter + 1\n", ("tests/test_solver.py", "tests/test_training.py")),
+    Fault("Adam's correction of an iteration before", "boxpresso/train/updates.py", "rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)", "rate * math.sqrt(1 - p.momentum2 ** (t + 1)) / (1 - p.momentum ** (t + 1))", ("tests/test_updates.py", "tests/test_solver.py")),
+    # Gradients
+    Fault("a diff for a parameter that does not learn", "boxpresso/net/gradients.py", "layer.param.param[i].lr_mult == 0:", "layer.param.param[i].lr_mult < 0:", ("tests/test_net.py", "tests/test_updates.py", "tests/test_solver.py")),
+    Fault("propagate_down: false yields to force_backward", "boxpresso/net/gradients.py", "and not refused[j]", "", ("tests/test_net.py",)),
+    Fault("a cut-off blob stays cut off though another layer reads it", "boxpresso/net/gradients.py", "skipped.discard(name) if down else skipped.add(name)", "None if down else skipped.add(name)", ("tests/test_net.py",)),
+    Fault("a layer after the last loss runs backward", "boxpresso/net/gradients.py", "            if skip or not contributes:\n", "            if skip:\n", ("tests/test_net.py",)),
+]  # fmt: skip
+
+
+def copied(folder: Path) -> Path:
+    """The files of the tree that git knows or does not ignore, in a folder; shared data beside it, where it is here."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tree = folder / "tree"
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).exists():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
+    shared = ROOT.parent / "shared"
+    if shared.exists():
+        (folder / "shared").symlink_to(shared)
+    return tree
+
+
+def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
+    """The first test that fails there, or None. Raises RuntimeError where the tests do not run."""
+    environment = {**os.environ, "PYTHONPATH": str(tree), "BOXPRESSO_PROGRESS": "0"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.M)
+    if not failed:
+        raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return failed[0]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fault", action="append", default=[], help="part of a name; all if none is given")
+    parser.add_argument(
+        "--all", action="store_true", help="the whole suite for a fault that the expected tests do not find"
+    )
+    args = parser.parse_args()
+    chosen = [fault for fault in FAULTS if not args.fault or any(word in fault.name for word in args.fault)]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tree = copied(Path(folder))
+        if found := first_failure(tree, tuple(dict.fromkeys(test for fault in chosen for test in fault.tests))):
+            print(f"{found} fails without any fault: what it finds says nothing")
+            return 1
+        for fault in chosen:
+            path, start = tree / fault.file, time.monotonic()
+            before = path.read_text(encoding="utf-8")
+            if before.count(fault.old) != 1:
+                print(
+                    f"{fault.name}: its text is {before.count(fault.old)} times in {fault.file}; write the fault anew"
+                )
+                missed += 1
+                continue
+            path.write_text(before.replace(fault.old, fault.new), encoding="utf-8")
+            try:
+                found = first_failure(tree, fault.tests)
+                if found is None and args.all:
+                    found = first_failure(tree, ("tests", "-n", "2"))
+            finally:
+                path.write_text(before, encoding="utf-8")
+            missed += found is None
+            print(f"{fault.name}: {found or 'NOT FOUND'} ({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{len(chosen)} faults, {missed} not found")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
