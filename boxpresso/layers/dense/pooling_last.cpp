@@ -51,11 +51,7 @@ KERNEL pool_last(int n, const Real* bottom, Real* top, LastPool g, Layout layout
       const int x = ox * g.stride_w - g.pad_w, x0 = max(x, 0), x1 = min(x + g.kernel_w, g.width);
       const bool near = x >= 0 && ox + NEAR <= g.out_width && x + (NEAR - 1) * g.stride_w + g.kernel_w <= g.width;
       const int across = min(x + g.kernel_w, g.width + g.pad_w) - x;
-<<<<<<< HEAD
       const Real size = g.inside ? Real(y1 - y0) * Real(x1 - x0) : Real(down) * Real(across);
-=======
-      const Real size = g.inside ? (y1 - y0) * Real(x1 - x0) : down * Real(across);
->>>>>>> work/crashes
       for (int v = first; v < end; ++v) {
         const int c = v * LANES, count = g.channels - c;
         const auto whole = near ? places<NEAR, false> : places<1, false>, part = near ? places<NEAR, true> : places<1, true>;
