@@ -150,7 +150,7 @@ def test_parameters_that_another_net_changes_on_the_gpu_are_seen(monkeypatch):
 
 
 def test_every_blob_can_be_asked_for(monkeypatch):
-    """A blob inside a chain holds its values in Caffe's order for a script; then that one is turned in each forward."""
+    """A blob inside a chain holds its values in Caffe's order for a script; then it is turned in each forward."""
     asked_for(monkeypatch, "NHWC")
     planned, layers = nets(text("fires"))
     x = images(planned)
@@ -163,7 +163,7 @@ def test_every_blob_can_be_asked_for(monkeypatch):
     for _ in range(4):
         x = images(planned)
         same(planned.forward(x=x, blobs=["f1"]), layers.forward(x=x, blobs=["f1"]), 2e-5)
-    assert len(of_kind(planned, Turn)) == before + 1
+    assert len(of_kind(planned, Turn)) == before + 4
     same(planned.forward(x=x, start="f2_q", end="f2"), layers.forward(x=x, start="f2_q", end="f2"), 2e-5)
     same(planned.forward(x=x), layers.forward(x=x), 2e-5)
 
@@ -244,7 +244,7 @@ def test_what_is_no_chain():
 
 
 def test_memory_that_is_changed_while_it_is_read(monkeypatch):
-    """TanH in place changes what the Dropout shares with x: convolutions behind it see that, and one before it does not."""
+    """TanH in place changes the top of the Dropout alone, which would else share memory with x, and with g."""
     asked_for(monkeypatch, "NHWC")
     lines = [
         start(4, 9, 9), conv("a", "x"), layer("Dropout", "d", "x"), layer("TanH", "t", "d", top="d"), conv("b", "x"), conv("c", "d"),
@@ -255,7 +255,7 @@ def test_memory_that_is_changed_while_it_is_read(monkeypatch):
     for _ in range(4):
         x = images(planned, 2)
         same(planned.forward(x=x), layers.forward(x=x), 2e-5)
-    assert [chain["layers"] for chain in program_of(planned).layouts()] == ["e ... f"]
+    assert [chain["layers"] for chain in program_of(planned).layouts()] == ["a ... i"]
 
 
 def test_a_chain_begins_with_its_first_convolution():

@@ -48,12 +48,12 @@ class User(Protocol):
         """Called when a Buffer has other values than before, which are still in its `before`."""
 
 
-def same_bits(a: np.ndarray[Any, Any] | None, b: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays of one dtype hold the same bytes, NaN included."""
-    if a is None or a.size != b.size:
+def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two flat arrays of one dtype hold the same bytes, NaN included."""
+    if a.size != b.size:
         return False
     words = f"u{b.itemsize}"
-    return bool(np.array_equal(a.reshape(-1).view(words), b.reshape(-1).view(words)))
+    return bool(np.array_equal(a.view(words), b.view(words)))
 
 
 class First(Protocol):
@@ -138,21 +138,26 @@ class Buffer:
         if self.before is None and self.users and (self.host is not None or self.memory is not None):
             if self.first is not None:
                 self.first.settle()
-            self.before = np.array(self.host if self.device.kind == "cpu" else self.on_host(False)[: self.count])
+            self.before = np.array(self.elements())
+
+    def elements(self) -> np.ndarray[Any, Any]:
+        """Its elements as a flat numpy array to read."""
+        return (
+            cast("np.ndarray[Any, Any]", self.host) if self.device.kind == "cpu" else self.on_host(False)[: self.count]
+        )
 
     def settle(self) -> int:
         """The number of the version of its values; another one where they are not those that `remember` kept."""
-        if self.before is None:
-            return self.changes
-        if self.device.kind == "cpu" and not same_bits(self.host, self.before):
-            for user in list(self.users or ()):
-                user.before_change()
-            self.changes += 1
-            self.before = None
-            if self.held:
+        if self.before is not None:
+            if not same_bits(self.elements(), self.before):
+                for user in list(self.users or ()):
+                    user.before_change()
+                self.changes += self.device.kind == "cpu"  # a GPU counts them itself
+                self.before = None
+            if not self.held:
+                self.before = None
+            else:
                 self.remember()
-        elif not self.held:
-            self.before = None
         return self.changes
 
     @property

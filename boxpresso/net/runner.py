@@ -115,7 +115,7 @@ class Runner:
         self.available: dict[Value, str] = {}  # values that lie in a blob after a forward, and in which
         self.left_out: list[str] = []  # blobs that hold something else then
         self.used: set[str] = set()  # blobs from which those are computed
-        self.fixed: set[str] = set()  # blobs that are computed once for a shape, and
+        self.fixed: set[str] = set()  # blobs whose memory holds what is computed once for a shape, and
         self.touched = False  # whether a script may have changed one of these
         self.stale: dict[str, None] = {}  # blobs that the last forward left out, and nobody has asked for since
         self.users: dict[int, list[str]] = {}  # `used`, by the id of their memory
@@ -143,7 +143,8 @@ class Runner:
         values = {self.root(v) for i in layers for v in self.reads[i]}
         self.used = {self.available[value] for value in values if value in self.available}
         constant = [step for plan in plans for step in plan.steps if isinstance(step.lowering, Constant)]
-        self.fixed = {name for step in constant for name, _ in step.writes}
+        memory = {id(blobs[name]._data) for step in constant for name, _ in step.writes}
+        self.fixed = {name for name, blob in blobs.items() if id(blob._data) in memory}
 
     def make_plan(self) -> None:
         """Makes the plans, with all that a script holds arrays of, and packs the weights."""
