@@ -232,7 +232,7 @@ ENDS = {
 CASES = [(end, "processes:2") for end in ENDS] + [(end, "threads") for end in list(ENDS)[:3:2]]
 
 
-@pytest.mark.later(but=4)
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize(("end", "workers"), CASES)
 def test_programs_end_and_their_workers_too(tmp_path, end, workers):
     program = PROGRAM.format(source=datum_lmdb(tmp_path / "db"), workers=workers, end=end)

@@ -191,6 +191,7 @@ def test_a_killed_writer_of_an_lmdb_leaves_none(tmp_path):
     assert len(open_records(str(tmp_path / "db"))) == 100
 
 
+@pytest.mark.later
 def test_a_read_only_home(tmp_path):
     """Root may write anyway; a file in the folder's place stands for what may not be written."""
     (tmp_path / ".cache").write_text("")

@@ -121,7 +121,6 @@ layer { name: "end" type: "Silence" bottom: "seen" }
 """
 
 
-@pytest.mark.later(but=1)
 @pytest.mark.parametrize(
     ("rank", "how"),
     [
