@@ -73,10 +73,10 @@ class Progress:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        """The category, by which pytest counts, without the letter."""
+        """The category, by which pytest counts, and the word of its last lines, without the letter."""
         outcome = yield
-        category, *_ = outcome.get_result()
-        outcome.force_result((category, "", ""))
+        category, _, word = outcome.get_result()
+        outcome.force_result((category, "", word))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:

@@ -98,6 +98,7 @@ def test_a_folder_that_others_may_read_is_closed_to_them(place):
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
+@pytest.mark.later(but=1)
 @posix
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
 def test_a_folder_that_others_may_write_to_is_not_used(place, planted, mode):
@@ -150,6 +151,7 @@ def test_a_file_that_others_may_write_to_is_not_run(place, planted):
     assert result.stdout == f"[-0.5, 2.0] {place}\n", result.stderr
 
 
+@pytest.mark.later
 @posix
 def test_a_link_or_a_pipe_in_the_cache_is_not_followed(place, planted, tmp_path):
     (file,) = place.glob("*.so")
@@ -185,6 +187,7 @@ def test_a_damaged_kernel_is_compiled_again(place, kind):
     assert cache.fetch(file) is not None
 
 
+@pytest.mark.later
 def test_a_damaged_or_missing_checksum_is_made_again(place):
     (file,) = place.glob("*.so")
     for content in (b"", b"12 ab\n", None):
@@ -310,6 +313,7 @@ FORK = """
 """
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="the system does not fork")
 @pytest.mark.parametrize(
     ("before", "method", "workers"), [("forward()", "fork", 1), ("", "fork", 1), ("forward()", "spawn", 3)]

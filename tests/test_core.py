@@ -337,6 +337,7 @@ def test_the_cache_is_used_and_can_be_lost(tmp_path):
     assert "BOXPRESSO_CACHE" in result.stderr
 
 
+@pytest.mark.later
 def test_two_processes_share_a_cold_cache(tmp_path):
     environment = {**os.environ, "BOXPRESSO_CACHE": str(tmp_path)}
     both = [

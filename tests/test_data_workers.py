@@ -36,6 +36,7 @@ def without_the_variable(monkeypatch):
     monkeypatch.delenv("BOXPRESSO_WORKERS", raising=False)
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("make", [datum_lmdb, annotated_lmdb])
 def test_results_depend_on_the_seed_and_not_on_the_workers(tmp_path, make):
     source = make(tmp_path / "db", 20)
@@ -62,6 +63,7 @@ def test_results_depend_on_the_seed_and_not_on_the_workers(tmp_path, make):
     assert any(not np.array_equal(a[0], b[0]) for a, b in zip(one, other))
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("workers", ["threads", "processes:2"])
 def test_a_net_can_resume_and_share(tmp_path, workers):
     source = datum_lmdb(tmp_path / "db", 12)
@@ -93,6 +95,7 @@ def broken_lmdb(path):
     return path
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("workers", [0, "threads", "processes:2"])
 def test_broken_records_are_named_counted_and_left_out(tmp_path, workers):
     rig = data(broken_lmdb(tmp_path / "db"))
@@ -229,7 +232,7 @@ ENDS = {
 CASES = [(end, "processes:2") for end in ENDS] + [(end, "threads") for end in list(ENDS)[:3:2]]
 
 
-@pytest.mark.later(but=4)
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize(("end", "workers"), CASES)
 def test_programs_end_and_their_workers_too(tmp_path, end, workers):
     program = PROGRAM.format(source=datum_lmdb(tmp_path / "db"), workers=workers, end=end)
@@ -306,6 +309,7 @@ def test_what_a_worker_raises_names_the_record(workers):
     made.close()
 
 
+@pytest.mark.later
 def test_a_worker_that_dies_names_the_record():
     made = numbers("processes:2", Numbers("killed"))
     assert [made.next()[2].tolist() for _ in range(2)] == [[0, 1], [2, 3]]
@@ -339,6 +343,7 @@ def test_what_cannot_go_to_a_process():
         numbers("processes:2", Numbers("collate")).next()
 
 
+@pytest.mark.later
 def test_the_choice_of_workers(monkeypatch):
     def kinds(heavy, source=None, workers="auto"):
         monkeypatch.setattr(loader, "HEAVY", -1 if heavy else 1e9)

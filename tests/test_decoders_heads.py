@@ -252,6 +252,7 @@ def people(limbs, fields, points, channels, shape=(24, 36)):
     return maps[None]
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("channels", [57, 44, 78])
 def test_openpose_finds_two_people(channels):
     """Of each form: the points where they were put, each person's own, and a missing one told."""
@@ -284,6 +285,7 @@ def test_openpose_finds_two_people(channels):
     assert len(read(net, {"net_output": empty}, "openpose")[1]) == 0
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(("channels", "count", "name"), [(71, 70, "face"), (22, 21, "hand")])
 def test_openpose_of_a_face_and_of_a_hand(channels, count, name):
     random = np.random.default_rng(channels)

@@ -239,6 +239,7 @@ def test_coco_by_hand():
         assert stats["AP"] == 0 or math.isnan(stats["AP"])
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("classes", [1, 3, 30])
 def test_curves_are_drawn(tmp_path, classes):
     pytest.importorskip("matplotlib")

@@ -69,7 +69,7 @@ def running(example: str, model: str, kind: str, device: str) -> Net:
     return net
 
 
-@pytest.mark.later(one_of="example")
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_the_files_are_what_is_written(example, model):
     for kind in KINDS:

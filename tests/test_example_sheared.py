@@ -90,6 +90,7 @@ def test_offsets_are_0_at_the_start_and_then_learn(device):
     assert all(np.asarray(blob.diff).any() for blob in net.params["offset"])
 
 
+@pytest.mark.later
 def test_training_runs_and_its_weights_load(tmp_path):
     command = [sys.executable, str(SHEARED / "train.py"), "--iterations", "3", "--workers", "0", "--device", "cpu"]
     result = subprocess.run([*command, "--held-out", "6", "--out", str(tmp_path)], capture_output=True, text=True)

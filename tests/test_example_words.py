@@ -113,6 +113,7 @@ def test_batches_come_in_order(workers):
     batches.close()
 
 
+@pytest.mark.later
 def test_training_runs_and_its_weights_load(tmp_path):
     command = [sys.executable, str(WORDS / "train.py"), "--iterations", "3", "--workers", "0", "--device", "cpu"]
     result = subprocess.run([*command, "--held-out", "8", "--out", str(tmp_path)], capture_output=True, text=True)

@@ -162,6 +162,7 @@ def compared(net: Net, target: str = "onnxruntime", seed: int = 1, **how) -> Non
     assert all(one.fine and not one.missing for one in differences), list(map(str, differences))
 
 
+@pytest.mark.later(but=4)
 @pytest.mark.parametrize("target", ["onnxruntime", "openvino", "opencv5", "tensorrt"])
 @pytest.mark.parametrize("name", NETS)
 def test_detectors(name, target):

@@ -121,6 +121,7 @@ def test_killed_compilers_leave_a_cache_that_works(tmp_path):
     assert left.count(".so") == left.count(".sum") == 4
 
 
+@pytest.mark.later
 def test_eight_processes_on_a_cold_cache(tmp_path):
     """They compile each kernel once in all, and have the same results."""
     code = COMPILE.replace('print("done")', "print(run_layer('type: \"Sigmoid\"', [0.3]).tobytes().hex())")
@@ -131,6 +132,7 @@ def test_eight_processes_on_a_cold_cache(tmp_path):
     assert sorted({path.suffix for path in (tmp_path / "cache").iterdir()}) == [".so", ".sum"]
 
 
+@pytest.mark.later
 def test_a_full_disk_while_compiling(tmp_path):
     """RLIMIT_FSIZE stands for the disk."""
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n" + textwrap.dedent(COMPILE)
@@ -189,6 +191,7 @@ def test_a_killed_writer_of_an_lmdb_leaves_none(tmp_path):
     assert len(open_records(str(tmp_path / "db"))) == 100
 
 
+@pytest.mark.later
 def test_a_read_only_home(tmp_path):
     """Root may write anyway; a file in the folder's place stands for what may not be written."""
     (tmp_path / ".cache").write_text("")
@@ -233,6 +236,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
+@pytest.mark.later
 def test_memory_stays_flat():
     """Over 4,000 forwards, and over 400 nets."""
     net = Net(parse_net(NET), device="cpu", seed=1)

@@ -70,6 +70,7 @@ def test_each_folder_is_read_by_a_test():
         assert path in named or path.startswith("caffe/"), f"no test reads golden/{path}"
 
 
+@pytest.mark.later
 def test_without_the_other_recorded_data_every_test_has_a_case():
     """pyproject.toml makes a test without a case an error of the collection; here it collects as a bare clone does."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import stand_in
 
+pytestmark = pytest.mark.later
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from benchmarks import compile_all, counts, fetches, gpu, gpu_operators  # noqa: E402

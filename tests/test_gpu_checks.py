@@ -125,6 +125,7 @@ def cost_of(monkeypatch, rig: Rig, rows: np.ndarray) -> int:
     return int(told[-1])
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_the_kernel_finds_what_the_host_finds(name, dtype, monkeypatch):

@@ -15,6 +15,8 @@ from boxpresso.layers.regions import psroi_base, region_base
 from boxpresso.layers.regions.psroi_base import PositionSensitive
 from boxpresso.layers.regions.roi_pooling import ROIPooling
 
+pytestmark = pytest.mark.later
+
 RNG = np.random.default_rng(8)
 POOL = "pooled_h: 3 pooled_w: 4 spatial_scale: 0.5"
 MANY_BINS = "pooled_h: 9 pooled_w: 11 spatial_scale: 0.5"

@@ -15,6 +15,8 @@ from boxpresso.layers.regions import listed, region_base
 from boxpresso.layers.regions.align_rotated_base import AlignRotated
 from boxpresso.layers.regions.region_base import KERNELS, RegionLayer
 
+pytestmark = pytest.mark.later
+
 SIDE, SLAB = KERNELS.constants["TILE_SIDE"], KERNELS.constants["SLAB"]
 GROUP = listed.Listed.sums.constants["GROUP"]
 RNG = np.random.default_rng(5)

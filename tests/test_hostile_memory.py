@@ -22,6 +22,8 @@ from boxpresso.proto import BoxpressoError, DeviceError, ModelError, SolverState
 from boxpresso.proto.limits import LIMITS, Limits
 from boxpresso.train.state import read_state
 
+pytestmark = pytest.mark.later
+
 NET = """
     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 64 dim: 64 } } }
     layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 16 kernel_size: 1 } }
@@ -231,7 +233,6 @@ WEIGHTS = {
 }
 
 
-@pytest.mark.later(but=1)
 @pytest.mark.parametrize("kind", WEIGHTS)
 def test_weights_of_many_small_parts(kind, tmp_path):
     (tmp_path / "w.caffemodel").write_bytes(WEIGHTS[kind])

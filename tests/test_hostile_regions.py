@@ -84,7 +84,7 @@ def test_backward_of_large_regions_is_the_adjoint(kind, device):
     np.testing.assert_allclose((given * top).sum(), (diff * MAP).sum(), rtol=1e-9)
 
 
-@pytest.mark.later(but=1)
+@pytest.mark.later
 @pytest.mark.parametrize("kind", LAYERS)
 def test_the_work_is_bounded_by_the_map(kind):
     """A million samples in each of 49 bins of 60 regions took 40 s where each was looked at."""

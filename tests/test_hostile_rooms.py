@@ -43,6 +43,8 @@ from boxpresso.reports.blocks import Box, graph_of, key_of, title
 from boxpresso.reports.weights import BINS, statistics
 from boxpresso.train.curves import Tail, read_curves
 
+pytestmark = pytest.mark.later
+
 ROOT = Path(__file__).resolve().parents[1]
 LONG = 300_000
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")

@@ -24,6 +24,8 @@ from boxpresso.proto.files import machine
 from boxpresso.train.safety import DivergedError
 from boxpresso.train.state import read_state
 
+pytestmark = pytest.mark.later
+
 NET = """
     layer { name: "x" type: "DummyData" top: "x" top: "y"
             dummy_data_param { shape { dim: 8 dim: 3 } data_filler { type: "gaussian" std: 1 } } }

@@ -15,6 +15,8 @@ import pytest
 from boxpresso.device import open_device
 from boxpresso.device.kernel import Kernels
 
+pytestmark = pytest.mark.later
+
 REALS = ("float", "double")
 # One pass of the compiler proper, assembled four times, takes a third of the time of four, which benchmarks/kernels.py makes.
 QUICK = ((75, (75, 80, 90, 120)),)
@@ -51,7 +53,6 @@ def uses(request, tmp_path_factory) -> Callable[[Path, str], list[ptxas.Use]]:
         yield of
 
 
-@pytest.mark.later
 @needs_nvcc
 @pytest.mark.parametrize(
     "path",
@@ -79,7 +80,6 @@ def stores(path: Path) -> bool:
     return any(p.kind == "Store" for kernel in Kernels(str(path)).table.values() for p in kernel.parameters)
 
 
-@pytest.mark.later
 @needs_nvcc
 @pytest.mark.parametrize(
     "path",
@@ -141,7 +141,6 @@ def test_an_error_is_nvccs_own(tmp_path):
         ptxas.compile(tmp_path / "bad.cu", "float", QUICK, tmp_path / "out")
 
 
-@pytest.mark.later
 @pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("path", [*ptxas.files(), *sorted(ptxas.PACKAGE.rglob("*.cpp"))], ids=lambda p: p.name)
 def test_compiles_for_the_host(path: Path, real):

@@ -433,6 +433,7 @@ def kept_one_by_one(boxes, scores, threshold, offset=0) -> list[int]:
     return kept
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_nms(offset, device):
     low = RNG.integers(0, 40, (200, 2)).astype(np.float32)

@@ -78,6 +78,7 @@ def ones(shape: tuple[int, ...], dtype) -> np.ndarray:
     return cast_to(np.ones(shape), dtype)
 
 
+@pytest.mark.later(but=2)
 @BUILDS
 @pytest.mark.parametrize("what", SIZES)
 def test_nothing_there(what, dtype):

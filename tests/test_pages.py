@@ -178,7 +178,7 @@ PAGES = {
 SLOW = ("write_a_layer.md",)  # it runs pytest three times and compiles
 
 
-@pytest.mark.later(but=3)
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("page", [pytest.param(p, marks=[pytest.mark.slow] if p in SLOW else []) for p in PAGES])
 def test_page(page, tmp_path):
     without = ""

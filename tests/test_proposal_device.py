@@ -93,6 +93,7 @@ def test_rotated_boxes_go_by_bits_or_one_after_another(device, monkeypatch):
     assert len(kept) < 120
 
 
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("tops", [1, 4])
 @pytest.mark.parametrize("more", ["", "rpn_pre_nms_top_n: 0, rpn_post_nms_top_n: 0", "rpn_pre_nms_top_n: 90, "
                                   "rpn_post_nms_top_n: 7", "rpn_min_size: 900"])  # fmt: skip

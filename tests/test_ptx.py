@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from stand_in import ptx, ptx_cpp
 
+pytestmark = pytest.mark.later
+
 HEADERS = Path(ptx.__file__).parent
 FIND = ctypes.CFUNCTYPE(
     ctypes.c_bool, ctypes.c_ulonglong, ctypes.POINTER(ctypes.c_ulonglong), ctypes.POINTER(ctypes.c_ulonglong)

@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from ranked import NET, mpirun, run, started, with_records
 
+pytestmark = pytest.mark.later
+
 SOLVER = """
 net: "net.prototxt" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" max_iter: MAX display: 5 random_seed: 1
 snapshot: 10 snapshot_prefix: "snap" snapshot_format: BINARYPROTO
@@ -119,7 +121,6 @@ layer { name: "end" type: "Silence" bottom: "seen" }
 """
 
 
-@pytest.mark.later(but=1)
 @pytest.mark.parametrize(
     ("rank", "how"),
     [
@@ -151,7 +152,6 @@ def test_a_rank_that_dies_ends_the_job_and_leaves_a_snapshot(job, rank, how):
     assert again[0] == 0, again[1]
 
 
-@pytest.mark.later(but=1)
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_is_told_to_end_saves_what_was_learned(job, rank):
     with long_job(job) as (process, numbers):

@@ -193,6 +193,7 @@ def test_correlation_reads_no_pixel_that_is_not_paired(name):
     assert np.array_equal(diffs[0][1], diffs[1][1])
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize("name", HALF)
 def test_half_is_rounded_once(name):
     text, bottoms, down = LAYERS[name]
