@@ -81,8 +81,10 @@ class GpuRunner(Runner):
         super().run_layers(end)
 
     def changed(self) -> bool:
-        """Whether a parameter that was folded into others has other values by now."""
+        """Whether a parameter that was folded into others has other values by now, or one has other memory."""
         super().changed()  # buffers forget what they were
+        if any(blob._data is not buffer for blob, buffer, _ in self.packed):
+            return True
         return any(blob._data is not buffer or buffer.changes != count for blob, buffer, count in self.folded)
 
     def restart(self) -> None:

@@ -157,7 +157,7 @@ def pooling(layer, params, x):
         (top, left), (bottom, right) = [max(s, 0) for s in start], [min(e, m) for e, m in zip(end, (h, w))]
         part = x[:, :, top:bottom, left:right].reshape(n, c, -1)
         if p.pool == 0:
-            out[:, :, y, z] = part.max(axis=2) if part.size else -np.finfo(np.float32).max
+            out[:, :, y, z] = np.fmax.reduce(part, axis=2, initial=-np.finfo(np.float32).max)  # passes over NaN
         else:
             out[:, :, y, z] = part.sum(axis=2) / np.float64(area if p.avg_include_pad else part.shape[2])
     return out
