@@ -50,7 +50,7 @@ def test_a_document_is_not_a_list_of_names(tmp_path, capsys):
         (tmp_path / "README.md").write_text(text)
         status, out, err = call(capsys, "detect", *write_tiny(tmp_path), "a.png", "--labels", "README.md")
         assert (status, out) == (1, "")
-        assert "README.md is a text, not a list of names: it has the line '" in err
+        assert "README.md is a text, not a list of names: line " in err
     (tmp_path / "many.txt").write_text("a\nb\nc\nd\n")
     with pytest.raises(ModelError, match=r"4 names, the net 3 classes .* Write 3 lines, or 2 without the background"):
         read_labels(tmp_path / "many.txt", 3)

@@ -81,7 +81,7 @@ def test_the_files_are_what_is_written(example, model):
         assert parse_net(str(made), strict=True) == read_net(path)
 
 
-@pytest.mark.later(one_of="example")
+@pytest.mark.later(but=2)
 @pytest.mark.parametrize("kind", ["deploy", "test"])
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_forward(example, model, kind, device):
@@ -102,7 +102,7 @@ def test_forward(example, model, kind, device):
         assert shapes["geometry"] == (1, 5, 24, 32)
 
 
-@pytest.mark.later(one_of="example")
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(("example", "model"), ALL)
 def test_backward(example, model, device):
     """Losses are above 0, and every parameter that learns has a finite gradient that is not 0 everywhere."""
@@ -123,6 +123,7 @@ def test_backward(example, model, device):
     assert not idle
 
 
+@pytest.mark.later(but=1)
 @pytest.mark.parametrize(("model", "priors"), [("vgg16_300", 8732), ("vgg16_512", 24564), ("mobilenet_300", 1917)])
 def test_ssd_has_the_priors_of_the_publications(model, priors):
     net = Net(small("ssd", model, "deploy"), device="cpu")
@@ -130,6 +131,7 @@ def test_ssd_has_the_priors_of_the_publications(model, priors):
     assert net.blobs["mbox_conf"].shape == (1, priors * 21)
 
 
+@pytest.mark.later
 def test_parameters_of_the_whole_nets():
     """As many numbers as the published nets have: 26.3 million in SSD300 for Pascal VOC, 5.8 in its MobileNet."""
     for model, millions in (("vgg16_300", 26.285), ("mobilenet_300", 5.8)):

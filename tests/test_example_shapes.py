@@ -56,6 +56,7 @@ def test_its_weights_fit_deploy_prototxt(made):
     assert not report.unused
 
 
+@pytest.mark.later
 def test_it_draws_what_it_found_and_its_curves(made):
     out, _ = made
     for name in ("found.png", "curves.png", "precision.png"):
@@ -64,6 +65,7 @@ def test_it_draws_what_it_found_and_its_curves(made):
         assert picture.std() > 5
 
 
+@pytest.mark.later
 def test_the_test_net_logs_the_mean_average_precision(made):
     out, _ = made
     param = train.recipe(out, seed=1, iterations=1, held_out=20)
@@ -75,6 +77,7 @@ def test_the_test_net_logs_the_mean_average_precision(made):
     assert means["detection_eval"] == pytest.approx(result.mean, abs=0.02)
 
 
+@pytest.mark.later
 def test_the_same_seed_gives_the_same_weights(made):
     out, _ = made
     weights = []
@@ -99,6 +102,7 @@ def test_the_recipe_is_that_of_the_solver_prototxt(tmp_path):
     assert param.base_lr == given.base_lr
 
 
+@pytest.mark.later
 def test_records_are_the_scenes_of_their_seeds(made):
     out, _ = made
     held_out = scenes.load(out / "test_lmdb")

@@ -146,7 +146,10 @@ def test_a_pipe_does_not_block(tmp_path):
     ("annotation", "message"),
     [
         ("<?xml version='1.0' encoding='no-such'?><a/>", "is not XML"),
-        (f"<annotation><size><width>1e999</width><height>1</height></size>{BOX}</annotation>", "infinity"),
+        (
+            f"<annotation><size><width>1e999</width><height>1</height></size>{BOX}</annotation>",
+            "is not a finite number",
+        ),
         ("<a>" * 100_000, "is not XML"),
     ],
 )

@@ -44,7 +44,13 @@ def test_the_files_that_ask_for_the_cpu():
 
 
 SAME = ("AVX512-VNNI", "AVX512-FP16")  # no text asks for more there than for what AVX512 and AVX512-BF16 have
-QUICK = [pytest.param(level, marks=pytest.mark.slow if level.name in SAME else ()) for level in LEVELS.values()]
+FIRST = "AVX512-BF16"  # has all that the others of its kind have; a first look compiles for it alone
+QUICK = [
+    pytest.param(
+        level, marks=pytest.mark.slow if level.name in SAME else () if level.name == FIRST else pytest.mark.later
+    )
+    for level in LEVELS.values()
+]
 
 
 @pytest.mark.parametrize("level", QUICK, ids=str)
@@ -76,6 +82,7 @@ def refused(level: Level, path: Path) -> None:
         check(command, [(path, "float")], level.flags(command))
 
 
+@pytest.mark.later
 def test_a_fault_of_one_level_is_seen(tmp_path):
     """A text that is wrong at one level alone, and instructions beyond a level, which are refused only where code is made."""
     wrong = "#if defined(__AVX512BF16__)\n  missing();\n#endif\n"
@@ -102,6 +109,7 @@ SLOW = ("AVX", "AVX2", *SAME)  # whose numbers slow runs look at: each compiles 
 BY_LEVEL = [pytest.param(level, marks=pytest.mark.slow if level.name in SLOW else ()) for level in LEVELS.values()]
 
 
+@pytest.mark.later
 @pytest.mark.parametrize("level", BY_LEVEL, ids=str)
 def test_numbers(level):
     """Against numpy in float64 and recorded cases, with what this CPU or an emulator runs."""

@@ -460,6 +460,7 @@ def launch(kernels: Kernels, name: str, device: Threaded) -> str:
     return ""
 
 
+@pytest.mark.later
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -476,6 +477,7 @@ def test_a_planted_fault_changes_the_result(name, words, planted):
         assert device.runs == 12 if name == "right" else 0 < device.runs < 12
 
 
+@pytest.mark.later
 def test_planted_races_are_found(planted, tmp_path):
     if not can_sanitize():
         pytest.skip("the C++ compiler has no ThreadSanitizer")
@@ -487,6 +489,7 @@ def test_planted_races_are_found(planted, tmp_path):
     assert found == set(names[1:])
 
 
+@pytest.mark.later
 def test_a_launch_is_tried_once_for_each_kind():
     with threaded() as device:
         for _ in range(3):

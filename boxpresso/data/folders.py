@@ -148,7 +148,7 @@ def fill_voc(scene: Scene, path: Path, known: dict[str, int]) -> None:
             scene.labels.append(known[name])
             scene.difficult.append((thing.findtext("difficult") or "0").strip() == "1")
     except (ValueError, OverflowError):
-        raise DataError(f"{path}: a number of a size or a box is none") from None
+        raise DataError(f"{path}: a side of the size or of a box is not a finite number") from None
     scene.corners = checked(np.array(rows).reshape(-1, 4), scene, str(path))
 
 

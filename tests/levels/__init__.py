@@ -147,7 +147,7 @@ class Emulated(host.Cpu):
         name = REALS[np.dtype(real)]
         steps = ", ".join(f"step_{kernel}" for kernel in kernels.table)
         text = (
-            f"{compiler.launchers(kernels)}\nstatic void (*const STEPS[])(int, int, void* const*) = {{{steps}}};\n"
+            f"{compiler.launchers(kernels)}\nstatic long long (*const STEPS[])(int, int, void* const*) = {{{steps}}};\n"
             f"{(HERE / 'runner.cpp').read_text(encoding='utf-8')}// {key_of([kernels.path])}\n"
         )
         flags = (flag for flag in compiler.flags_of(kernels, name) if flag not in ("-shared", "-fPIC"))

@@ -1,5 +1,6 @@
 // runner.cpp: a program that runs the kernels of the file before it, on arrays that come by standard input and go by standard
-// output: for a machine that is not this one. STEPS is a table of the `step_` functions of device/compiler.py.
+// output: for a machine that is not this one. STEPS is a table of the `step_` functions of device/compiler.py, which
+// return the bytes of memory that they lacked.
 //
 // A launch: its kernel, workers, how many buffers and slots there are; each buffer with its size, the last bits of its address and its
 // bytes; each slot as a buffer, or -1, and the place in it, or the slot's own bytes. The answer: the bytes of all buffers. All numbers
@@ -40,7 +41,11 @@ int main() {
       if (from < 0) std::memcpy(&slots[i], &value, sizeof value);
       else slots[i] = buffer[from].at + value;
     }
-    for (int64_t w = 0; w < workers; ++w) STEPS[kernel](int(w), int(workers), slots);
+    for (int64_t w = 0; w < workers; ++w)
+      if (const long long bytes = STEPS[kernel](int(w), int(workers), slots)) {
+        std::fprintf(stderr, "kernel %d lacks %lld bytes of memory\n", int(kernel), bytes);
+        return 1;
+      }
     for (int64_t i = 0; i < buffers; ++i) {
       const Buffer& b = buffer[i];
       for (size_t k = 0; k < b.all; ++k)

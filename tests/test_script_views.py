@@ -1,0 +1,250 @@
+"""What a script sees of a net at TEST, in any order of calls: with the plan and layer by layer it is the same.
+
+Each test is a short script that is run on two nets of the same weights; `tests/fuzz/scripts.py` writes such scripts at random.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from plan_nets import HEADS, RESIDUAL, conv, data, layer, normal, relu
+
+from boxpresso import Net
+from boxpresso.layers.core import REGISTRY, Layer
+from boxpresso.proto import parse_net
+
+CHAIN = (
+    data(1, 4, 12, 12) + conv("a", "data", 8) + layer("n", "BatchNorm", "a") + layer("s", "Scale", "n", text="scale_param { bias_term: true }")
+    + relu("r", "s") + conv("b", "s", 8, "kernel_size: 1") + relu("t", "b")
+    + layer("ip", "InnerProduct", "b", text='inner_product_param { num_output: 5 weight_filler { type: "xavier" } }')
+    + layer("p", "Softmax", "ip")
+)  # fmt: skip
+
+
+def pair(text, **options):
+    """The net with a plan, and the one layer by layer."""
+    nets = [Net(parse_net(text), device="cpu", seed=3, optimize=on, **options) for on in (True, False)]
+    rng = np.random.default_rng(5)
+    for one, other in zip(*(net.layers for net in nets)):
+        for i, (blob, copy) in enumerate(zip(one.blobs, other.blobs)):
+            values = rng.random(blob.shape) + 0.5 if one.type == "BatchNorm" and i else rng.normal(0, 0.3, blob.shape)
+            blob.data[...] = copy.data[...] = values
+    return nets
+
+
+def image(seed, net, images=1):
+    return np.random.default_rng(seed).standard_normal((images, *net.blobs["data"].shape[1:])).astype(np.float32)
+
+
+def agree(script, text=CHAIN, tolerance=2e-5, **options):
+    """Runs a script on both nets and compares what it returns: arrays, or lists of them."""
+    seen = [script(net) for net in pair(text, **options)]
+    for a, b in zip(*(one if isinstance(one, list) else [one] for one in seen), strict=True):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1e-30, np.abs(b).max(initial=0)))
+    return seen[0]
+
+
+def test_weights_change_through_an_array_that_was_taken_before_the_first_forward():
+    def script(net):
+        held, x = net.params["b"][0].data[2:4], image(0, net)
+        seen = [net.forward(data=x)["p"]]
+        held[...] *= 3
+        seen.append(net.forward(data=x)["p"])
+        net.weights_changed()
+        seen.append(net.forward(data=x)["p"])
+        held[...] *= 2
+        return [*seen, net.forward(data=x)["p"]]
+
+    agree(script)
+
+
+def test_weights_of_another_net_change_through_an_array():
+    def script(net):
+        other, x = Net(parse_net(CHAIN), device="cpu", seed=4), image(0, net)
+        held = other.params["ip"][0].data
+        net.share_with(other)
+        seen = [net.forward(data=x)["p"]]
+        held[...] = 0.25
+        seen += [net.forward(data=x)["p"], other.forward(data=x)["p"]]
+        other.params["b"][1].data[...] = 1
+        return [*seen, other.forward(data=x)["p"], net.forward(data=x)["p"]]
+
+    agree(script)
+
+
+def test_a_blob_that_is_asked_for_has_the_weights_of_the_last_forward(tmp_path):
+    def script(net):
+        net.save(tmp_path / "w.caffemodel")
+        x, seen = image(0, net), []
+        net.forward(data=x)
+        net.params["a"][0].data[...] *= 5
+        seen.append(np.array(net.blobs["a"].data))
+        net.params["b"][0].data[...] *= 5
+        seen.append(np.array(net.blobs["b"].data))
+        net.copy_from(tmp_path / "w.caffemodel")
+        seen.append(np.array(net.blobs["n"].data))
+        return [*seen, net.forward(data=x)["p"], net.params["a"][0].data]
+
+    agree(script)
+
+
+def test_a_blob_that_is_asked_for_after_a_net_of_the_same_weights_ran_with_others():
+    def script(net):
+        other = Net(parse_net(CHAIN), device="cpu", seed=4)
+        net.share_with(other)
+        net.forward(data=image(0, net))
+        net.params["a"][0].data[...] *= 5
+        other.forward(data=image(1, net))
+        return [net.blobs["a"].data, net.blobs["b"].data]
+
+    agree(script)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_blob_that_is_asked_for_has_the_inputs_of_the_last_forward(held):
+    def script(net):
+        array = net.blobs["data"].data if held else None
+        net.blobs["data"].data[...] = image(0, net)
+        net.forward()
+        (array if held else net.blobs["data"].data)[...] = image(1, net)
+        return [net.blobs["a"].data, net.blobs["data"].data, net.forward()["p"], net.blobs["s"].data]
+
+    agree(script)
+
+
+def test_arrays_of_many_blobs_follow_the_forwards():
+    def script(net):
+        before = net.blobs["b"].data[0, :2]
+        net.forward(data=image(0, net))
+        seen = [np.array(before)]
+        arrays = {name: blob.data for name, blob in net.blobs.items()}
+        net.forward(data=image(1, net))
+        return [*seen, before, *arrays.values()]
+
+    agree(script)
+
+
+def test_an_array_that_is_dropped_is_not_followed():
+    net = pair(CHAIN)[0]
+    net.forward(data=image(0, net))
+    held = net.params["b"][0].data[1:]
+    assert net.params["b"][0]._data.held
+    net.forward(data=image(0, net))
+    assert net.params["b"][0]._data.before is not None
+    del held
+    gc.collect()
+    net.forward(data=image(0, net))
+    assert net.params["b"][0]._data.before is None
+
+
+@pytest.mark.parametrize("asked", ["blob", "forward"])
+@pytest.mark.parametrize("kind", ["Interp", "Eltwise", "Slice", "Concat", "Pooling", "data"])
+def test_a_blob_that_was_written_several_times_holds_the_last(kind, asked):
+    makers = {
+        "Interp": layer("i", "Interp", "data", text="interp_param { zoom_factor: 2 }"),
+        "Eltwise": layer("q", "Power", "data", text="power_param { scale: 2 }") + layer("i", "Eltwise", ["data", "q"]),
+        "Slice": layer("i", "Slice", "data", ["i", "j"], "slice_param { slice_point: 2 }") + conv("k", "j", 3),
+        "Concat": layer("q", "Sigmoid", "data") + layer("i", "Concat", ["data", "q"]),
+        "Pooling": layer("i", "Pooling", "data", text="pooling_param { kernel_size: 2 stride: 2 }"),
+        "data": "",
+    }
+    name = "i" if makers[kind] else "data"
+    text = data(1, 4, 8, 8) + makers[kind] + normal(name, name) + relu("r", name) + conv("c", name, 4)
+
+    def script(net):
+        seen = []
+        for seed in range(2):
+            out = net.forward(data=image(seed, net), blobs=[name] if asked == "forward" else [])
+            seen += [out[name] if asked == "forward" else np.array(net.blobs[name].data), out["c"]]
+        return [*seen, net.forward()["c"], net.blobs[name].data]  # again, on what is in the input
+
+    agree(script, text)
+
+
+def test_edits_of_constants_last_until_the_next_forward():
+    prior = layer("prior", "PriorBox", ["c", "data"], text="prior_box_param { min_size: 4 }")
+    more = layer("one", "Concat", "prior", text="concat_param { axis: 2 }") + layer(
+        "q", "Power", "one", text="power_param { scale: 2 }"
+    )
+    text = data(1, 4, 16, 16) + conv("c", "data", 8, "kernel_size: 3 stride: 8") + prior + more
+
+    def script(net):
+        seen, held = [], net.blobs["q"].data
+        for name in ("prior", "one", "q"):
+            net.forward(data=image(0, net))
+            net.blobs[name].data[...] = 7
+            seen += [np.array(blob.data) for blob in net.blobs.values()]
+        held[...] = 3
+        net.forward(data=image(0, net))
+        return [*seen, held, net.blobs["prior"].data]
+
+    agree(script, text)
+
+
+def test_statistics_and_layers_of_users_run_once_a_forward():
+    """Also where blobs are asked for, and where NaN makes the layers run by themselves."""
+
+    class Counter(Layer, type="ScriptViewsCounter", bottoms=1, tops=1):
+        calls = 0
+
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            type(self).calls += 1
+            top[0].data[...] = bottom[0].data
+
+    head = data(1, 32, 24, 24) + conv("a", "data", 32) + relu("ra", "a")
+    norm = layer("n", "BatchNorm", "a", "a", "batch_norm_param { use_global_stats: false }")
+    text = (
+        head
+        + norm
+        + layer("k", "ScriptViewsCounter", "a", "k")
+        + conv("b", "k", 32)
+        + relu("rb", "b")
+        + conv("c", "b", 4)
+    )
+
+    def script(net):
+        Counter.calls, seen = 0, []
+        for seed in range(3):
+            x = image(seed, net)
+            if seed == 1:
+                x[0, 3, 4, 5] = np.nan
+            net.forward(data=x)
+            seen += [np.isnan(net.blobs["b"].data), [Counter.calls], np.isnan(net.blobs["a"].data)]
+        return [*seen, *(np.nan_to_num(blob.data) for blob in net.params["n"])]
+
+    try:
+        agree(script, text, tolerance=1e-4)
+    finally:
+        del REGISTRY["scriptviewscounter"]
+
+
+def test_parts_of_a_net_leave_the_rest_as_it_was():
+    def script(net):
+        net.forward(data=image(0, net))
+        seen = [net.forward(end="n", data=image(1, net))["n"], *(np.array(net.blobs[n].data) for n in ("s", "b", "p"))]
+        seen.append(net.forward(start="s")["p"])
+        net.forward(data=image(2, net))
+        net.blobs["b"].data[...] = 0.5
+        seen += [net.forward(start="ip")["p"], net.forward(start="r", end="r")["s"], net.blobs["s"].data]
+        return [np.array(one) for one in seen]
+
+    agree(script)
+
+
+@pytest.mark.parametrize("text", [RESIDUAL, HEADS], ids=["residual", "heads"])
+def test_shapes_that_change_between_forwards(text):
+    def script(net):
+        seen = []
+        for images in (2, 1, 3, 1):
+            out = net.forward(data=image(images, net, images))
+            seen += [*out.values(), *(np.array(net.blobs[name].data) for name in ("a", "b"))]
+        return seen
+
+    agree(script, text)
