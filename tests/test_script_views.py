@@ -111,7 +111,8 @@ def test_a_blob_that_is_asked_for_has_the_inputs_of_the_last_forward(held):
         net.blobs["data"].data[...] = image(0, net)
         net.forward()
         (array if held else net.blobs["data"].data)[...] = image(1, net)
-        return [net.blobs["a"].data, net.blobs["data"].data, net.forward()["p"], net.blobs["s"].data]
+        seen = [np.array(net.blobs[name].data) for name in ("a", "data")]
+        return [*seen, net.forward()["p"], net.blobs["s"].data]
 
     agree(script)
 
@@ -124,6 +125,16 @@ def test_arrays_of_many_blobs_follow_the_forwards():
         arrays = {name: blob.data for name, blob in net.blobs.items()}
         net.forward(data=image(1, net))
         return [*seen, before, *arrays.values()]
+
+    agree(script)
+
+
+def test_an_array_of_a_blob_that_layers_by_themselves_have_made_follows_the_plan():
+    def script(net):
+        net.forward(data=image(0, net))
+        net.forward(start="ip")
+        held = net.blobs["b"].data
+        return [net.forward(data=image(1, net))["p"], held]
 
     agree(script)
 
@@ -165,7 +176,13 @@ def test_a_blob_that_was_written_several_times_holds_the_last(kind, asked):
     agree(script, text)
 
 
-def test_edits_of_constants_last_until_the_next_forward():
+def test_an_input_that_is_overwritten_in_place_is_the_input_of_the_next_forward():
+    text = data(1, 4, 8, 8) + normal("data", "data") + conv("c", "data", 4)
+    agree(lambda net: [net.forward(data=image(0, net))["c"], net.forward()["c"], net.forward()["c"]], text)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_edits_of_constants_last_until_the_next_forward(held):
     prior = layer("prior", "PriorBox", ["c", "data"], text="prior_box_param { min_size: 4 }")
     more = layer("one", "Concat", "prior", text="concat_param { axis: 2 }") + layer(
         "q", "Power", "one", text="power_param { scale: 2 }"
@@ -173,14 +190,13 @@ def test_edits_of_constants_last_until_the_next_forward():
     text = data(1, 4, 16, 16) + conv("c", "data", 8, "kernel_size: 3 stride: 8") + prior + more
 
     def script(net):
-        seen, held = [], net.blobs["q"].data
+        seen, array = [], net.blobs["q"].data if held else np.zeros(1)
         for name in ("prior", "one", "q"):
-            net.forward(data=image(0, net))
+            seen += net.forward(data=image(0, net)).values()
             net.blobs[name].data[...] = 7
             seen += [np.array(blob.data) for blob in net.blobs.values()]
-        held[...] = 3
-        net.forward(data=image(0, net))
-        return [*seen, held, net.blobs["prior"].data]
+        array[...] = 3
+        return [*seen, *net.forward(data=image(0, net)).values(), net.blobs["prior"].data]
 
     agree(script, text)
 
@@ -225,6 +241,39 @@ def test_statistics_and_layers_of_users_run_once_a_forward():
         del REGISTRY["scriptviewscounter"]
 
 
+@pytest.mark.parametrize("odd", ["before", "after"])
+def test_a_layer_of_a_user_runs_once_on_what_the_layers_give_it(odd):
+    """Sums that are not finite come before it, or are made of what it gives."""
+
+    class Recorder(Layer, type="ScriptViewsRecorder", bottoms=1, tops=1, in_place=True):
+        nans: list[int] = []
+
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            self.nans.append(int(np.isnan(bottom[0].data).sum()))
+            top[0].data[...] = bottom[0].data
+            if odd == "after":
+                top[0].data[0, 5, 7, 8] = np.inf
+
+    text = data(1, 32, 24, 24) + conv("a", "data", 32) + layer("k", "ScriptViewsRecorder", "a", "a")
+    text += layer("q", "Power", "a", "a", "power_param { scale: 2 }") + conv("b", "a", 32) + relu("rb", "b")
+
+    def script(net):
+        Recorder.nans, seen = [], []
+        for seed in range(2):
+            x = image(seed, net)
+            x[0, 3, 4, 5] = np.inf if odd == "before" else 1  # a transform makes NaN of it
+            seen += [np.nan_to_num(net.forward(data=x)["b"], posinf=0), np.nan_to_num(net.blobs["a"].data, posinf=0)]
+        return [*seen, Recorder.nans]
+
+    try:
+        agree(script, text, tolerance=1e-4)
+    finally:
+        del REGISTRY["scriptviewsrecorder"]
+
+
 def test_parts_of_a_net_leave_the_rest_as_it_was():
     def script(net):
         net.forward(data=image(0, net))
@@ -232,10 +281,16 @@ def test_parts_of_a_net_leave_the_rest_as_it_was():
         seen.append(net.forward(start="s")["p"])
         net.forward(data=image(2, net))
         net.blobs["b"].data[...] = 0.5
-        seen += [net.forward(start="ip")["p"], net.forward(start="r", end="r")["s"], net.blobs["s"].data]
-        return [np.array(one) for one in seen]
+        return [*seen, net.forward(start="ip")["p"], net.forward(start="r", end="r")["s"], net.blobs["s"].data]
 
     agree(script)
+
+
+@pytest.mark.parametrize("name", ["r", "t"])
+def test_a_part_that_begins_with_a_layer_in_place(name):
+    """It reads what the last forward has left there."""
+    text = CHAIN.replace('"ReLU"', '"ELU"')  # not the same when done twice
+    agree(lambda net: [net.forward(data=image(0, net))["p"], *net.forward(start=name, end=name).values()], text)
 
 
 @pytest.mark.parametrize("text", [RESIDUAL, HEADS], ids=["residual", "heads"])

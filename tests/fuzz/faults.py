@@ -21,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN, PLACES = "boxpresso/net/plan.py", "boxpresso/net/places.py"
-NUMBERS = "tests/test_plan.py"
+RUNNER, PROGRAM, ARRAY = "boxpresso/net/runner.py", "boxpresso/net/program.py", "boxpresso/device/array.py"
+NUMBERS, VIEWS = "tests/test_plan.py", ("tests/test_script_views.py",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +37,42 @@ class Fault:
 
 
 FAULTS = [
+    # Versions of buffers
+    Fault(
+        "weights that are held are compared once", ARRAY,
+        "            if not self.held:\n                self.before = None\n            else:\n                self.remember()\n",
+        "            self.before = None\n", VIEWS,
+    ),
+    Fault("weights that are held before there is a plan", ARRAY, "        if self.held:\n            self.remember()\n        return version", "        return version", VIEWS),
+    Fault("nets that share weights are not told", ARRAY, "                    user.before_change()\n", "                    pass\n", VIEWS),
+    Fault("a lease that nobody holds any more", ARRAY, "self.lease[1] == self.version and self.lease[0]() is not None", "self.lease[1] == self.version", VIEWS),
+    # What a script sees
+    Fault("blobs left out are of the weights of now", RUNNER, "            if used.before is not None:\n", "            if False:\n", VIEWS),
+    Fault(
+        "blobs that are held are not followed", RUNNER,
+        "self.want([*more, *(name for name in self.left_out if self.source.blobs[name]._data.held)])", "self.want(more)", VIEWS,
+    ),
+    Fault("an input that is asked for is not put aside", RUNNER, "                    self.put_aside(used)\n", "                    pass\n", VIEWS),
+    Fault(
+        "an input that is held is not put aside", RUNNER,
+        "                if blobs[name]._data.held:\n                    self.put_aside(name)\n", "", VIEWS,
+    ),
+    Fault("edits of constants stay", RUNNER, "self.touched = self.touched or name in self.fixed", "self.touched = False", VIEWS),
+    Fault("what runs once runs again", RUNNER, "            if i in self.ran_once:\n", "            if False:\n", VIEWS),
+    Fault("what runs once is given sums that are not finite", PROGRAM, "            if item in self.once:\n                self.refuse_odd()\n", "", VIEWS),
+    Fault(
+        "a blob holds any value of its name", RUNNER, "if name in latest and self.root(latest[name]) == value}", "if name in latest}", VIEWS,
+    ),
+    Fault("an input that is overwritten keeps its first value", RUNNER, "[*outputs, *(name for name in sources if self.last[name][1])]", "outputs", VIEWS),
+    Fault("parts of a net forget what they read", "boxpresso/net/net.py", "self._runner.make_way(written - read)", "self._runner.make_way(written)", VIEWS),
+    # Memory of blobs
+    Fault("a layer in place changes what shares its memory", "boxpresso/net/net.py", "                self._part_memory(layer, bottom, top)\n", "                pass\n"),
+    Fault("a blob's memory is given twice at a time", PLACES, "all(other in (key, owner) or end < first or begin > last for", "all(True for"),
+    Fault(
+        "a layer reads the blob of the value's name", PLACES,
+        "pins.extend((self.need(value, PLAIN), name, self.now) for value, name in zip(step.reads, names))",
+        "pins.extend((self.need(value, PLAIN), value[0], self.now) for value in step.reads)",
+    ),
     # Passes
     Fault(
         "a value with two readers is folded", PLAN, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
