@@ -168,7 +168,7 @@ def test_merging_is_linear_and_writes_both_files_or_none(tmp_path, monkeypatch):
 def test_patterns_take_no_square_of_a_text(tmp_path):
     """Each of these took minutes."""
     assert read_labels(put(tmp_path / "a", "\n" * LONG + "cat\n")) == {LONG: "cat"}
-    with pytest.raises(ModelError, match="it has the line"):
+    with pytest.raises(ModelError, match="is a text, not a list of names: line 1"):
         read_labels(put(tmp_path / "b", "item" + " " * LONG + "x\n"))
     assert read_labels(put(tmp_path / "c", "item:\n {\nname: 'x' label: 3 }\n")) == {3: "x"}
     with pytest.raises(ModelError, match="JSON"):
