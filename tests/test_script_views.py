@@ -181,6 +181,17 @@ def test_an_input_that_is_overwritten_in_place_is_the_input_of_the_next_forward(
     agree(lambda net: [net.forward(data=image(0, net))["c"], net.forward()["c"], net.forward()["c"]], text)
 
 
+def test_an_input_that_is_overwritten_in_place_where_sums_are_not_finite():
+    text = data(1, 32, 24, 24) + normal("data", "data") + conv("c", "data", 32)
+
+    def script(net):
+        x = image(0, net)
+        x[0, 3, 4, 5] = np.inf
+        return [np.nan_to_num(net.forward(data=x)["c"], posinf=0, neginf=0), np.isnan(net.blobs["c"].data)]
+
+    agree(script, text, tolerance=1e-4)
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_edits_of_constants_last_until_the_next_forward(held):
     prior = layer("prior", "PriorBox", ["c", "data"], text="prior_box_param { min_size: 4 }")

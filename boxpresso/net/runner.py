@@ -109,6 +109,11 @@ class Runner:
         # What is overwritten in place of an input is its value in the next forward, unless that is given another.
         sources = [name for i, values in enumerate(self.writes) for name, _ in values if not self.reads[i]]
         self.wanted = dict.fromkeys([*outputs, *(name for name in sources if self.last[name][1])])
+        self.overwritten = [
+            i
+            for i, values in enumerate(self.writes)
+            if not self.reads[i] and any(self.last[name][1] for name, _ in values)
+        ]
         # What a script may look at. A value is one writing of a blob, as in a plan.
         self.names = {id(blob): name for name, blob in source.blobs.items()}
         self.same: dict[Value, Value] = {}  # values that are another one
@@ -314,8 +319,13 @@ class Runner:
             return False
         blobs = self.source.blobs
         self.ran_once = {}
-        self.once.update(i for i, layer in enumerate(self.source.layers) if self.reads[i] and not layer.repeatable)
+        layers = self.source.layers
+        self.once.update(i for i, layer in enumerate(layers) if self.reads[i] and not layer.repeatable)
+        self.once.update(i for i in self.overwritten if layers[i].type != "Input")
         with self.at_work:
+            for i in self.overwritten:
+                if layers[i].type == "Input":
+                    self.note(i)
             if self.touched or any(blobs[name]._data.held for name in self.fixed):
                 self.touched = False
                 self.restart()
@@ -362,7 +372,7 @@ class Runner:
         return ran
 
     def note(self, i: int) -> None:
-        """A layer that runs once a forward has run: what it has made is put aside where others write over it."""
+        """A layer that runs once a forward has run, or is an Input: what others write over of its tops is put aside."""
         names = zip(self.source.names[i][1], self.source.tops[i])
         self.ran_once[i] = [self.copy(blob, blob.shape) if self.last[name][1] else None for name, blob in names]
 
