@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .exports.fold import WEIGHTED, fold
-from .exports.steps import Step, steps_of
+from .exports.operations import AFFINE, Operation, operations
 from .net import Net
 from .net.prepare import select
 from .net.weights import Row, Source, save_weights, write_whole
@@ -39,7 +38,8 @@ def merge(
     level: int = 0,
     stages: Sequence[str] = (),
 ) -> list[str]:
-    """Writes a net of phase TEST, and its weights, with BatchNorm, BN, Scale and Bias merged into the layers before them.
+    """Writes a net of phase TEST, and its weights, with BatchNorm, BN, Scale, Bias and a linear Power merged into the layers
+    before them.
 
     A layer is merged where it follows, alone or in a chain of such layers, a Convolution (also depthwise, deformable or
     transposed) or an InnerProduct whose output nothing else reads. Others stay, as do a Scale of two bottoms and a BatchNorm
@@ -90,13 +90,14 @@ def merge(
         raise ModelError(
             f"{net.name!r} has several layers with weights that are called {twice[0]!r}; give them other names"
         )
-    joined = [step for step in fold(steps_of(net)).steps if step.type in WEIGHTED and len(step.layers) > 1]
+    joined = [step for step in operations(net).steps if step.type != AFFINE and len(step.layers) > 1]
     users = users_of(net)
     joined = [step for step in joined if not any(users[at] - set(step.layers) for at in places_of(net, step.layers))]
     gone = [name for step in joined for name in step.layers[1:]]
     if not gone:
         raise ModelError(
-            f"net {net.name!r} has nothing to merge: no BatchNorm, BN, Scale or Bias follows a layer with weights alone"
+            f"net {net.name!r} has nothing to merge: no BatchNorm, BN, Scale, Bias or linear Power follows a layer with "
+            "weights alone"
         )
     text = to_text(without(chosen, joined))
     blobs = {step.layers[0]: [np.asarray(p, np.float32) for p in step.params] for step in joined}
@@ -124,7 +125,7 @@ def users_of(net: Net) -> dict[int, set[str]]:
     return users
 
 
-def without(net: NetParameter, joined: Sequence[Step]) -> NetParameter:
+def without(net: NetParameter, joined: Sequence[Operation]) -> NetParameter:
     """The net without the layers that are merged; what they gave comes from the layers before them, which have biases."""
     result = NetParameter()
     result.CopyFrom(net)

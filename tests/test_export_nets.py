@@ -13,8 +13,7 @@ from harness import close
 from shared import SHARED, cases
 
 from boxpresso import LayerError, ModelError, Net
-from boxpresso.exports.fold import fold
-from boxpresso.exports.steps import steps_of
+from boxpresso.exports.operations import operations
 from boxpresso.proto import parse_net
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -248,10 +247,22 @@ def test_folding(name, in_place):
     text += layer("s", tops[1], tops[2], SCALE) + layer("a", tops[2], tops[3], 'type: "Bias"')
     net = Net(parse_net(text), device="cpu", seed=1)
     statistics(net)
-    folded = fold(steps_of(net))
+    folded = operations(net)
     assert [step.layers for step in folded.steps] == [["x"], ["c", "b", "s", "a"]]
     assert len(onnx_model(net).graph.node) == (1 if "Conv" in DENSE[name] or "Deconv" in DENSE[name] else 2)
     check(net, values(net))
+
+
+def test_a_linear_power_is_folded():
+    """As every layer is that says it is an affine map of its channels; one of a vector has no channels."""
+    power = 'type: "Power" power_param { scale: 0.5 shift: 2 }'
+    text = input_text("x", (2, 4, 5, 6)) + layer("c", "x", "c", DENSE["deconvolution"]) + layer("p", "c", "p", power)
+    net = Net(parse_net(text), device="cpu", seed=1)
+    assert [step.layers for step in operations(net).steps] == [["x"], ["c", "p"]]
+    check(net, values(net))
+    alone = Net(parse_net(input_text("x", (3,)) + layer("p", "x", "p", power)), device="cpu")
+    assert [step.type for step in operations(alone).steps] == ["Input", "Power"]
+    check(alone, values(alone))
 
 
 def test_what_is_not_folded():
@@ -260,9 +271,9 @@ def test_what_is_not_folded():
     text += layer("s", "b", "s", SCALE) + layer("other", "c", "other", 'type: "TanH"')
     net = Net(parse_net(text), device="cpu", seed=1)
     statistics(net)
-    assert [step.layers for step in fold(steps_of(net)).steps if step.type != "Input"] == [["c"], ["b", "s"], ["other"]]
+    assert [step.layers for step in operations(net).steps if step.type != "Input"] == [["c"], ["b", "s"], ["other"]]
     check(net, values(net))
-    folded = fold(steps_of(net, ["b", "s"]))
+    folded = operations(net, ["b", "s"])
     assert [step.layers for step in folded.steps if step.type != "Input"] == [["c", "b"], ["s"]]
     model = onnx_model(net, outputs=["b", "s"])
     found, wanted = run_onnxruntime(model, values(net)), net.forward(**values(net), blobs=["b", "s"])

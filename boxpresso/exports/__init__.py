@@ -1,6 +1,6 @@
 """Nets as files of other programs: ONNX, torch and safetensors.
 
-steps.py makes a list of steps of a Net, fold.py folds affine maps into weights; `onnx` reads these. `torch` makes modules of
+operations.py makes operations of a net's plan, with affine maps folded into weights for `onnx`; `torch` makes modules of
 the layers themselves. Nothing here is imported before it is used.
 """
 

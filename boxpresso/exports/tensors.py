@@ -13,7 +13,7 @@ from ..net import Net
 from ..net.weights import read_weights, save_weights, write_whole
 from ..proto.errors import ModelError
 from ..proto.reading import kind_of
-from .steps import Numpy
+from .operations import Numpy
 
 KEYS = {  # of a layer type; others have weight and bias, then numbers
     "batchnorm": ("running_mean", "running_var", "scale_factor", "weight", "bias"),

@@ -160,6 +160,17 @@ def drop_identities(plan: Plan, source: Source) -> Plan:
     return replace(plan, steps=tuple(steps), wanted=wanted, dropped=dropped)
 
 
+def needed(plan: Plan, source: Source) -> Plan:
+    """Without the steps that lead to nothing that is wanted; a net's inputs stay."""
+    read = set(plan.wanted.values())
+    steps: list[Step] = []
+    for step in reversed(plan.steps):
+        if source.layers[step.layer].type == "Input" or read.intersection(step.writes):
+            steps.append(step)
+            read.update(step.reads)
+    return replace(plan, steps=tuple(reversed(steps)))
+
+
 def constants(plan: Plan, source: Source) -> Plan:
     """PriorBox and what is made of priors alone reads nothing: it runs once for the shapes of a plan.
 

@@ -12,7 +12,7 @@ from typing import Any, Union
 from ...net import Net
 from ...net.weights import write_whole
 from ...proto.errors import ModelError
-from ..steps import Numpy
+from ..operations import Numpy
 from .targets import DEFAULT
 from .verify import Difference, verify
 from .writer import Preprocess, onnx_model

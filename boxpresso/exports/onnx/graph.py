@@ -11,7 +11,7 @@ import numpy as np
 
 from ...layers.core import Layer
 from ...proto.errors import LayerError, ModelError
-from ..steps import Numpy, Shape, Step
+from ..operations import Numpy, Operation, Shape
 from .targets import Target
 
 DTYPES = {"float": np.float32, "double": np.float64, "int64": np.int64, "int32": np.int32, "bool": np.bool_}
@@ -35,7 +35,7 @@ def import_onnx() -> Any:
 class Work:
     """What a lowering is given: its step, the values that it reads, and the shapes on both sides."""
 
-    step: Step
+    step: Operation
     bottoms: list[str]
     bottom_shapes: list[Shape]
     top_shapes: list[Shape]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..steps import Numpy, Shape
+from ..operations import Numpy, Shape
 from .graph import Graph, Work, lowering
 
 
@@ -15,7 +15,7 @@ def broad(values: Numpy, axis: int, axes: int) -> Numpy:
 
 @lowering("Affine")
 def affine(g: Graph, w: Work) -> str:
-    """What fold() makes of BatchNorm, Scale and Bias."""
+    """BatchNorm, Scale and Bias, or a chain of them, with no weights before them."""
     scale, shift = (broad(np.asarray(p), 1, len(w.top_shapes[0])) for p in w.params)
     y = w.bottoms[0] if np.all(scale == 1) else g.op("Mul", w.bottoms[0], g.const(scale))
     return y if np.all(shift == 0) else g.op("Add", y, g.const(shift))
@@ -23,7 +23,7 @@ def affine(g: Graph, w: Work) -> str:
 
 @lowering("BatchNorm", "BN")
 def batch_norm(g: Graph, w: Work) -> str:
-    """With the statistics of the batch itself; fold() takes the others."""
+    """With the statistics of the batch itself; others are an Affine."""
     layer, shape, x = w.layer, w.bottom_shapes[0], w.bottoms[0]
     w.need(len(w.step.outputs) == 1, "only its first top has a counterpart")
     w.need(len(shape) > 1, f"its bottom has the shape {shape}; it needs a channel axis")

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ..steps import Numpy
+from ..operations import Numpy
 from .graph import Graph, Work, lowering
 
 

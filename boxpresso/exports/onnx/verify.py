@@ -11,7 +11,7 @@ import numpy as np
 
 from ...net import Net
 from ...proto.errors import ModelError
-from ..steps import Numpy
+from ..operations import Numpy
 from .writer import PROPOSALS, REGION_LAYERS
 
 LIMIT = 1e-4  # a larger difference is an error

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...net import Net
 from ...proto.errors import LayerError, ModelError, storable
-from ..fold import fold
-from ..steps import Numpy, Step, Steps, steps_of
+from ..operations import Numpy, Operation, Operations, operations
 from . import dense, detection, moved, neuron, norm, proposals, recurrent, regions, shapes  # noqa: F401  their lowerings
 from .graph import LOWERINGS, Graph, Work
 from .targets import DEFAULT, NEWEST, OLDEST, target_named
@@ -97,7 +96,7 @@ def onnx_model(
         raise ModelError(f"opset must be from {OLDEST} to {NEWEST}, got {opset}")
     if net.phase != "TEST":
         raise ModelError(f"a net leaves as it is at TEST, this one is built for {net.phase}")
-    steps = fold(steps_of(net, outputs))
+    steps = operations(net, outputs)
     refuse(steps)
     graph = Graph(opset, target_named(target))
     leads = leads_of(net, steps, dynamic_batch)
@@ -105,7 +104,7 @@ def onnx_model(
     return assemble(graph, net, steps, leads, values, {**facts(net, preprocess), **(metadata or {})})
 
 
-def refuse(steps: Steps) -> None:
+def refuse(steps: Operations) -> None:
     """Raises LayerError that names every layer without a lowering."""
     missing = [s for s in steps.steps if s.type != "Input" and s.type not in CONSTANT and s.type not in LOWERINGS]
     if missing:
@@ -129,7 +128,7 @@ def facts(net: Net, preprocess: Preprocess | None) -> dict[str, str]:
 # Axes that are known when the net runs
 
 
-def leads_of(net: Net, steps: Steps, dynamic_batch: bool) -> dict[str, str]:
+def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]:
     """{value: the name of its first axis} of the values whose first axis has no length yet."""
     leads: dict[str, str] = {}
     if dynamic_batch:
@@ -154,7 +153,7 @@ def leads_of(net: Net, steps: Steps, dynamic_batch: bool) -> dict[str, str]:
     return leads
 
 
-def check_batch(net: Net, steps: Steps, leads: dict[str, str]) -> None:
+def check_batch(net: Net, steps: Operations, leads: dict[str, str]) -> None:
     """Raises LayerError for a layer whose top does not grow with the batch along axis 0 alone."""
     before = {name: tuple(net.blobs[name].shape) for name in net.blobs}
     inputs = [name for name in net.inputs if name in leads]
@@ -188,7 +187,7 @@ def check_batch(net: Net, steps: Steps, leads: dict[str, str]) -> None:
 
 
 def write_steps(
-    graph: Graph, net: Net, steps: Steps, leads: dict[str, str], preprocess: Preprocess | None
+    graph: Graph, net: Net, steps: Operations, leads: dict[str, str], preprocess: Preprocess | None
 ) -> dict[str, str]:
     """Writes all steps; returns what each value is called in the graph."""
     values: dict[str, str] = {}
@@ -221,7 +220,7 @@ def write_steps(
     return values
 
 
-def constants(net: Net, step: Step) -> list[Numpy]:
+def constants(net: Net, step: Operation) -> list[Numpy]:
     """What a layer that does not depend on the input gives."""
     index = next(i for i, layer in enumerate(net.layers) if layer is step.layer)
     if step.type == "DummyData":
@@ -250,7 +249,12 @@ def prepared(graph: Graph, x: str, shape: Sequence[int], how: Preprocess) -> str
 
 
 def assemble(
-    graph: Graph, net: Net, steps: Steps, leads: dict[str, str], values: dict[str, str], metadata: Mapping[str, str]
+    graph: Graph,
+    net: Net,
+    steps: Operations,
+    leads: dict[str, str],
+    values: dict[str, str],
+    metadata: Mapping[str, str],
 ) -> Any:
     """The ModelProto."""
     helper, kind = graph.onnx.helper, graph.onnx.TensorProto.FLOAT

@@ -14,7 +14,7 @@ from ...net import Net
 from ...net.weights import save_weights
 from ...proto.errors import LayerError, ModelError
 from ..onnx.writer import CONSTANT, constants
-from ..steps import Step, steps_of
+from ..operations import Operation, operations
 from ..tensors import parameter_keys
 from . import dense, neuron, norm, proposals, regions, shapes  # noqa: F401  their functions
 from .table import FACTORIES, Run, Work
@@ -25,7 +25,7 @@ BUFFERS = ("running_mean", "running_var", "scale_factor")  # statistics, which a
 class CaffeLayer(torch.nn.Module):
     """One layer: its parameters under the names of `parameter_keys`, and what it computes of tensors."""
 
-    def __init__(self, step: Step, keys: list[str], known: dict[int, Any], run: Run) -> None:
+    def __init__(self, step: Operation, keys: list[str], known: dict[int, Any], run: Run) -> None:
         super().__init__()
         self.run, self.type = run, step.type
         for key, blob, values in zip(keys, step.layer.blobs, step.params):
@@ -60,7 +60,7 @@ class CaffeModule(torch.nn.Module):
 
     def __init__(self, net: Net) -> None:
         super().__init__()
-        steps = steps_of(net)
+        steps = operations(net, fold=False)
         self.input_names, self.output_names = list(steps.inputs), list(net.outputs)
         self.rows = [
             (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...proto.errors import LayerError, ModelError
-from ..steps import Numpy, Shape, Step
+from ..operations import Numpy, Operation, Shape
 
 Tensor = Any
 Params = Any  # the module of the layer: its parameters are attributes
@@ -18,7 +18,7 @@ Run = Callable[..., Any]  # (parameters, *bottoms) -> a top, or a list of tops
 class Work:
     """What a function of the table is given: its step, the shapes on both sides, and the names of the parameters."""
 
-    step: Step
+    step: Operation
     bottom_shapes: list[Shape]
     top_shapes: list[Shape]
     keys: list[str]

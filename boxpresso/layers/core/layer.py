@@ -27,7 +27,7 @@ from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import Fills, Seed
-from .lowering import Fusible, Lowering
+from .lowering import Fusible, Lowering, Numbers
 from .numbers import too_large
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
@@ -258,6 +258,13 @@ class Layer:
 
     def fuse(self) -> Fusible | None:
         """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""
+        return None
+
+    def per_map(self, values: Numbers) -> Numbers | None:
+        """Numbers, one for each channel of axis 1 of the top, in the shape that multiplies the weights, parameter 0.
+
+        None: no weights make these channels, so that nothing can be folded into them.
+        """
         return None
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:

@@ -47,6 +47,20 @@ def product(a: Numbers | None, b: Numbers | None) -> Numbers | None:
     return b if a is None else a if b is None else a * b
 
 
+def folded(
+    weights: Numbers, bias: Numbers | None, affine: Affine, channels: int, per_map: Callable[[Numbers], Numbers | None]
+) -> tuple[Numbers, Numbers]:
+    """Weights and bias in float64 with an affine map of so many channels folded into them; per_map: `Layer.per_map`."""
+    weights = np.asarray(weights, np.float64)
+    total = np.zeros(channels) if bias is None else np.asarray(bias, np.float64).reshape(-1)
+    if affine.scale is not None:
+        scale = np.broadcast_to(affine.scale, (channels,))
+        by_map = per_map(scale)
+        assert by_map is not None  # the layer has weights, or nothing would be folded into them
+        weights, total = weights * by_map, total * scale
+    return weights, total if affine.shift is None else total + affine.shift
+
+
 @dataclass(frozen=True)
 class Activation:
     """What epilogue.h does: RELU, LEAKY with `slope`, SLOPES with one a channel, CLIP to `low` and `high`."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels, blas
 from ..core import Layer
-from ..core.lowering import Lowering
+from ..core.lowering import Lowering, Numbers
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .lowerings import ConvolutionLowering, DepthwiseLowering
 from .sizes import GEOMETRY, Sizes, scratch
@@ -359,6 +359,9 @@ class WindowLayer(Layer):
             if self.device.kind != "cpu" or len(image) > 2:
                 self.made = convolution_of(sizes, self.device, self.dtype)
         return before
+
+    def per_map(self, values: Numbers) -> Numbers | None:
+        return values.reshape(-1, *[1] * (1 + len(self.kernel))) if self.channel_axis == 1 else None
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         if self.sizes is None or not min(bottom[0].count, top[0].count):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...device import Blob
-from ..core.lowering import Lowering
+from ..core.lowering import Lowering, Numbers
 from .convolution_base import WindowLayer
 from .lowerings import DeconvolutionLowering
 
@@ -73,6 +75,12 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
         before = self.plan(bottom, self.outputs, image, self.channels, map)
         for blob in top:
             blob.reshape(*before, self.outputs, *image)
+
+    def per_map(self, values: Numbers) -> Numbers | None:
+        if self.channel_axis != 1:
+            return None
+        by_group = np.repeat(values.reshape(self.group, -1), self.channels // self.group, axis=0)
+        return by_group.reshape(self.channels, -1, *[1] * len(self.kernel))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):

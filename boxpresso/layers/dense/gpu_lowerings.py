@@ -10,7 +10,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Buffer, blas
 from ..core import Layer
-from ..core.lowering import ALL, Activation, After, Lowering
+from ..core.lowering import ALL, Activation, After, Lowering, folded
 from .columns import NONE, Finish, finish
 from .convolution_base import ConvolutionLayer
 from .inner_product import InnerProduct
@@ -26,10 +26,6 @@ class GpuLowering(Lowering):
     def __init__(self, layer: Layer) -> None:
         self.layer, self.device = layer, layer.device
 
-    def filters(self) -> int:
-        """The axis of the weights along which the maps lie."""
-        return 0
-
     def prepare(self, after: After) -> None:
         """Folds what comes after into copies of the parameters, where there is anything to fold."""
         blobs, dtype, affine = self.layer.blobs, self.layer.dtype, after.affine
@@ -42,15 +38,11 @@ class GpuLowering(Lowering):
         self.folded = not nothing or slopes is not None
         if nothing:
             return
-        bias = np.zeros(after.channels) if len(blobs) < 2 else np.asarray(blobs[1].data, np.float64).reshape(-1)
+        own = None if len(blobs) < 2 else np.asarray(blobs[1].data)
+        weights, bias = folded(np.asarray(blobs[0].data), own, affine, after.channels, self.layer.per_map)
         if affine.scale is not None:
-            weights = np.asarray(blobs[0].data, np.float64)
-            shape = [1] * weights.ndim
-            shape[self.filters()] = after.channels
-            scale = np.broadcast_to(affine.scale, (after.channels,))
-            self.weights = self.device.table(weights * scale.reshape(shape), dtype)
-            bias = bias * scale
-        self.bias = self.device.table(bias if affine.shift is None else bias + affine.shift, dtype)
+            self.weights = self.device.table(weights, dtype)
+        self.bias = self.device.table(bias, dtype)
 
     def after(self, other: AnyArray | None) -> Finish:
         """What is done with the sums."""
@@ -87,9 +79,6 @@ class Multiply(GpuLowering):
     """An inner product."""
 
     layer: InnerProduct
-
-    def filters(self) -> int:
-        return 1 if self.layer.transpose else 0
 
     def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
         layer = self.layer

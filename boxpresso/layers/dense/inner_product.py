@@ -10,7 +10,7 @@ import numpy as np
 
 from ...device import Blob, Kernels, blas
 from ..core import Layer
-from ..core.lowering import Lowering
+from ..core.lowering import Lowering, Numbers
 from .lowerings import InnerProductLowering
 
 
@@ -86,6 +86,11 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
             False, not self.transpose, self.rows, self.outputs, self.depth,
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
+
+    def per_map(self, values: Numbers) -> Numbers | None:
+        if self.param.inner_product_param.axis != 1:
+            return None
+        return values if self.transpose else values[:, None]
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         if self.param.inner_product_param.axis != 1 or len(bottom[0].shape) not in (2, 4):

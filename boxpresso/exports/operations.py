@@ -1,0 +1,179 @@
+"""A net as writers of other formats read it: the operations of its plan, with parameters and the names of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..layers.core import Layer
+from ..layers.core.lowering import Affine, Lowering, Same, folded
+from ..layers.core.replaced import acting
+from ..net import Net
+from ..net.plan import Plan, Source, Step, Value, drop_identities, fold_affine, needed, plain
+from ..net.program import after
+from ..proto.errors import ModelError, nearest
+
+Numpy = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+AFFINE = "Affine"  # the type of an operation that is an affine map of the channels, alone or a chain of such layers
+
+
+@dataclass
+class Operation:
+    """One step of a plan.
+
+    Attributes
+    ----------
+    type, name, layer
+        Of the layer that it is named after, with its settings; the type is "Affine" where it is an affine map of channels.
+    inputs, outputs
+        Names of values.
+    params
+        The learned parameters, with what is folded into them; of an Affine scale and shift, a number for each channel.
+    layers
+        The names of all layers that it stands for.
+    """
+
+    type: str
+    name: str
+    layer: Layer
+    inputs: list[str]
+    outputs: list[str]
+    params: list[Numpy]
+    layers: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.type} layer {self.name!r}"
+
+
+@dataclass
+class Operations:
+    """The operations of a net in their order, the shape and the blob of each value, and the names of inputs and outputs.
+
+    An input has the name of its blob, and so has the last value of any other blob; one that a layer overwrites in place has
+    the name of its layer behind it.
+    """
+
+    steps: list[Operation]
+    shapes: dict[str, Shape]
+    blobs: dict[str, str]
+    inputs: list[str]
+    outputs: list[str]
+
+
+class Foldable(Lowering):
+    """A layer that is written with what follows it in its parameters."""
+
+    launches = False
+    absorbs = frozenset({"affine"})
+
+
+def lower(plan: Plan, source: Source, fold: bool) -> Plan:
+    """Each step with what the passes may do with it: a Split, whose tops are its bottom, goes; affine maps are folded."""
+    steps = []
+    for step in plan.steps:
+        layer = source.layers[step.layer]
+        lowering: Lowering | None = None
+        if layer.type == "Split":
+            lowering = Same()
+        elif fold and (acting(layer).per_map(np.ones(channels(step, source))) is not None or scales(step, source)):
+            lowering = Foldable()
+        steps.append(replace(step, lowering=lowering))
+    return replace(plan, steps=tuple(steps))
+
+
+def channels(step: Step, source: Source) -> int:
+    """The length of axis 1 of a step's only top; 0 where it has none."""
+    shape = source.blobs[step.writes[0][0]].shape if len(step.writes) == 1 else ()
+    return shape[1] if len(shape) > 1 else 0
+
+
+def scales(step: Step, source: Source) -> bool:
+    """Whether a step is an affine map of its bottom's channels, with numbers that are known."""
+    one = len(step.reads) == 1 and channels(step, source) > 0
+    return one and isinstance(source.layers[step.layer].fuse(), Affine)
+
+
+def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True) -> Operations:
+    """The operations of a net that its outputs need.
+
+    Parameters
+    ----------
+    net
+        Built for the phase TEST, with its weights.
+    outputs
+        Names of blobs; None takes the outputs of the net.
+    fold
+        Whether BatchNorm, Scale and their kind become part of the weights before them, and chains of them one Affine. Nothing
+        is folded over a value that another layer reads, or that is an output.
+
+    Returns
+    -------
+    Operations
+
+    Raises
+    ------
+    ModelError
+        For a name of a blob that the net lacks.
+
+    Examples
+    --------
+    >>> from boxpresso import Net
+    >>> from boxpresso.proto import parse_net
+    >>> net = Net(parse_net('''
+    ...     layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 4 dim: 4 } } }
+    ...     layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 2 kernel_size: 1 } }
+    ...     layer { name: "b" type: "BatchNorm" bottom: "c" top: "c" }
+    ...     layer { name: "s" type: "Scale" bottom: "c" top: "c" }'''), device="cpu")
+    >>> [(step.type, step.layers) for step in operations(net).steps]
+    [('Input', ['x']), ('Convolution', ['c', 'b', 's'])]
+    """
+    wanted = list(net.outputs if outputs is None else outputs)
+    if unknown := [name for name in wanted if name not in net.blobs]:
+        hint = nearest(unknown[0], net.blobs)
+        raise ModelError(f"the net has no blob {unknown[0]!r}{hint or ';'} its outputs are {', '.join(net.outputs)}")
+    source = Source(net.layers, net.names, net.bottoms, net.tops, net.blobs)
+    plan = plain(source, wanted)
+    names = names_of(plan, net)
+    plan = lower(plan, source, fold)
+    for change in (drop_identities, needed, fold_affine):
+        plan = change(plan, source)
+    steps = [operation(step, source, names) for step in plan.steps]
+    values = [value for step in plan.steps for value in step.writes]
+    shapes = {names[value]: tuple(net.blobs[value[0]].shape) for value in values}
+    blobs = {names[value]: value[0] for value in values}
+    return Operations(steps, shapes, blobs, list(net.inputs), [names[plan.wanted[name]] for name in wanted])
+
+
+def names_of(plan: Plan, net: Net) -> dict[Value, str]:
+    """What each value of a net is called."""
+    last = {name: (name, times) for step in plan.steps for name, times in step.writes}
+    names = {}
+    for step in plan.steps:
+        layer = net.layers[step.layer]
+        for value in step.writes:
+            own = layer.type == "Input" or (last[value[0]] == value and value[0] not in net.inputs)
+            names[value] = value[0] if own else f"{value[0]}@{layer.name}"
+    return names
+
+
+def operation(step: Step, source: Source, names: dict[Value, str]) -> Operation:
+    """A step of a plan with its parameters."""
+    layer, affine = source.layers[step.layer], after(step, source).affine
+    own = acting(layer)
+    type, params = own.type, [np.array(blob.data, np.float32) for blob in layer.blobs]
+    count = channels(step, source)
+    if isinstance(step.lowering, Foldable) and own.per_map(np.ones(count)) is None:
+        first = layer.fuse()
+        assert isinstance(first, Affine)
+        affine = first.then(affine)
+        scale, shift = (np.ones(count) if affine.scale is None else affine.scale), affine.shift
+        type, params = AFFINE, [np.broadcast_to(v, (count,)) for v in (scale, 0.0 if shift is None else shift)]
+    elif step.affine:
+        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, own.per_map))
+    inputs, outputs = ([names[value] for value in values] for values in (step.reads, step.writes))
+    layers = [source.layers[i].name for i in step.layers]
+    return Operation(type, layer.name, own, inputs, outputs, params, layers)
