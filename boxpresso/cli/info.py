@@ -51,9 +51,10 @@ def run(args: Namespace) -> int:
     from ..net import Net
     from ..net.summary import summarise, summarise_plan
     from ..net.timing import timing_net
-    from ..reports import check_place, write_net_report
 
     if args.html:
+        from ..reports import check_place, write_net_report
+
         check_place(args.html)
     if args.device not in (None, "cpu") and not args.plan:
         raise ModelError("info runs nothing, and needs no GPU: --device is for --plan")

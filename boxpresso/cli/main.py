@@ -158,6 +158,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         place = f"{error.filename}: " if error.filename else "cannot write the output: "
         complain(f"{place}{error.strerror or error}" if error.errno in FULL else fault(error))
+    except ModuleNotFoundError as error:
+        if debug:
+            raise
+        package = __name__.partition(".")[0]
+        missing = error.name is not None and error.name.startswith(f"{package}.")  # a room that was taken out
+        complain(f"this installation lacks {error.name}, which `{args.verb}` needs" if missing else fault(error))
     except MemoryError as error:
         if debug:
             raise

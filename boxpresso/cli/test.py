@@ -89,8 +89,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Tests a net on a folder of VOC or COCO, or on its own data. 1 when the curves cannot be written."""
-    from ..reports import check_place
-
     for name in ("model", "weights"):
         given = [value for value in (getattr(args, name), getattr(args, f"{name}_option")) if value]
         if len(given) != 1:
@@ -101,6 +99,8 @@ def run(args: Namespace) -> int:
     if args.voc and args.coco:
         raise BoxpressoError("--voc and --coco exclude each other")
     if args.html:
+        from ..reports import check_place
+
         check_place(args.html)
     return on_folder(args) if args.voc or args.coco else on_own_data(args)
 
@@ -172,7 +172,6 @@ def on_folder(args: Namespace) -> int:
     from ..evaluation import evaluate, find
     from ..explanation import assumed
     from ..labels import read_labels
-    from ..reports import Pictures
 
     net = load(args.model, args.weights, device=args.device, **arguments.of_net(args))
     if recognise(net) is None:
@@ -200,7 +199,11 @@ def on_folder(args: Namespace) -> int:
         list(seen.values()), [scenes[i] for i in used], names, overlap=args.overlap, method=args.method,
         coco=read_dataset(args.coco[1], used, labels) if args.coco else False,
     )  # fmt: skip
-    shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
+    shown = None
+    if args.html:
+        from ..reports import Pictures
+
+        shown = Pictures(list(seen.values()), [scenes[i] for i in used], args.html_pictures)
     return report(args, evaluation, {"pictures": len(used), "skipped": skipped}, shown, detector.describe())
 
 

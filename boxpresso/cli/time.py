@@ -50,9 +50,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Prints what `caffe time` prints: the average times of each layer, and of the net; then sums by type."""
     from ..net.timing import time_net, time_plan, timing_net
-    from ..reports import check_place, write_net_report
 
     if args.html:
+        from ..reports import check_place, write_net_report
+
         check_place(args.html)
     backward = args.backward and not args.plan
     net = timing_net(
