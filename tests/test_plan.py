@@ -194,6 +194,23 @@ def test_operands_of_a_concatenation_are_stored_in_it():
     assert three.offset - one.offset == 10
 
 
+VIEWED = {
+    "by images": layer("v", "Concat", ["p", "p"], text="concat_param { axis: 0 }"),
+    "other images": layer("v", "Reshape", "p", text="reshape_param { shape { dim: -1 dim: 2 } }")
+    + layer("w", "InnerProduct", "v", text='inner_product_param { num_output: 3 weight_filler { type: "xavier" } }'),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_an_operand_of_a_concatenation_that_others_read_without_gaps(name):
+    """Stored in the concatenation, there are the other operands between its images."""
+    pooled = layer("p", "Pooling", "data", text="pooling_param { pool: MAX global_pooling: true }")
+    text = data(2, 4, 6, 16) + pooled + VIEWED[name] + layer("j", "Concat", ["p", "p"])
+    plain, planned = nets(text)
+    x = RNG.standard_normal((2, 4, 6, 16)).astype(np.float32)
+    same(plain.forward(data=x), planned.forward(data=x))
+
+
 def test_shared_memory_is_used_again():
     text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
     net = Net(parse_net(text), device="cpu")
