@@ -410,6 +410,28 @@ VIEWS = {
 }
 
 
+def test_gradients_where_the_input_is_overwritten_in_place():
+    """And statistics of a layer that runs once a forward count once."""
+    text = (
+        data(2, 4, 6, 7) + relu("r", "data", "relu_param { negative_slope: 0.5 }")
+        + layer("n", "BatchNorm", "data", "data", "batch_norm_param { use_global_stats: false }") + relu("q", "data")
+        + conv("c", "data", 3) + layer("loss", "Reduction", "c", text="loss_weight: 1 reduction_param { operation: SUMSQ }")
+    )  # fmt: skip
+    seen = []
+    for net in nets(text, np.float64):
+        net.forward(data=np.random.default_rng(2).standard_normal((2, 4, 6, 7)))
+        net.clear_param_diffs()
+        net.backward()
+        params = {
+            f"{name} {i}": np.array(a)
+            for name, bs in net.params.items()
+            for i, b in enumerate(bs)
+            for a in (b.data, b.diff)
+        }
+        seen.append(params | {name: np.array(blob.data) for name, blob in net.blobs.items()})
+    same(*seen, tolerance=1e-10)
+
+
 @pytest.mark.parametrize("optimize", [True, False])
 @pytest.mark.parametrize("made", ["conv", "power", "input"])
 @pytest.mark.parametrize("kind", VIEWS)

@@ -450,7 +450,7 @@ class Net(Parameters, Batched, Counted):
         runs, needs = self._gradients.layer_needs, self._gradients.bottom_needs
         chain = self._chains.get(i)
         with named(layer), self._at_work:
-            if not (chain and chain.backward(i, needs[i], runs[chain.first] and needs[chain.first][0])):
+            if not (chain and chain.backward(i, runs, needs)):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
         if self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):

@@ -389,6 +389,7 @@ class Runner:
         """A layer that runs once a forward has run, or is an Input: what others write over of its tops is put aside."""
         names = zip(self.source.names[i][1], self.source.tops[i])
         self.ran_once[i] = [self.copy(blob, blob.shape) if self.last[name][1] else None for name, blob in names]
+        self.computed.update((v, blob) for v, blob in zip(self.writes[i], self.ran_once[i]) if blob is not None)
 
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give data or run once a forward."""
@@ -516,9 +517,9 @@ class Runner:
         """
         if self.ran:
             run = {s.layer for part in self.parts for s in part.plan.steps if s.lowering is None or not s.reads}
-            lost = {i for i in run for value in self.writes[i] if value not in self.available}
+            missing = [i for i, reads in enumerate(self.reads) if reads and i not in run]
+            missing += self.needed(value for i in missing for value in self.reads[i])
             with self.at_work:
-                missing = [i for i, reads in enumerate(self.reads) if reads and (i not in run or i in lost)]
                 self.compute({name: self.last[name] for name in self.stale}, missing)
         self.ran, self.by_layers = False, True
 
