@@ -105,6 +105,23 @@ def test_a_chain_equals_its_layers(shape, field):
     compare(net, plain)
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=" ".join)
+def test_a_chain_on_what_needs_no_gradient(shape):
+    """As where it normalises the data: Scale learns, and nothing before it."""
+    fixed = 'layer { name: "conv" param { lr_mult: 0 } param { lr_mult: 0 }'
+    prototxt = text(*shape).replace("force_backward: true", "").replace('layer { name: "conv"', fixed)
+    net, plain = pair(prototxt)
+    for i in range(2):
+        run(net, 1 + i)
+        run(plain, 1 + i)
+        compare(net, plain, blobs=False)
+    assert not any(chain.open for chain in net._chains.values())
+    compare(net, plain)
+    run(net)
+    run(plain)
+    compare(net, plain)
+
+
 @pytest.mark.parametrize("shape", [(OTHER, OTHER, SAME), (SAME, SAME, SAME), (OTHER, SAME, OTHER)], ids=" ".join)
 @pytest.mark.parametrize("last", range(2, 5))
 def test_a_look_in_the_middle_of_a_forward(shape, last):

@@ -194,6 +194,23 @@ def test_operands_of_a_concatenation_are_stored_in_it():
     assert three.offset - one.offset == 10
 
 
+VIEWED = {
+    "by images": layer("v", "Concat", ["p", "p"], text="concat_param { axis: 0 }"),
+    "other images": layer("v", "Reshape", "p", text="reshape_param { shape { dim: -1 dim: 2 } }")
+    + layer("w", "InnerProduct", "v", text='inner_product_param { num_output: 3 weight_filler { type: "xavier" } }'),
+}
+
+
+@pytest.mark.parametrize("name", VIEWED)
+def test_an_operand_of_a_concatenation_that_others_read_without_gaps(name):
+    """Stored in the concatenation, there are the other operands between its images."""
+    pooled = layer("p", "Pooling", "data", text="pooling_param { pool: MAX global_pooling: true }")
+    text = data(2, 4, 6, 16) + pooled + VIEWED[name] + layer("j", "Concat", ["p", "p"])
+    plain, planned = nets(text)
+    x = RNG.standard_normal((2, 4, 6, 16)).astype(np.float32)
+    same(plain.forward(data=x), planned.forward(data=x))
+
+
 def test_shared_memory_is_used_again():
     text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
     net = Net(parse_net(text), device="cpu")
@@ -391,6 +408,28 @@ VIEWS = {
     "Slice": layer("s", "Slice", "a", "y"),
     "Concat": layer("s", "Concat", "a", "y"),
 }
+
+
+def test_gradients_where_the_input_is_overwritten_in_place():
+    """And statistics of a layer that runs once a forward count once."""
+    text = (
+        data(2, 4, 6, 7) + relu("r", "data", "relu_param { negative_slope: 0.5 }")
+        + layer("n", "BatchNorm", "data", "data", "batch_norm_param { use_global_stats: false }") + relu("q", "data")
+        + conv("c", "data", 3) + layer("loss", "Reduction", "c", text="loss_weight: 1 reduction_param { operation: SUMSQ }")
+    )  # fmt: skip
+    seen = []
+    for net in nets(text, np.float64):
+        net.forward(data=np.random.default_rng(2).standard_normal((2, 4, 6, 7)))
+        net.clear_param_diffs()
+        net.backward()
+        params = {
+            f"{name} {i}": np.array(a)
+            for name, bs in net.params.items()
+            for i, b in enumerate(bs)
+            for a in (b.data, b.diff)
+        }
+        seen.append(params | {name: np.array(blob.data) for name, blob in net.blobs.items()})
+    same(*seen, tolerance=1e-10)
 
 
 @pytest.mark.parametrize("optimize", [True, False])

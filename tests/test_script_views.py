@@ -14,6 +14,7 @@ from plan_nets import HEADS, RESIDUAL, conv, data, layer, normal, relu
 from boxpresso import Net
 from boxpresso.layers.core import REGISTRY, Layer
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import LayerError, ModelError
 
 CHAIN = (
     data(1, 4, 12, 12) + conv("a", "data", 8) + layer("n", "BatchNorm", "a") + layer("s", "Scale", "n", text="scale_param { bias_term: true }")
@@ -312,5 +313,67 @@ def test_shapes_that_change_between_forwards(text):
             out = net.forward(data=image(images, net, images))
             seen += [*out.values(), *(np.array(net.blobs[name].data) for name in ("a", "b"))]
         return seen
+
+    agree(script, text)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["a", "b", "p"])
+def test_a_blob_that_a_script_reshapes_has_its_shape_again_after_a_forward(name, when):
+    def script(net):
+        seen = [net.forward(data=image(0, net))["p"]] if when == "after" else []
+        for shape in ((-1,), (0, 3)):  # as many elements, and none
+            net.blobs[name].reshape(*(net.blobs[name].count if n < 0 else n for n in shape))
+            seen += [net.forward(data=image(1, net))["p"], *(np.array(net.blobs[n].data) for n in ("a", "b"))]
+        return seen
+
+    agree(script)
+
+
+def test_a_source_of_data_keeps_the_shape_that_a_script_gives_it():
+    dummy = 'dummy_data_param { shape { dim: 1 dim: 4 dim: 8 dim: 8 } data_filler { type: "constant" value: 2 } }'
+    text = data(1, 4, 8, 8) + layer("d", "DummyData", [], "d", dummy) + conv("c", "d", 6) + relu("r", "c")
+    text += layer("s", "Silence", "data", [])
+
+    def script(net):
+        seen = [net.forward()["c"]]
+        for shape in ((2, 4, 8, 8), (1, 4, 5, 6)):
+            net.blobs["d"].reshape(*shape)
+            seen += [net.forward()["c"], net.forward()["c"]]
+        return seen
+
+    agree(script, text)
+
+
+def test_after_a_shape_that_a_layer_refuses():
+    """Those before it have run, with what they carry on; its own reshape was not done when a forward needs it."""
+    text = (
+        data(2, 3, 7, 8) + layer("n", "BatchNorm", "data", text="batch_norm_param { use_global_stats: false }")
+        + conv("a", "n", 4) + relu("r", "a") + layer("k", "InnerProduct", "a", text="inner_product_param { num_output: 5 axis: 2 }")
+    )  # fmt: skip
+
+    def script(net):
+        x, seen = image(0, net, 2), []
+        for _ in range(2):
+            with pytest.raises(LayerError, match="layer 'k'"):
+                net.forward(data=x[:, :, :6])
+            seen += [np.array(blob.data) for blob in net.params["n"]]
+            seen += [net.forward(data=x)["k"], net.blobs["a"].data]
+        return seen
+
+    agree(script, text)
+
+
+def test_arrays_that_do_not_fit_change_nothing():
+    text = data(1, 4, 8, 8) + layer("q", "Input", [], "q", "input_param { shape { dim: 1 dim: 4 dim: 8 dim: 8 } }")
+    text += conv("a", "data", 4) + conv("b", "a", 4) + layer("s", "Eltwise", ["b", "q"])
+
+    def script(net):
+        net.forward(data=image(0, net), q=image(1, net))
+        with pytest.raises(ModelError, match="'q' has the shape"):
+            net.forward(data=image(2, net), q=np.zeros((2, 3)))
+        with pytest.raises(ModelError, match="'unknown' is not an input"):
+            net.forward(data=image(2, net), unknown=0)
+        return [net.blobs["a"].data, net.blobs["data"].data, net.forward(q=2)["s"], net.blobs["b"].data]
 
     agree(script, text)

@@ -43,20 +43,36 @@ def assign(blob: Blob, array: AnyArray, value: ArrayLike, what: str) -> None:
     try:
         array[...] = value
     except ValueError:
-        raise ModelError(f"{what} has the shape {blob.shape}, the array given {np.shape(value)}") from None
+        raise refused(blob, value, what) from None
+
+
+def refused(blob: Blob, value: ArrayLike, what: str) -> ModelError:
+    """The error for an array that does not fit a blob."""
+    return ModelError(f"{what} has the shape {blob.shape}, the array given {np.shape(value)}")
 
 
 def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[str, ArrayLike]) -> None:
-    """Puts arrays into the inputs `names` of a net. Raises ModelError for another name, and what does not fit."""
+    """Puts arrays into the inputs `names` of a net. Raises ModelError for another name, and for a shape that does not fit, before
+    any of them is changed."""
     for name, value in inputs.items():
         if name not in names:
             raise ModelError(
                 f"forward: {name!r} is not an input of the net; its inputs are: {', '.join(names) or 'none'}"
             )
+        if np.ndim(value) != len(blobs[name].shape) and not broadcasts(np.shape(value), blobs[name].shape):
+            raise refused(blobs[name], value, f"input {name!r}")
+    for name, value in inputs.items():
         blob = blobs[name]
         if np.ndim(value) == len(blob.shape):
             blob.reshape(*np.shape(value))
         assign(blob, blob.data, value, f"input {name!r}")
+
+
+def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether an array of that shape can be assigned to all of one of the shape `target`."""
+    more = max(0, len(shape) - len(target))
+    pairs = zip(reversed(shape), reversed(target))
+    return all(size == 1 for size in shape[:more]) and all(size in (1, wanted) for size, wanted in pairs)
 
 
 class Runs(Protocol):

@@ -41,20 +41,22 @@ class TrainingChain:
         self.forwards, self.backwards = step, self.last + 1
         return True
 
-    def backward(self, i: int, propagate: Sequence[bool], down: bool) -> bool:
+    def backward(self, i: int, runs: Sequence[bool], needs: Sequence[Sequence[bool]]) -> bool:
         """Layer `i` of the net goes backward; False where it has to do so by itself.
 
-        down: whether the first bottom of the chain gets a diff.
+        runs, needs: of each layer of the net, whether it goes backward, and which of its bottoms get a diff.
         """
-        step, links = i - self.first, self.links
+        step, links, propagate = i - self.first, self.links, needs[i]
         if self.open:
             return False
         follows = step in (self.last, self.backwards - 1) and self.forwards == self.last
-        if not follows or not (all(propagate) or step == 0):
+        if not follows or not (all(propagate) or step == 0 or links.links[step].layer is links.scale):
             self.look(None)
             return False
         if step == self.last:
-            links.gradients(down)
+            scale = next((j for j, link in enumerate(links.links) if link.layer is links.scale), None)
+            through = scale is None or all(needs[self.first + scale])
+            links.gradients(runs[self.first] and needs[self.first][0], through)
         if links.scale is not None and links.links[step].layer is links.scale:
             links.join(links.learning)
         if step == 0:

@@ -101,8 +101,7 @@ class GpuRunner(Runner):
         program = self.kept.pop(key, None)
         if program is None or program is not self.now.get(id(part)) or not program.shaped(self.dynamic):
             if program is None:
-                for i in part.layers:
-                    self.reshape_layer(i)
+                self.reshape(part.layers)
                 if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                     self.now.pop(id(part), None)
                     return None

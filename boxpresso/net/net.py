@@ -175,6 +175,7 @@ class Net(Parameters, Batched, Counted):
         self.loss_weights: list[list[float]] = []
         self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
         self.seen_shapes: list[Signature] = []
+        self._shapes_left: list[list[tuple[int, ...]]] = []  # of each layer's tops, by it: a script may reshape them
         self._runner: Runner | None = None
         self._chains: dict[int, TrainingChain] = {}
         self.copied: list[CopyReport] = []  # what copy_from reported, file by file
@@ -252,6 +253,7 @@ class Net(Parameters, Batched, Counted):
         self.layer_dict[layer.name] = layer
         self.bottom_names[layer.name], self.top_names[layer.name] = self.names[-1]
         self.seen_shapes.append(signature(bottom))
+        self._shapes_left.append([blob.shape for blob in top])
         self.loss_weights.append(loss_weights(layer, len(tops)))
         share_parameters(layer, self.shared)
         for blob in layer.blobs:
@@ -366,19 +368,21 @@ class Net(Parameters, Batched, Counted):
         self._runner.make_way(written - read)
 
     def forward_layer(self, i: int) -> None:
-        """Runs layer number `i`, after a reshape if one of its bottoms has another shape than before."""
+        """Runs layer number `i`, after a reshape if one of its bottoms or tops has another shape than before."""
         layer, bottom, top = self.layers[i], self.bottoms[i], self.tops[i]
         with named(layer), self._at_work:
             if layer.updates_parameters:
                 for blob in layer.blobs:
                     blob._data.remember()
             now = signature(bottom)
-            if now != self.seen_shapes[i]:
+            if now != self.seen_shapes[i] or (bottom and self._shapes_left[i] != [blob.shape for blob in top]):
+                self.seen_shapes[i] = ()  # one that fails leaves a layer that has to be reshaped
                 layer.reshape(bottom, top)
                 self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen_shapes[i] = now
             if i not in self._chains or not self._chains[i].forward(i):
                 layer.forward(bottom, top)
+            self._shapes_left[i] = [blob.shape for blob in top]
         if self.debug_info:
             for name, blob in zip(self.names[i][1], top):
                 self._show("Forward", layer, f"top blob {name}", "data", blob.data)
@@ -446,7 +450,7 @@ class Net(Parameters, Batched, Counted):
         runs, needs = self._gradients.layer_needs, self._gradients.bottom_needs
         chain = self._chains.get(i)
         with named(layer), self._at_work:
-            if not (chain and chain.backward(i, needs[i], runs[chain.first] and needs[chain.first][0])):
+            if not (chain and chain.backward(i, runs, needs)):
                 layer.backward(self.tops[i], needs[i], self.bottoms[i])
         if self.debug_info:
             for name, blob, needed in zip(self.names[i][0], self.bottoms[i], self._gradients.bottom_needs[i]):
@@ -474,10 +478,12 @@ class Net(Parameters, Batched, Counted):
         """Gives the tops of layer number `i` their shapes."""
         layer = self.layers[i]
         with named(layer):
+            self.seen_shapes[i] = ()  # one that fails leaves a layer that has to be reshaped
             layer.reshape(self.bottoms[i], self.tops[i])
             tops = dict(zip(self.names[i][1], self.tops[i]))
             (self.memory.take_tops if self.memory.whole else self.memory.look_at)(layer, tops)
             self.seen_shapes[i] = signature(self.bottoms[i])
+            self._shapes_left[i] = [blob.shape for blob in self.tops[i]]
 
     # Copies
 

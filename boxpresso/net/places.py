@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -113,6 +113,8 @@ class Placement:
         self.now += 4
         for name, value in self.plan.wanted.items():
             pins.append((self.need(value, PLAIN), name, self.now))
+        for key in list(self.whole):
+            self.whole.update(self.sources(key))
         for key, home in self.homes.items():
             self.take(home.base[1], *self.lives[key], key)
         for key, name, until in pins:
@@ -161,6 +163,8 @@ class Placement:
             read = self.need(step.reads[0], LAST if isinstance(lowering, LastView) else PLAIN)
             self.make((step.writes[0], PLAIN), "view", step, read)
             self.inner.add(read)
+            if self.dimensions((step.writes[0], PLAIN))[0] != self.dimensions(read)[0]:
+                self.whole.add(read)
         elif isinstance(lowering, Planes):
             read, write = self.need(step.reads[0], PLAIN), (step.writes[0], PLAIN)
             self.make(write, "lowered", step)
@@ -299,6 +303,13 @@ class Placement:
             return key
         assert source is not None
         return self.origin(source)
+
+    def sources(self, key: Key) -> Iterator[Key]:
+        """The keys that a key is a view of, one of the other."""
+        how, _, source = self.made[key]
+        if how in ("view", "alias") and source is not None:
+            yield source
+            yield from self.sources(source)
 
     def owner(self, key: Key) -> Key:
         """The key that has the memory in which a key lies."""

@@ -21,7 +21,7 @@ from ..layers.core import Layer
 from ..layers.core.lowering import POINTWISE, Constant
 from ..layers.core.replaced import acting
 from ..layers.dense.lowerings import bf16_available
-from ..proto.errors import DeviceError, ModelError
+from ..proto.errors import DeviceError, LayerError, ModelError
 from .connect import AtWork, named
 from .plan import Plan, Source, Value, optimise, plain
 from .program import TURN, Memory, OddNumbers, Program, prepare
@@ -45,7 +45,7 @@ class Part:
             bottoms, tops = source.names[i]
             reads.update(dict.fromkeys(name for name in bottoms if name not in made))
             made.update(tops)
-            if source.layers[i].type == "Input":
+            if not bottoms:  # a script may give them another shape
                 reads.update(dict.fromkeys(tops))
         self.reads = list(reads)
 
@@ -124,7 +124,8 @@ class Runner:
         self.touched = False  # whether a script may have changed one of these
         self.stale: dict[str, None] = {}  # blobs that the last forward left out, and nobody has asked for since
         self.users: dict[int, list[str]] = {}  # `used`, by the id of their memory
-        self.shapes: dict[str, tuple[int, ...]] = {}  # of blobs at the last forward
+        self.shapes = {name: blob.shape for name, blob in source.blobs.items()}  # at the last forward
+        self.computes = {name for bottoms, tops in source.names if bottoms for name in tops}  # blobs that layers shape
         self.ran = self.by_layers = False  # whether the last forward was by the plan; whether none is any more
         self.computed: dict[Value, Blob] = {}  # values of the last forward that were computed since, or put aside
         self.once: set[int] = set()  # layers that run once a forward, whatever is done again
@@ -278,8 +279,7 @@ class Runner:
             return None
         program = part.programs.get(shapes)
         if program is None:
-            for i in part.layers:
-                self.reshape_layer(i)
+            self.reshape(part.layers)
             if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                 return None
             program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
@@ -312,12 +312,15 @@ class Runner:
         self.forget()
         if self.by_layers:
             return False
-        self.want([*more, *(name for name in self.left_out if self.source.blobs[name]._data.held)])
+        blobs = self.source.blobs
+        if any(blobs[name].shape != self.shapes[name] for name in self.computes):  # by a script
+            self.reshape(range(len(self.source.layers)))
+            self.touched = True
+        self.want([*more, *(name for name in self.left_out if blobs[name]._data.held)])
         if self.changed() or not self.planned:
             self.make_plan()
         if not self.parts:
             return False
-        blobs = self.source.blobs
         self.ran_once = {}
         layers = self.source.layers
         self.once.update(i for i, layer in enumerate(layers) if self.reads[i] and not layer.repeatable)
@@ -339,6 +342,17 @@ class Runner:
                 if blobs[name]._data.held:
                     self.put_aside(name)
         return True
+
+    def reshape(self, layers: range) -> None:
+        """Gives the tops of layers the shapes of a forward; where one refuses them, those before it have run."""
+        try:
+            for i in layers:
+                self.reshape_layer(i)
+        except LayerError:
+            self.run_layers(layers.start)
+            for i in layers:
+                self.forward(i)
+            raise
 
     def restart(self) -> None:
         """What depends on shapes alone is computed again in the next forward."""
@@ -375,6 +389,7 @@ class Runner:
         """A layer that runs once a forward has run, or is an Input: what others write over of its tops is put aside."""
         names = zip(self.source.names[i][1], self.source.tops[i])
         self.ran_once[i] = [self.copy(blob, blob.shape) if self.last[name][1] else None for name, blob in names]
+        self.computed.update((v, blob) for v, blob in zip(self.writes[i], self.ran_once[i]) if blob is not None)
 
     def run_layers(self, end: int) -> None:
         """Runs the layers before `end` by themselves again, but for those that give data or run once a forward."""
@@ -502,9 +517,9 @@ class Runner:
         """
         if self.ran:
             run = {s.layer for part in self.parts for s in part.plan.steps if s.lowering is None or not s.reads}
-            lost = {i for i in run for value in self.writes[i] if value not in self.available}
+            missing = [i for i, reads in enumerate(self.reads) if reads and i not in run]
+            missing += self.needed(value for i in missing for value in self.reads[i])
             with self.at_work:
-                missing = [i for i, reads in enumerate(self.reads) if reads and (i not in run or i in lost)]
                 self.compute({name: self.last[name] for name in self.stale}, missing)
         self.ran, self.by_layers = False, True
 

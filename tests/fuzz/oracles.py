@@ -18,8 +18,8 @@ import numpy as np
 import reference
 from nets import Node
 
-from boxpresso import Net
-from boxpresso.proto import BoxpressoError, parse_net
+from boxpresso import Net, Solver
+from boxpresso.proto import BoxpressoError, parse_net, parse_solver
 
 # What a standalone script needs of this file
 
@@ -61,7 +61,33 @@ def fill(net, seed):
                 blob.data[...] = rng.normal(0, 1, blob.shape) / np.sqrt(max(1, blob.count // max(1, blob.shape[0])))
 
 
-SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill))
+def trainer(text, names, folder, **options):
+    """A Solver of a net whose loss is the sum of the squares of some blobs, with two test nets of the same layers."""
+    losses = "".join(
+        f'layer {{ name: "loss_{name}" type: "Reduction" bottom: "{name}" top: "loss_{name}" loss_weight: 1'
+        " reduction_param { operation: SUMSQ coeff: 0.01 } }"
+        for name in names
+    )
+    param = parse_solver(
+        'base_lr: 0.01 momentum: 0.5 lr_policy: "fixed" random_seed: 1 clip_gradients: 1 max_iter: 100 test_iter: 1 test_iter: 1 '
+        f'test_interval: 1000 test_initialization: false snapshot_prefix: "{folder}/s"'
+    )
+    param.net_param.CopyFrom(parse_net(text + losses))
+    planned = options.pop("optimize")
+
+    class Made(Net):
+        def __init__(self, *arguments, **more):
+            super().__init__(*arguments, **more, optimize=planned)
+
+    class Trainer(Solver):
+        net_class = Made
+
+    solver = Trainer(param, log=lambda line: None, **options)
+    fill(solver.net, 1)
+    return solver
+
+
+SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill, trainer))
 
 LIMIT = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 Seen = list[tuple[str, object]]
@@ -79,10 +105,12 @@ class Case:
     steps: tuple[str, ...]
     dtype: str = "float32"
     device: str = "cpu"  # of the plan
+    phase: str = "TEST"
+    head: str = ""  # fields of the net
 
     @property
     def text(self) -> str:
-        return nets.text(self.nodes)
+        return self.head + nets.text(self.nodes)
 
 
 # Playing
@@ -93,9 +121,25 @@ def play(case: Case, planned: bool, dtype: str = "") -> Seen:
     device, seen, held = case.device if planned else "cpu", Seen(), {}
 
     def make(seed: int = 1) -> Net:
-        net = Net(parse_net(case.text), device=device, seed=seed, dtype=np.dtype(dtype or case.dtype), optimize=planned)
+        net = Net(
+            parse_net(case.text),
+            phase=case.phase,
+            device=device,
+            seed=seed,
+            dtype=np.dtype(dtype or case.dtype),
+            optimize=planned,
+        )
         fill(net, seed)
         return net
+
+    def train(*names: str) -> Solver:
+        return trainer(case.text, names, folder, device=device, dtype=np.dtype(dtype or case.dtype), optimize=planned)
+
+    def tried(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BoxpressoError as error:
+            seen.append((f"step {number}", np.array([ord(c) for c in type(error).__name__])))
 
     def see(what: object) -> None:
         for name, array in what.items() if isinstance(what, dict) else [("", what)]:
@@ -109,6 +153,8 @@ def play(case: Case, planned: bool, dtype: str = "") -> Seen:
                 "held": held,
                 "see": see,
                 "make": make,
+                "train": train,
+                "tried": tried,
                 "folder": folder,
                 "values": values,
                 "regions": regions,
@@ -188,6 +234,8 @@ def judge(case: Case) -> Finding | None:
     what = (layers[at] if at < len(layers) else planned[at])[0]
     pair = [seen[at][1] if at < len(seen) else "nothing more" for seen in (planned, layers)]
     if case.dtype == "float32" and all(isinstance(v, np.ndarray) for v in pair) and pair[0].shape == pair[1].shape:
+        if max(np.abs(v[np.isfinite(v)]).max(initial=0) for v in pair) > 1e37:
+            raise Unfit("sums that may overflow or not, by their order")
         exact = play(case, False, "float64")
         if at < len(exact) and isinstance(exact[at][1], np.ndarray):
             own = distance(pair[1], exact[at][1])
@@ -203,6 +251,8 @@ def defined(case: Case) -> Finding | None:
     A float32 value is wrong where it is further from its definition than `LIMIT`, and than eight times what the layers in double
     precision, which have the same weights, are from those in float32.
     """
+    if case.phase != "TEST":
+        raise Unfit("what layers do in training is not defined here")
     limit = LIMIT[np.dtype(case.dtype)]
     exact: dict[str, np.ndarray] = {}
     layers: dict[str, np.ndarray] = {}
@@ -217,7 +267,10 @@ def defined(case: Case) -> Finding | None:
         fill(net, 1)
         inputs = random_inputs(case, net)
         weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
-        wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+        try:
+            wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+        except reference.Unknown as error:
+            raise Unfit from error
         outputs = net.forward(**inputs)
         seen = [*outputs.items(), *((name, np.array(net.blobs[name].data)) for name in wanted)]
         for name, array in seen:
@@ -256,6 +309,8 @@ def beside(case: Case, name: str, run: Callable[..., dict[str, np.ndarray]]) -> 
 
     In float32. What is as defined where the other program is not, by less than a hundredth, is the other's rounding.
     """
+    if case.phase != "TEST":
+        raise Unfit("other programs run no training here")
     net = Net(parse_net(case.text), device=case.device, seed=1)
     fill(net, 1)
     weights = {layer: [np.array(blob.data) for blob in blobs] for layer, blobs in net.params.items()}

@@ -42,10 +42,12 @@ from boxpresso.proto import BoxpressoError, DeviceError, parse_net  # noqa: E402
 class Writer:
     """Draws the steps of a script on a net. It keeps what is known: shapes, which arrays are held, what a step may ask."""
 
-    def __init__(self, rng: np.random.Generator, nodes: Sequence[Node], wild: bool) -> None:
-        self.rng, self.nodes, self.wild = rng, nodes, wild
+    def __init__(
+        self, rng: np.random.Generator, nodes: Sequence[Node], wild: bool, phase: str = "TEST", head: str = ""
+    ) -> None:
+        self.rng, self.nodes, self.wild, self.phase, self.head = rng, nodes, wild, phase, head
         self.steps = list[str]()
-        net = Net(parse_net(nets.text(nodes)), device="cpu", seed=1, optimize=False, lazy=True)
+        net = self.empty()
         self.inputs = {name: net.blobs[name].shape for name in net.inputs}
         self.blobs = list(dict.fromkeys(t for node in nodes for t in node.tops))
         self.shapes = {name: net.blobs[name].shape for name in self.blobs}
@@ -55,8 +57,20 @@ class Writer:
         self.aliases = {name for node in views for name in (*node.bottoms, *node.tops)}
         self.data = [name for name in self.inputs if not name.startswith("rois")]
         self.blob_arrays, self.param_arrays = dict[str, str](), dict[str, tuple[str, int]]()  # name held -> of what
-        self.edited, self.forwarded, self.saved, self.other = False, False, False, False
+        self.view_arrays = list[
+            str
+        ]()  # further names held: views of blobs, "name:kind", and of parameters, "layer/number:kind"
+        self.edited, self.forwarded, self.saved = False, False, False
+        self.learns = phase == "TRAIN" or bool(head)  # whether it has diffs
+        self.back = False  # whether a backward was the last
+        self.others = 0  # nets beside the first
+        self.solver = False
         self.numbers = 0
+
+    def empty(self) -> Net:
+        """The net, to look at."""
+        text = self.head + nets.text(self.nodes)
+        return Net(parse_net(text), phase=self.phase, device="cpu", seed=1, optimize=False, lazy=True)
 
     def one(self, values: Sequence) -> object:
         return values[int(self.rng.integers(len(values)))]
@@ -78,7 +92,18 @@ class Writer:
         return f"values({seed}, {', '.join(map(str, shape))}{wild})"
 
     def images(self) -> str:
-        return ", ".join(f"{name}={self.fresh(name, self.inputs[name])}" for name in self.inputs)
+        """New values for the inputs, of any kind of array; for some of them alone where the others have values."""
+        names = [name for name in self.inputs if not self.forwarded or self.chance(0.85)]
+        forms = ["{}"] * 6 + [
+            "{}.astype(np.float32)",
+            "np.asfortranarray({})",
+            "{}.tolist()",
+            "{}[::-1]",
+            "np.repeat({}, 2, 0)[::2]",
+        ]
+        if self.chance(0.7) or any(0 in shape for shape in self.inputs.values()):
+            forms = ["{}"]
+        return ", ".join(f"{name}=" + self.one(forms).format(self.fresh(name, self.inputs[name])) for name in names)
 
     def start(self) -> None:
         """The first values of all inputs, and often a forward."""
@@ -131,12 +156,19 @@ class Writer:
         elif name in self.blob_arrays and self.chance(0.6):
             self.say(
                 self.one(
-                    [f'held["{name}"][...] = {self.fresh(name)}', f'held["{name}"] *= -0.5', f'held["{name}"][0] += 1']
+                    [
+                        f'held["{name}"][...] = {self.fresh(name)}',
+                        f'held["{name}"] *= -0.5',
+                        f'held["{name}"][:1] += 1',
+                        f'np.multiply(held["{name}"], 0.5, out=held["{name}"])',
+                        f'held["{name}"].flat[:2] = 2',
+                    ]
                 )
             )
         else:
             self.say(self.one([
-                f'net.blobs["{name}"].data[...] = {self.fresh(name)}', f'net.blobs["{name}"].data[0] *= 3',
+                f'net.blobs["{name}"].data[...] = {self.fresh(name)}', f'net.blobs["{name}"].data[:1] *= 3',
+                f'np.copyto(net.blobs["{name}"].data, {self.fresh(name)})', f'net.blobs["{name}"].data.T[...] = 0.5',
                 f'array = net.blobs["{name}"].data\narray[...] = {self.fresh(name)}',
             ]))  # fmt: skip
 
@@ -155,7 +187,12 @@ class Writer:
             layer, i = self.one(self.params)
             what = f'net.params["{layer}"][{i}].data'
             value = "np.nan" if self.wild and self.chance(0.2) else "2"
-            self.say(self.one([f"{what}[...] *= 1.5", f"{what}[0] *= -2", f"{what}[-1] = {value}"]))
+            self.say(
+                self.one([
+                    f"{what}[...] *= 1.5", f"{what}[0] *= -2", f"{what}[-1] = {value}", f"np.subtract({what}, 0.125, out={what})",
+                    f"{what}.reshape(-1)[::2] *= -0.5", f"{what}.fill(0.25)", f"{what}.flat[0] = 1",
+                ])
+            )  # fmt: skip
         if self.chance(0.1):
             self.say("net.weights_changed()")
 
@@ -230,13 +267,14 @@ class Writer:
         """Another shape of the image: all blobs get another, and arrays taken before are of no use."""
         shape = list(self.inputs["x"])
         if self.chance(0.7):
-            shape[0] = int(self.rng.integers(1, 5))
+            shape[0] = int(self.rng.integers(1, 5)) if self.chance(0.95) else 0
         if self.chance(0.4):
             shape[2:] = [max(1, m + int(self.rng.integers(-3, 6))) for m in shape[2:]]
         self.inputs["x"] = tuple(shape)
         for name in list(self.blob_arrays):
             self.blob_arrays.pop(name)
-        lines = ["for name in list(held):", "    if name in net.blobs: del held[name]"]
+        self.view_arrays = [name for name in self.view_arrays if "/" in name]
+        lines = ["for name in list(held):", '    if name.split(":")[0] in net.blobs: del held[name]']
         if self.chance(0.5):
             lines.append(f"see(net.forward({self.images()}))")
         else:
@@ -252,7 +290,7 @@ class Writer:
         self.shapes = self.shapes_for()
 
     def shapes_for(self) -> dict[str, tuple[int, ...]]:
-        net = Net(parse_net(nets.text(self.nodes)), device="cpu", seed=1, optimize=False, lazy=True)
+        net = self.empty()
         for name, shape in self.inputs.items():
             net.blobs[name].reshape(*shape)
         try:
@@ -272,29 +310,191 @@ class Writer:
             self.save()
             self.edit_weights()
 
+    def net(self) -> str:
+        """Any of the nets that share parameters."""
+        known = ["net", *(f'held["net{i}"]' for i in range(self.others))]
+        known += (
+            ['held["solver"].net', 'held["solver"].test_nets[0]', 'held["solver"].test_nets[1]'] if self.solver else []
+        )
+        return self.one(known)
+
     def share(self) -> None:
-        """Another net with the same parameters."""
-        if not self.other:
-            self.say(
-                'held["other"] = make(9)',
-                *(['net.share_with(held["other"])'] if self.chance(0.5) else ['held["other"].share_with(net)']),
-            )
+        """Other nets with the same parameters, which any of them may change; in any order, in circles too."""
+        if self.others < 3 and self.chance(0.4):
+            how = [f"make({self.one([9, 10])})"]
+            how += ["copy.deepcopy(net)", "pickle.loads(pickle.dumps(net))"] if self.forwarded else []
+            self.say(f'import copy, pickle\nheld["net{self.others}"] = {self.one(how)}')
+            self.others += 1
+        one, other = self.net(), self.net()
+        if self.chance(0.45):
+            self.say(f"{one}.share_with({other})")
             self.param_arrays.clear()  # arrays from before may be of memory that is no one's now
-            self.other = True
-        elif self.params and self.chance(0.6):
+            self.view_arrays = [name for name in self.view_arrays if "/" not in name]
+        elif self.others and self.chance(0.1):
+            self.others -= 1
+            self.say(f'import gc\ndel held["net{self.others}"]\ngc.collect()')
+        elif self.params and self.chance(0.4):
             layer, i = self.one(self.params)
-            self.say(f'held["other"].params["{layer}"][{i}].data[...] *= -1.5')
+            self.say(f'{one}.params["{layer}"][{i}].data[...] *= -1.5')
+        elif one != "net":
+            more = [f"for name in {sorted(self.inputs)!r}:", f"    {one}.blobs[name].reshape(*net.blobs[name].shape)"]
+            values = ", ".join(f"{name}={self.fresh(name, self.inputs[name])}" for name in self.inputs)
+            self.say(*more, f"see({one}.forward({values}))")
+            if self.chance(0.4):
+                self.say(f'see({one}.blobs["{self.one(self.blobs)}"].data)')
+
+    # No gradients, a shape that does not follow, or random numbers that two devices draw otherwise.
+    STILL = {"ArgMax", "Threshold", "DetectionOutput", "PriorBox", "Dropout", "FuzzCounter", "Log", "Exp", "Power"}
+
+    def train(self) -> None:
+        """A solver of the same layers, whose test nets and the net share its parameters."""
+        outputs = [name for name in self.outputs if not self.dynamic(name)]
+        if (
+            self.wild
+            or self.learns
+            or not self.params
+            or not outputs
+            or self.STILL & {node.type for node in self.nodes}
+        ):
+            return
+        if not self.solver:
+            self.say(f'held["solver"] = train({", ".join(f"{name!r}" for name in outputs)})'.replace("'", '"'))
+            self.solver = True
+        solver = 'held["solver"]'
+        ways = [
+            f"{solver}.step(1)",
+            f"{solver}.step(2)",
+            "sgd",
+            "save",
+            "restore",
+            f"see({solver}.test_nets[0].forward())",
+            f"{solver}.test()",
+            "net",
+        ]
+        for way in [self.one(ways) for _ in range(int(self.rng.integers(1, 4)))]:
+            fed = [
+                f"for one in ({solver}.net, *{solver}.test_nets):",
+                *(f'    one.blobs["{n}"].reshape({", ".join(map(str, self.inputs[n]))})' for n in self.inputs),
+                *(f'    one.blobs["{n}"].data[...] = {self.fresh(n, self.inputs[n])}' for n in self.inputs),
+            ]
+            if way == "sgd":
+                self.say(
+                    *fed, f"one = {solver}.net", "one.clear_param_diffs()", "see(one.forward())", "one.backward()",
+                    "for blobs in one.params.values():", "    for blob in blobs: blob.data[...] -= 0.01 * np.clip(blob.diff, -1, 1)",
+                )  # fmt: skip
+            elif way == "save":
+                self.say(f'held["state"] = str({solver}.snapshot()[1])')
+            elif way == "restore":
+                self.say(f'if "state" in held: {solver}.restore(held["state"])')
+            elif way == "net":
+                self.say(f"net.share_with({solver}.net)")
+                self.param_arrays.clear()
+                self.view_arrays = [name for name in self.view_arrays if "/" not in name]
+            else:
+                self.say(*fed, way)
+        self.say(f"see({solver}.test_nets[{self.one([0, 1])}].forward())")
+
+    # Gradients
+
+    def backward(self) -> None:
+        if not self.forwarded or not (self.learns or self.chance(0.1)):
+            return
+        name = self.one(self.outputs)
+        given = f"{name}={self.fresh(name)}" if self.chance(0.5) and not self.dynamic(name) else ""
+        self.say("net.clear_param_diffs()" if self.chance(0.6) else "pass", f"see(net.backward({given}))")
+        if self.params and self.learns:
+            layer, i = self.one(self.params)
+            self.say(f'see(net.params["{layer}"][{i}].diff)')
+            if self.chance(0.5):
+                self.say(
+                    "for blobs in net.params.values():",
+                    "    for blob in blobs: blob.data[...] -= 0.01 * np.clip(np.nan_to_num(blob.diff), -1, 1)",
+                )
+        if self.learns and self.chance(0.3):
+            self.say(f'see(net.blobs["{self.one(self.blobs)}"].diff)')
+
+    # Views of arrays, shapes that a script changes, and what is refused
+
+    VIEWS = (".T", "[::-1]", ".reshape(-1)", "[:1]", "[..., :1]", "[None]", ".flat", ".view(np.uint8).view({dtype})")
+
+    def hold_view(self) -> None:
+        """Takes a part or another form of an array, which is all that is held of it."""
+        kind = self.one((*self.VIEWS, "memoryview", "strided"))
+        if self.params and self.chance(0.6):
+            layer, i = self.one(self.params)
+            key, what = f"{layer}/{i}", f'net.params["{layer}"][{i}].data'
         else:
-            self.say(
-                f'see(held["other"].forward({", ".join(f"{n}={self.fresh(n, self.inputs[n])}" for n in self.inputs)}))'
+            key = self.one(self.blobs)
+            what = f'net.blobs["{key}"].data'
+            if not self.shapes[key]:
+                return
+        if kind == "memoryview":
+            text = f"np.asarray(memoryview({what}))"
+        elif kind == "strided":
+            text = f"(lambda a: np.lib.stride_tricks.as_strided(a, a.shape, a.strides))({what})"
+        else:
+            text = what + kind.format(dtype=f"{what}.dtype")
+        key = f"{key}:{self.numbers}"
+        self.numbers += 1
+        self.say(f'held["{key}"] = {text}')
+        self.view_arrays.append(key)
+
+    def edit_view(self) -> None:
+        if not self.view_arrays:
+            return
+        key = self.one(self.view_arrays)
+        of = key.split(":")[0]
+        what = f'held["{key}"]'
+        if of in self.inputs or "/" in of:
+            if of.startswith("rois"):
+                return
+            self.say(self.one([f"{what}[:1] = 0.75", f"{what}[:] = 0.5", f"{what}[:1] = -2"]))
+        elif self.forwarded:
+            self.say(f"see(np.array({what}))")
+
+    def reshape_inner(self) -> None:
+        """Another shape of a blob that a layer makes: the next forward gives it its own again."""
+        names = [name for name in self.blobs if name not in self.inputs]
+        if not names:
+            return
+        name = self.one(names)
+        shape = self.shapes[name]
+        new = self.one([(int(np.prod(shape)),), shape[::-1], (*shape, 1)])
+        self.say(f'net.blobs["{name}"].reshape({", ".join(map(str, new))})')
+        if self.chance(0.3) and self.forwarded:
+            self.say(f'see(net.blobs["{name}"].data)')
+        self.forward()
+
+    def refused(self) -> None:
+        name = self.one(list(self.inputs))
+        values = f"x={self.fresh('x')}"
+        self.say(self.one([
+            f"tried(lambda: net.forward(**dict(dict({values}), {name}=np.zeros((2, 3, 1, 1, 1)))))",
+            f"tried(lambda: net.forward({values}, unknown=1))", 'tried(lambda: net.forward(blobs=["unknown"]))',
+            'tried(lambda: net.forward(start="unknown"))',
+        ]))  # fmt: skip
+
+    def forward_all(self) -> None:
+        if list(self.inputs) != ["x"] or 0 in self.inputs["x"]:
+            return
+        count = int(self.rng.integers(1, 5))
+        self.say(f"see(net.forward_all(x={self.fresh('x', (count, *self.inputs['x'][1:]))}))")
+        self.forwarded = True
+
+    def settle(self) -> None:
+        self.say(
+            self.one(
+                ["net.reshape()", "net.weights_changed()", "see(np.array(net.loss()))" if self.forwarded else "pass"]
             )
+        )
 
     def collect(self) -> None:
         self.say("import gc\ngc.collect()")
 
     KINDS = {
         forward: 6, forward_images: 4, forward_blobs: 2, forward_part: 1.5, edit_input: 4, edit_weights: 4, hold: 4, drop: 1, read: 6,
-        read_all: 0.7, edit_blob: 1.5, reshape: 1.2, save: 0.4, load: 0.6, share: 1, collect: 0.1,
+        read_all: 0.7, edit_blob: 1.5, reshape: 1.2, save: 0.4, load: 0.6, share: 1.6, collect: 0.1, train: 0.7, backward: 1,
+        hold_view: 1.5, edit_view: 2.5, reshape_inner: 0.5, refused: 0.3, forward_all: 0.3, settle: 0.4,
     }  # fmt: skip
 
     def write(self, most: int) -> tuple[str, ...]:
@@ -322,8 +522,13 @@ def draw(
     rng = np.random.default_rng([seed, number, 1])
     nodes = nets.draw([seed, number], families, most)
     dtype = "float64" if rng.random() < 0.2 else "float32"
-    wild = rng.random() < 0.12
-    return Case(tuple(nodes), Writer(rng, nodes, wild).write(14), dtype, device)
+    wild = rng.random() < 0.12 and device == "cpu"  # cuDNN's ReLU makes 0 of NaN
+    phase = "TRAIN" if rng.random() < 0.06 else "TEST"
+    head = "force_backward: true\n" if rng.random() < (0.8 if phase == "TRAIN" else 0.06) else ""
+    steps = Writer(rng, nodes, wild, phase, head).write(14)
+    if any("train(" in step or "backward(" in step for step in steps):
+        dtype = "float64"  # rounding grows from step to step
+    return Case(tuple(nodes), steps, dtype, device, phase, head)
 
 
 # Making smaller
@@ -390,8 +595,8 @@ import zlib
 
 import numpy as np
 
-from boxpresso import Net
-from boxpresso.proto import parse_net
+from boxpresso import Net, Solver
+from boxpresso.proto import BoxpressoError, parse_net, parse_solver
 
 warnings.simplefilter("ignore")
 TEXT = """
@@ -405,9 +610,19 @@ def script(planned):
 
     def make(seed=1):
         device = "{case.device}" if planned else "cpu"
-        net = Net(parse_net(TEXT), device=device, seed=seed, dtype=np.{case.dtype}, optimize=planned)
+        net = Net(parse_net(TEXT), phase="{case.phase}", device=device, seed=seed, dtype=np.{case.dtype}, optimize=planned)
         fill(net, seed)
         return net
+
+    def train(*names):
+        device = "{case.device}" if planned else "cpu"
+        return trainer(TEXT, names, folder, device=device, dtype=np.{case.dtype}, optimize=planned)
+
+    def tried(work):
+        try:
+            work()
+        except BoxpressoError as error:
+            seen.append((type(error).__name__, np.array(0)))
 
     def see(what):
         for name, array in what.items() if isinstance(what, dict) else [("", what)]:
@@ -437,7 +652,7 @@ TEXT = """
 """
 NODES = (
 {nodes})
-print(ORACLES["{oracle}"](Case(NODES, (), "{case.dtype}", "{case.device}")))
+print(ORACLES["{oracle}"](Case(NODES, (), "{case.dtype}", "{case.device}", head={case.head!r})))
 '''
 
 

@@ -57,7 +57,8 @@ class NormChain:
         self.taken = self.done = False  # the statistics of this forward, the diff of this backward
         rectified = self.rectifier is not None and links[-1].bottom is links[-1].top
         scaled = self.scale is not None and links[1].bottom is links[1].top and (rectified or self.rectifier is None)
-        self.keep = 2 if scaled else 1 if rectified else 0  # what becomes of the last top's diff: see chain_sums
+        self.in_places = int(rectified), 2 if scaled else int(rectified)  # without, and with a diff of Scale's bottom:
+        self.keep, self.through = self.in_places[1], True  # what becomes of the last top's diff: see chain_sums
 
     @staticmethod
     def of(links: Sequence[Link]) -> NormChain | None:
@@ -122,12 +123,12 @@ class NormChain:
         else:
             self.kernels.chain_forward(norm.planes, x, mean, inverse, *factors, normal, y, self.planes())
 
-    def gradients(self, down: bool) -> None:
+    def gradients(self, down: bool, through: bool) -> None:
         """The backward of the last layers: the sums that parameters and statistics need, and what their blob's diff becomes.
 
-        down: whether `backward` will come; on the CPU most of its work is done here.
+        down: whether `backward` will come; on the CPU most of its work is done here. through: whether Scale's bottom gets a diff.
         """
-        norm = self.norm
+        norm, self.through, self.keep = self.norm, through, self.in_places[through]
         if not self.ready or not (self.summed or self.keep):
             return
         given, factors, planes = self.top.diff, self.factors, self.planes(True)
@@ -229,7 +230,7 @@ class NormChain:
             link = self.links[i]
             if link.bottom is link.top and self.keep >= (2 if isinstance(link.layer, Scale) else 1):
                 continue  # `gradients` has done it
-            if isinstance(link.layer, Scale):
+            if isinstance(link.layer, Scale) and self.through:
                 link.layer.affine.apply(link.top.diff, link.layer.blobs[0].data, None, link.bottom.diff)
-            else:
+            elif not isinstance(link.layer, Scale):
                 link.layer.backward([link.top], [True], [link.bottom])
