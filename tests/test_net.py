@@ -13,7 +13,7 @@ import pytest
 from harness import close
 from shared import golden, recorded
 
-from boxpresso import BoxpressoError, LayerError, ModelError, Net
+from boxpresso import BoxpressoError, Layer, LayerError, ModelError, Net
 from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import parse_net
 
@@ -190,6 +190,36 @@ def test_an_explicit_propagate_down_false_wins_over_force_backward():
     net.backward(a=np.ones((2, 2)))
     assert not net.blobs["data"].diff.any()
     assert net.params["conv"][0].diff.any()
+
+
+def test_a_blob_in_place_that_is_cut_off_has_the_gradient_of_its_layer():
+    """`b` is read where propagate_down is false; the layer in place has another top, whose gradient `b` had before it."""
+
+    class Tripled(Layer, type="NetTestTripled", bottoms=1, tops=2, in_place=True):
+        def reshape(self, bottom, top):
+            top[1].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            top[1].data[...] = 3 * bottom[0].data
+
+        def backward(self, top, propagate_down, bottom):
+            bottom[0].diff[...] = 3 * top[1].diff
+
+    net = Net(parse_net("""
+        layer { name: "x" type: "Input" top: "x" top: "t" input_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 4 } } }
+        layer { name: "w" type: "InnerProduct" bottom: "x" top: "b" inner_product_param { num_output: 4 bias_term: false
+                weight_filler { type: "xavier" } } }
+        layer { name: "3" type: "NetTestTripled" bottom: "b" top: "b" top: "c" }
+        layer { name: "r" type: "InnerProduct" propagate_down: false bottom: "b" top: "r" inner_product_param { num_output: 4 } }
+        layer { name: "one" type: "EuclideanLoss" bottom: "r" bottom: "t" top: "one" }
+        layer { name: "two" type: "EuclideanLoss" bottom: "c" bottom: "t" top: "two" }"""), device="cpu", seed=1)  # fmt: skip
+    x, t = (
+        np.random.default_rng(i).standard_normal(shape).astype(np.float32) for i, shape in enumerate([(2, 3), (2, 4)])
+    )
+    net.forward(x=x, t=t)
+    net.backward()
+    wanted = 3 * (3 * x @ net.params["w"][0].data.T - t).T @ x / 2
+    close(net.params["w"][0].diff, wanted, 1e-5)
 
 
 def test_two_threads_in_one_net_are_refused():
