@@ -222,6 +222,39 @@ def test_a_blob_in_place_that_is_cut_off_has_the_gradient_of_its_layer():
     close(net.params["w"][0].diff, wanted, 1e-5)
 
 
+READS_ITS_TOP = {
+    "sigmoid": 'type: "Sigmoid" bottom: "a"', "tanh": 'type: "TanH" bottom: "a"', "exp": 'type: "Exp" bottom: "a"',
+    "bnll": 'type: "BNLL" bottom: "a"', "softmax": 'type: "Softmax" bottom: "a"', "mvn": 'type: "MVN" bottom: "a"',
+    "quotient": 'type: "Eltwise" bottom: "a" bottom: "x" eltwise_param { operation: PROD stable_prod_grad: false }',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
+@pytest.mark.parametrize("name", [*READS_ITS_TOP, "relu", "normalised"])
+def test_a_top_that_a_later_layer_overwrites_has_the_gradient_of_its_values(name, phase, device):
+    """As where that layer has a top of its own; relu and normalised are layers in place themselves."""
+    own = {
+        "relu": 'layer { name: "m" type: "ReLU" bottom: "a" top: "a" }',
+        "normalised": """layer { name: "n" type: "BatchNorm" bottom: "a" top: "a" } layer { name: "s" type: "Scale" bottom: "a" top: "a" }
+            layer { name: "m" type: "ReLU" bottom: "a" top: "a" }""",
+    }.get(name) or f'layer {{ name: "m" {READS_ITS_TOP[name]} top: "y" }}'
+    y = "y" if name in READS_ITS_TOP else "a"
+    x, t = (np.random.default_rng(i).standard_normal((3, 4, 2, 5)) for i in range(2))
+    diffs = []
+    for last in (y, "z"):
+        net = Net(parse_net(f"""force_backward: true
+            layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 3 dim: 4 dim: 2 dim: 5 }} }} }}
+            layer {{ name: "a" type: "Power" bottom: "x" top: "a" power_param {{ scale: 2 shift: 0.5 }} }}
+            {own}
+            layer {{ name: "z" type: "Power" bottom: "{y}" top: "{last}" power_param {{ scale: -2 shift: 1 }} }}"""),
+            device=device, phase=phase, seed=1, dtype=np.float64)  # fmt: skip
+        net.forward(x=x)
+        net.backward(**{last: t})
+        diffs.append(np.array(net.blobs["x"].diff))
+    close(*diffs, 1e-9)
+    assert diffs[0].any()
+
+
 def test_two_threads_in_one_net_are_refused():
     net = small()
     inside, go_on, seen = threading.Event(), threading.Event(), []
