@@ -369,6 +369,28 @@ def test_what_is_refused(tmp_path):
         export_onnx(fine, tmp_path / "no" / "net.onnx")
 
 
+def test_nets_without_outputs_or_elements_are_refused():
+    silent = Net(parse_net("""
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }
+        layer { name: "s" type: "Silence" bottom: "x" }"""), device="cpu")  # fmt: skip
+    with pytest.raises(ModelError, match="the net has no outputs"):
+        onnx_model(silent)
+    empty = net_of('type: "Im2col" convolution_param { kernel_size: 1 }', [np.zeros((2, 0, 3, 3))])
+    with pytest.raises(LayerError, match=r"a blob has the shape \(2, 0, 3, 3\)"):
+        onnx_model(empty)
+    still = net_of('type: "RNN" recurrent_param { num_output: 2 }', [np.zeros((0, 1, 3)), np.zeros((0, 1))])
+    with pytest.raises(LayerError, match="without a time step"):
+        onnx_model(still)
+
+
+@pytest.mark.parametrize("numbers", ["alpha: 0", "beta: 0", "alpha: -0.1 k: 3", "alpha: 0.5 beta: -0.75"])
+def test_response_that_onnx_has_no_operator_for(numbers):
+    """Its LRN is for numbers above 0."""
+    x = np.random.default_rng(0).standard_normal((2, 5, 3, 4)).astype(np.float32)
+    net = net_of(f'type: "LRN" lrn_param {{ local_size: 3 {numbers} }}', [x])
+    close(run_onnxruntime(onnx_model(net), {"bottom_0": x})["top_0"], net.forward(bottom_0=x)["top_0"], atol=1e-5)
+
+
 def test_a_file_that_does_not_agree_is_not_written(tmp_path, monkeypatch):
     net = net_of(CONV % (4, 3, 1), [np.zeros((1, 3, 8, 8))])
     monkeypatch.setattr("boxpresso.exports.onnx.files.onnx_model", lambda net, **how: wrong(onnx_model(net, **how)))

@@ -13,7 +13,7 @@ import pytest
 from harness import close
 from shared import golden, recorded
 
-from boxpresso import BoxpressoError, LayerError, ModelError, Net
+from boxpresso import BoxpressoError, Layer, LayerError, ModelError, Net
 from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import parse_net
 
@@ -190,6 +190,69 @@ def test_an_explicit_propagate_down_false_wins_over_force_backward():
     net.backward(a=np.ones((2, 2)))
     assert not net.blobs["data"].diff.any()
     assert net.params["conv"][0].diff.any()
+
+
+def test_a_blob_in_place_that_is_cut_off_has_the_gradient_of_its_layer():
+    """`b` is read where propagate_down is false; the layer in place has another top, whose gradient `b` had before it."""
+
+    class Tripled(Layer, type="NetTestTripled", bottoms=1, tops=2, in_place=True):
+        def reshape(self, bottom, top):
+            top[1].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            top[1].data[...] = 3 * bottom[0].data
+
+        def backward(self, top, propagate_down, bottom):
+            bottom[0].diff[...] = 3 * top[1].diff
+
+    net = Net(parse_net("""
+        layer { name: "x" type: "Input" top: "x" top: "t" input_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 4 } } }
+        layer { name: "w" type: "InnerProduct" bottom: "x" top: "b" inner_product_param { num_output: 4 bias_term: false
+                weight_filler { type: "xavier" } } }
+        layer { name: "3" type: "NetTestTripled" bottom: "b" top: "b" top: "c" }
+        layer { name: "r" type: "InnerProduct" propagate_down: false bottom: "b" top: "r" inner_product_param { num_output: 4 } }
+        layer { name: "one" type: "EuclideanLoss" bottom: "r" bottom: "t" top: "one" }
+        layer { name: "two" type: "EuclideanLoss" bottom: "c" bottom: "t" top: "two" }"""), device="cpu", seed=1)  # fmt: skip
+    x, t = (
+        np.random.default_rng(i).standard_normal(shape).astype(np.float32) for i, shape in enumerate([(2, 3), (2, 4)])
+    )
+    net.forward(x=x, t=t)
+    net.backward()
+    wanted = 3 * (3 * x @ net.params["w"][0].data.T - t).T @ x / 2
+    close(net.params["w"][0].diff, wanted, 1e-5)
+
+
+READS_ITS_TOP = {
+    "sigmoid": 'type: "Sigmoid" bottom: "a"', "tanh": 'type: "TanH" bottom: "a"', "exp": 'type: "Exp" bottom: "a"',
+    "bnll": 'type: "BNLL" bottom: "a"', "softmax": 'type: "Softmax" bottom: "a"', "mvn": 'type: "MVN" bottom: "a"',
+    "quotient": 'type: "Eltwise" bottom: "a" bottom: "x" eltwise_param { operation: PROD stable_prod_grad: false }',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
+@pytest.mark.parametrize("name", [*READS_ITS_TOP, "relu", "normalised"])
+def test_a_top_that_a_later_layer_overwrites_has_the_gradient_of_its_values(name, phase, device):
+    """As where that layer has a top of its own; relu and normalised are layers in place themselves."""
+    own = {
+        "relu": 'layer { name: "m" type: "ReLU" bottom: "a" top: "a" }',
+        "normalised": """layer { name: "n" type: "BatchNorm" bottom: "a" top: "a" } layer { name: "s" type: "Scale" bottom: "a" top: "a" }
+            layer { name: "m" type: "ReLU" bottom: "a" top: "a" }""",
+    }.get(name) or f'layer {{ name: "m" {READS_ITS_TOP[name]} top: "y" }}'
+    y = "y" if name in READS_ITS_TOP else "a"
+    x, t = (np.random.default_rng(i).standard_normal((3, 4, 2, 5)) for i in range(2))
+    diffs = []
+    for last in (y, "z"):
+        net = Net(parse_net(f"""force_backward: true
+            layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 3 dim: 4 dim: 2 dim: 5 }} }} }}
+            layer {{ name: "a" type: "Power" bottom: "x" top: "a" power_param {{ scale: 2 shift: 0.5 }} }}
+            {own}
+            layer {{ name: "z" type: "Power" bottom: "{y}" top: "{last}" power_param {{ scale: -2 shift: 1 }} }}"""),
+            device=device, phase=phase, seed=1, dtype=np.float64)  # fmt: skip
+        net.forward(x=x)
+        net.backward(**{last: t})
+        diffs.append(np.array(net.blobs["x"].diff))
+    close(*diffs, 1e-9)
+    assert diffs[0].any()
 
 
 def test_two_threads_in_one_net_are_refused():

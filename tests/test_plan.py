@@ -211,6 +211,17 @@ def test_an_operand_of_a_concatenation_that_others_read_without_gaps(name):
     same(plain.forward(data=x), planned.forward(data=x))
 
 
+def test_an_identity_of_what_an_earlier_part_has_made():
+    """A Filter ends a part of the plan; the Dropout behind it has no step in the next one."""
+    text = """
+        layer { name: "x" type: "Input" top: "x" top: "s" input_param { shape { dim: 2 dim: 5 dim: 3 } shape { dim: 2 } } }
+        layer { name: "f" type: "Filter" bottom: "x" bottom: "s" top: "f" }
+        layer { name: "d" type: "Dropout" bottom: "f" top: "d" }"""
+    x, net = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32), Net(parse_net(text), device="cpu")
+    for chosen in ([0, 1], [1, 1], [0, 0]):
+        assert np.array_equal(net.forward(x=x, s=np.array(chosen))["d"], x[np.array(chosen, bool)])
+
+
 def test_shared_memory_is_used_again():
     text = data(1, 16, 20, 20) + "".join(conv(f"c{i}", f"c{i - 1}" if i else "data", 16) for i in range(8))
     net = Net(parse_net(text), device="cpu")

@@ -117,7 +117,7 @@ def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True
     Raises
     ------
     ModelError
-        For a name of a blob that the net lacks.
+        For a name of a blob that the net lacks, or without any output.
 
     Examples
     --------
@@ -132,6 +132,10 @@ def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True
     [('Input', ['x']), ('Convolution', ['c', 'b', 's'])]
     """
     wanted = list(net.outputs if outputs is None else outputs)
+    if not wanted:
+        raise ModelError(
+            "the net has no outputs: each top is the bottom of another layer; name the blobs that are wanted"
+        )
     if unknown := [name for name in wanted if name not in net.blobs]:
         hint = nearest(unknown[0], net.blobs)
         raise ModelError(f"the net has no blob {unknown[0]!r}{hint or ';'} its outputs are {', '.join(net.outputs)}")

@@ -1,4 +1,4 @@
-"""Planted faults: each is put into a copy of the tree, and the tests run there until one fails. A fault that none finds is a gap.
+"""Planted faults: each is put into a copy of the tree, and the tests of `python tests` run there until one fails. One that none finds is a gap.
 
     python tests/fuzz/faults.py                       # all, with the tests that each is expected to fail
     python tests/fuzz/faults.py --fault "pad of a maximum" --all   # one; the whole test suite if those do not find it
@@ -124,7 +124,7 @@ FAULTS = [
 
 
 def copied(folder: Path) -> Path:
-    """The files of the tree that git knows or does not ignore, in a folder; shared data beside it, where it is here."""
+    """The files of the tree that git knows or does not ignore, in a folder."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -133,16 +133,16 @@ def copied(folder: Path) -> Path:
         if (ROOT / name).exists():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
-    shared = ROOT.parent / "shared"
-    if shared.exists():
-        (folder / "shared").symlink_to(shared)
     return tree
 
 
 def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
-    """The first test that fails there, or None. Raises RuntimeError where the tests do not run."""
-    environment = {**os.environ, "PYTHONPATH": str(tree), "BOXPRESSO_PROGRESS": "0"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    """The first test that fails there, or None: of those that `python tests` runs in a clone that has nothing beside it.
+
+    Raises RuntimeError where the tests do not run.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(tree), "BOXPRESSO_PROGRESS": "0", "BOXPRESSO_SHARED": "none"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--first-look", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return None

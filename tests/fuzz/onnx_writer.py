@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import reference
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from reference import Unknown, pair, spatial
+from reference import Unknown, number_of, spatial
+from reference import sizes as sizes_of
 
 Shape = tuple[int, ...]
 OPSET = 18
@@ -22,7 +23,6 @@ OPERATORS = {
     "AbsVal": "Abs",
     "BNLL": "Softplus",
     "Split": "Identity",
-    "Dropout": "Identity",
 }
 LAYERS: dict[str, Callable] = {}
 
@@ -37,6 +37,10 @@ class Graph:
         name = f"c{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values, kind), name))
         return name
+
+    def scalar(self, value: float) -> str:
+        self.constants.append(helper.make_tensor(f"c{len(self.constants)}", TensorProto.FLOAT, (), [value]))
+        return self.constants[-1].name
 
     def ints(self, values: Sequence[int]) -> str:
         return self.const(np.array(values, np.int64), np.int64)
@@ -105,9 +109,16 @@ def broadcast(values: np.ndarray, rank: int, axis: int) -> np.ndarray:
     return values.reshape((1,) * axis + values.shape + (1,) * (rank - axis - values.ndim))
 
 
+def only_images(layer, bottoms, sizes) -> None:
+    """Raises Unknown for several bottoms, channels of another axis, and what ONNX has no operator for."""
+    if len(bottoms) > 1 or layer.convolution_param.axis % len(sizes[0]) != 1 or len(sizes[0]) < 3 or 0 in sizes[0]:
+        raise Unknown("a convolution of another form")
+
+
 @writes("Convolution", "DepthwiseConvolution")
 def convolution(g, layer, params, bottoms, sizes, shapes):
-    kernel, stride, pad, dilation = spatial(layer.convolution_param)
+    only_images(layer, bottoms, sizes)
+    kernel, stride, pad, dilation = spatial(layer.convolution_param, len(sizes[0]) - 2)
     bias = [params[1].reshape(-1)] if len(params) > 1 else []
     group = sizes[0][1] // params[0].shape[1]
     return g.op(
@@ -125,7 +136,8 @@ def convolution(g, layer, params, bottoms, sizes, shapes):
 
 @writes("Deconvolution")
 def deconvolution(g, layer, params, bottoms, sizes, shapes):
-    kernel, stride, pad, dilation = spatial(layer.convolution_param)
+    only_images(layer, bottoms, sizes)
+    kernel, stride, pad, dilation = spatial(layer.convolution_param, len(sizes[0]) - 2)
     bias = [params[1].reshape(-1)] if len(params) > 1 else []
     group = layer.convolution_param.group
     return g.op(
@@ -144,17 +156,26 @@ def deconvolution(g, layer, params, bottoms, sizes, shapes):
 @writes("InnerProduct")
 def inner_product(g, layer, params, bottoms, sizes, shapes):
     p, top = layer.inner_product_param, shapes[layer.top[0]]
-    rows = g.op("Reshape", *bottoms, g.ints([int(np.prod(sizes[0][: p.axis])), -1]))
+    axis = p.axis % len(sizes[0])
+    rows = g.op(
+        "Reshape", *bottoms, g.ints([int(np.prod(sizes[0][:axis])), int(np.prod(sizes[0][axis:]))]), allowzero=1
+    )
     bias = [params[1].reshape(-1)] if len(params) > 1 else []
-    return g.op("Reshape", g.op("Gemm", rows, params[0], *bias, transB=0 if p.transpose else 1), g.ints(top))
+    return g.op(
+        "Reshape", g.op("Gemm", rows, params[0], *bias, transB=0 if p.transpose else 1), g.ints(top), allowzero=1
+    )
 
 
 @writes("Pooling")
 def pooling(g, layer, params, bottoms, sizes, shapes):
     p = layer.pooling_param
+    kind = p.PoolMethod.Name(p.pool)
+    if len(layer.top) > 1 or kind not in ("MAX", "AVE", "AVE_EXC_PAD"):
+        raise Unknown("Pooling of another form")
+    inside = kind == "AVE_EXC_PAD" or not p.avg_include_pad
     if p.global_pooling:
         return g.op("GlobalMaxPool" if p.pool == 0 else "GlobalAveragePool", *bottoms)
-    kernel, stride, pad = pair(p, "kernel", 0), pair(p, "stride", 1), pair(p, "pad", 0)
+    kernel, stride, pad = sizes_of(p, "kernel", 0), sizes_of(p, "stride", 1), sizes_of(p, "pad", 0)
     image, size = sizes[0][2:], shapes[layer.top[0]][2:]
     if any((m - 1) * s - d >= n for m, s, d, n in zip(size, stride, pad, image)):
         raise Unknown("a window without elements")
@@ -166,10 +187,16 @@ def pooling(g, layer, params, bottoms, sizes, shapes):
     for m, s, k, n, d in zip(size, stride, kernel, image, pad):
         start = np.arange(m) * s - d
         last = np.minimum(start + k, n + d)
-        areas.append(last - start if p.avg_include_pad else np.minimum(last, n) - np.maximum(start, 0))
+        areas.append(np.minimum(last, n) - np.maximum(start, 0) if inside else last - start)
     out = g.op("Pad", *bottoms, g.ints([0, 0, *pad, 0, 0, *end]))
     out = g.op("AveragePool", out, kernel_shape=kernel, strides=stride)
     return g.op("Mul", out, kernel[0] * kernel[1] / np.outer(*areas).astype(np.float64))
+
+
+@writes("Dropout")
+def dropout(g, layer, params, bottoms, sizes, shapes):
+    p = layer.dropout_param
+    return g.op("Identity", *bottoms) if p.scale_train else g.op("Mul", *bottoms, 1 - p.dropout_ratio)
 
 
 @writes("ReLU")
@@ -206,6 +233,8 @@ def threshold(g, layer, params, bottoms, sizes, shapes):
 @writes("Power")
 def power(g, layer, params, bottoms, sizes, shapes):
     p = layer.power_param
+    if p.scale == 0 or p.power == 0:
+        raise Unknown("Power that does not read its bottom")
     out = g.op("Add", g.op("Mul", *bottoms, p.scale), p.shift)
     return out if p.power == 1 else g.op("Pow", out, p.power)
 
@@ -227,8 +256,8 @@ def logarithm(g, layer, params, bottoms, sizes, shapes):
 @writes("BatchNorm")
 def batch_norm(g, layer, params, bottoms, sizes, shapes):
     p = layer.batch_norm_param
-    if p.HasField("use_global_stats") and not p.use_global_stats:
-        raise Unknown("BatchNorm of the batch")
+    if (p.HasField("use_global_stats") and not p.use_global_stats) or len(params) > 3 or len(sizes[0]) < 2:
+        raise Unknown("BatchNorm of the batch, of five parameters, or of one axis")
     factor = params[2].reshape(-1)[0]
     mean, variance = (params[i].reshape(-1) * (1 / factor if factor else 0) for i in (0, 1))
     ones = np.ones_like(mean)
@@ -238,26 +267,31 @@ def batch_norm(g, layer, params, bottoms, sizes, shapes):
 @writes("Scale")
 def scale(g, layer, params, bottoms, sizes, shapes):
     p, rank = layer.scale_param, len(sizes[0])
+    other = sizes[1] if len(bottoms) == 2 else params[0].shape
+    axis = p.axis % rank if other else 0
     if len(bottoms) == 2:
-        after = rank - p.axis - len(sizes[1])
-        factor: object = g.op("Reshape", bottoms[1], g.ints([*[1] * p.axis, *sizes[1], *[1] * after]))
+        shape = [*[1] * axis, *other, *[1] * (rank - axis - len(other))]
+        factor: object = g.op("Reshape", bottoms[1], g.ints(shape), allowzero=1)
         rest = params
     else:
-        factor, rest = broadcast(params[0], rank, p.axis), params[1:]
+        factor, rest = broadcast(params[0], rank, axis), params[1:]
     out = g.op("Mul", bottoms[0], factor)
-    return g.op("Add", out, broadcast(rest[0], rank, p.axis)) if p.bias_term else out
+    return g.op("Add", out, broadcast(rest[0].reshape(other), rank, axis)) if p.bias_term else out
 
 
 @writes("Bias")
 def bias(g, layer, params, bottoms, sizes, shapes):
     if len(bottoms) == 2:
         raise Unknown("Bias of two bottoms")
-    return g.op("Add", *bottoms, broadcast(params[0], len(sizes[0]), layer.bias_param.axis))
+    axis = layer.bias_param.axis % len(sizes[0]) if params[0].ndim else 0
+    return g.op("Add", *bottoms, broadcast(params[0], len(sizes[0]), axis))
 
 
 @writes("LRN")
 def lrn(g, layer, params, bottoms, sizes, shapes):
     p = layer.lrn_param
+    if p.norm_region == 0 and (p.alpha <= 0 or p.beta <= 0):
+        raise Unknown("LRN that onnxruntime refuses")
     if p.norm_region == 0:
         return g.op("LRN", *bottoms, size=p.local_size, alpha=p.alpha, beta=p.beta, bias=p.k)
     half = (p.local_size - 1) // 2
@@ -274,14 +308,16 @@ def lrn(g, layer, params, bottoms, sizes, shapes):
 @writes("Normalize")
 def normalize(g, layer, params, bottoms, sizes, shapes):
     p = layer.norm_param
-    axes = g.ints((1, 2, 3) if p.across_spatial else (1,))
+    axes = g.ints(range(1, len(sizes[0])) if p.across_spatial else (1,))
     norm = g.op("Sqrt", g.op("Add", g.op("ReduceSum", g.op("Mul", *bottoms, *bottoms), axes, keepdims=1), p.eps))
-    return g.op("Mul", g.op("Div", *bottoms, norm), params[0].reshape(1, -1, 1, 1))
+    return g.op("Mul", g.op("Div", *bottoms, norm), params[0].reshape(1, -1, *[1] * (len(sizes[0]) - 2)))
 
 
 @writes("MVN")
 def mvn(g, layer, params, bottoms, sizes, shapes):
     p = layer.mvn_param
+    if p.add_eps_before_sqrt or len(sizes[0]) < 3:
+        raise Unknown("MVN of another form")
     axes = list(range(1 if p.across_channels else 2, len(sizes[0])))
     out = g.op("Sub", *bottoms, g.op("ReduceMean", *bottoms, g.ints(axes), keepdims=1))
     if not p.normalize_variance:
@@ -312,12 +348,12 @@ def eltwise(g, layer, params, bottoms, sizes, shapes):
 
 @writes("Concat")
 def concat(g, layer, params, bottoms, sizes, shapes):
-    return g.op("Concat", *bottoms, axis=layer.concat_param.axis)
+    return g.op("Concat", *bottoms, axis=number_of(layer.concat_param, "axis", "concat_dim"))
 
 
 @writes("Slice")
 def slice_(g, layer, params, bottoms, sizes, shapes):
-    axis = layer.slice_param.axis
+    axis = number_of(layer.slice_param, "axis", "slice_dim")
     return g.ops("Split", [*bottoms, g.ints([shapes[t][axis] for t in layer.top])], len(layer.top), axis=axis)
 
 
@@ -328,7 +364,7 @@ def silence(g, layer, params, bottoms, sizes, shapes):
 
 @writes("Axpy")
 def axpy(g, layer, params, bottoms, sizes, shapes):
-    factor = g.op("Reshape", bottoms[0], g.ints([*sizes[0][:2], 1, 1]))
+    factor = g.op("Reshape", bottoms[0], g.ints([*sizes[0][:2], *[1] * (len(sizes[1]) - 2)]), allowzero=1)
     return g.op("Add", g.op("Mul", bottoms[1], factor), bottoms[2])
 
 
@@ -350,12 +386,12 @@ def permute(g, layer, params, bottoms, sizes, shapes):
 
 @writes("Reshape", "Flatten")
 def reshape(g, layer, params, bottoms, sizes, shapes):
-    return g.op("Reshape", *bottoms, g.ints(shapes[layer.top[0]]))
+    return g.op("Reshape", *bottoms, g.ints(shapes[layer.top[0]]), allowzero=1)
 
 
 @writes("Tile")
 def tile(g, layer, params, bottoms, sizes, shapes):
-    times = [layer.tile_param.tiles if i == layer.tile_param.axis else 1 for i in range(len(sizes[0]))]
+    times = [layer.tile_param.tiles if i == layer.tile_param.axis % len(sizes[0]) else 1 for i in range(len(sizes[0]))]
     return g.op("Tile", *bottoms, g.ints(times))
 
 
@@ -363,13 +399,15 @@ def tile(g, layer, params, bottoms, sizes, shapes):
 def reduction(g, layer, params, bottoms, sizes, shapes):
     p = layer.reduction_param
     kind = {1: "ReduceSum", 2: "ReduceL1", 3: "ReduceSumSquare", 4: "ReduceMean"}[p.operation]
-    axes = g.ints(range(p.axis, len(sizes[0])))
-    return g.op("Mul", g.op(kind, *bottoms, axes, keepdims=0), p.coeff)
+    axes = g.ints(range(p.axis % len(sizes[0]), len(sizes[0])))
+    return g.op("Mul", g.op(kind, *bottoms, axes, keepdims=0), g.scalar(p.coeff))
 
 
 @writes("ArgMax")
 def argmax(g, layer, params, bottoms, sizes, shapes):
     p = layer.argmax_param
+    if p.top_k > 1 or not p.HasField("axis"):
+        raise Unknown("ArgMax of several, or of all axes")
     if p.out_max_val:
         return g.op("ReduceMax", *bottoms, g.ints([p.axis]), keepdims=1)
     return g.op("Cast", g.op("ArgMax", *bottoms, axis=p.axis, keepdims=1, select_last_index=1), to=TensorProto.FLOAT)
@@ -377,15 +415,17 @@ def argmax(g, layer, params, bottoms, sizes, shapes):
 
 @writes("ShuffleChannel")
 def shuffle_channel(g, layer, params, bottoms, sizes, shapes):
-    n, c, h, w = sizes[0]
-    group = layer.shuffle_channel_param.group
-    out = g.op("Transpose", g.op("Reshape", *bottoms, g.ints([n, group, c // group, h, w])), perm=[0, 2, 1, 3, 4])
-    return g.op("Reshape", out, g.ints(sizes[0]))
+    n, c, *rest = sizes[0]
+    group, rest = layer.shuffle_channel_param.group, [int(np.prod(rest))]
+    out = g.op("Reshape", *bottoms, g.ints([n, group, c // group, *rest]), allowzero=1)
+    return g.op("Reshape", g.op("Transpose", out, perm=[0, 2, 1, 3]), g.ints(sizes[0]), allowzero=1)
 
 
 @writes("Reorg")
 def reorg(g, layer, params, bottoms, sizes, shapes):
     s = layer.reorg_param.stride
+    if layer.reorg_param.reverse or 0 in sizes[0]:
+        raise Unknown("Reorg backwards")
     n, c, h, w = sizes[0]
     out = g.op("SpaceToDepth", g.op("Reshape", *bottoms, g.ints([n, c // s**2, h * s, w * s])), blocksize=s)
     return g.op("Reshape", out, g.ints([n, c * s**2, h // s, w // s]))
@@ -393,6 +433,8 @@ def reorg(g, layer, params, bottoms, sizes, shapes):
 
 @writes("Upsample", "Interp")
 def resized(g, layer, params, bottoms, sizes, shapes):
+    if len(bottoms) > 1 or layer.interp_param.pad_beg or layer.interp_param.pad_end or 0 in sizes[0]:
+        raise Unknown("places of a maximum, or a part of an image")
     how = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
     if layer.type == "Interp":
         how = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import tempfile
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nets
 import numpy as np
 import reference
+import reference_losses  # noqa: F401  # enters its layers there
 from nets import Node
 
 from boxpresso import Net, Solver
@@ -47,7 +49,7 @@ def fill(net, seed):
     for layer in net.layers:
         rng = np.random.default_rng([seed, zlib.crc32(layer.name.encode())])
         for i, blob in enumerate(layer.blobs):
-            if layer.type == "BatchNorm":
+            if layer.type == "BatchNorm" and i < 3:
                 blob.data[...] = [
                     rng.normal(0, 0.5, blob.shape),
                     rng.random(blob.shape) + 0.7,
@@ -245,6 +247,19 @@ def judge(case: Case) -> Finding | None:
     return Finding(what, *pair)
 
 
+def made(case: Case, dtype: object, planned: bool = True, force: bool = False) -> Net:
+    """The net of a case with its random parameters."""
+    text = "force_backward: true\n" * force + case.text
+    device = case.device if planned else "cpu"
+    net = Net(parse_net(text), device=device, seed=1, dtype=np.dtype(dtype), optimize=planned, phase=case.phase)
+    fill(net, 1)
+    return net
+
+
+def parameters(net: Net) -> dict[str, list[np.ndarray]]:
+    return {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
+
+
 def defined(case: Case) -> Finding | None:
     """What differs first between a plain forward, by plan and layer by layer, and what the layers are defined to do.
 
@@ -257,18 +272,10 @@ def defined(case: Case) -> Finding | None:
     exact: dict[str, np.ndarray] = {}
     layers: dict[str, np.ndarray] = {}
     for planned in (False, True):
-        net = Net(
-            parse_net(case.text),
-            device=case.device if planned else "cpu",
-            seed=1,
-            dtype=np.dtype(case.dtype),
-            optimize=planned,
-        )
-        fill(net, 1)
-        inputs = random_inputs(case, net)
-        weights = {name: [np.array(blob.data) for blob in blobs] for name, blobs in net.params.items()}
+        net = made(case, case.dtype, planned)
+        inputs, weights = random_inputs(case, net), parameters(net)
         try:
-            wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type)
+            wanted = reference.run(parse_net(case.text), weights, inputs, np.dtype(case.dtype).type, case.phase)
         except reference.Unknown as error:
             raise Unfit from error
         outputs = net.forward(**inputs)
@@ -278,7 +285,7 @@ def defined(case: Case) -> Finding | None:
             if off <= limit:
                 continue
             if case.dtype == "float32" and not exact:
-                double = Net(parse_net(case.text), device="cpu", seed=1, dtype=np.float64, optimize=False)
+                double = made(case, np.float64, False)
                 for key, arrays in weights.items():
                     for blob, values_ in zip(double.params[key], arrays):
                         blob.data[...] = values_
@@ -294,14 +301,107 @@ def defined(case: Case) -> Finding | None:
 
 
 def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
-    """Values for the inputs of a plain forward."""
+    """Values for the inputs of a plain forward, of the kind that the first word of a name says; `whole5` are numbers from 0 to 4."""
     inputs = {}
     for name in net.inputs:
-        shape = net.blobs[name].shape
-        images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
-        given = regions(5, shape[0], images, *size) if name.startswith("rois") else values(6, *shape)
+        shape, kind = net.blobs[name].shape, re.split("_", name)[0]
+        normal = values(zlib.crc32(name.encode()), *shape)
+        if name.startswith("rois"):
+            images, _, *size = (*net.blobs["x"].shape, 1, 1, 1, 1)[:4]
+            given = regions(5, shape[0], images, *size)
+        elif kind.startswith("whole"):
+            most = max(1, int(kind.removeprefix("whole")))
+            given = np.floor(np.abs(normal) * 1000) % most
+        else:
+            given = {
+                "tied": np.round(normal), "positive": np.abs(normal), "unit": np.abs(normal) % 0.98 + 0.01, "bits": (normal > 0).astype(float),
+            }.get(kind, normal)  # fmt: skip
         inputs[name] = given.astype(case.dtype)
     return inputs
+
+
+# Of these the gradient is none, or by its documentation not that of the forward.
+NO_GRADIENT = {
+    "Threshold", "ArgMax", "Quantize", "Rescale", "PriorBox", "DetectionOutput", "Accuracy", "Maxout", "YoloSeg", "MVN", "Normalize",
+    "ContrastiveLoss", "Filter",
+}  # fmt: skip
+
+
+def gradients(case: Case) -> Finding | None:
+    """What differs first between the gradients of inputs and parameters, along random directions, and central differences of the definition.
+
+    In double precision. A direction along which two steps give two slopes crosses a kink and says nothing.
+    """
+    if any(node.type in NO_GRADIENT or "STOCHASTIC" in node.text for node in case.nodes):
+        raise Unfit("a layer without a gradient")
+    net = made(case, np.float64, force=True)
+    inputs, weights = random_inputs(dataclasses.replace(case, dtype="float64"), net), parameters(net)
+    for node in case.nodes:
+        if "tied_" in node.name:
+            inputs[node.name] = inputs[node.name] + 0.01 * values(
+                2, *inputs[node.name].shape
+            )  # no kink at equal values
+    message = parse_net(case.text)
+
+    def forward(inputs: Mapping, weights: Mapping) -> dict[str, np.ndarray]:
+        try:
+            return reference.run(message, weights, inputs, np.float64, case.phase)
+        except reference.Unknown as error:
+            raise Unfit from error
+
+    tops = forward(inputs, weights)
+    if not all((np.abs(array) < 1e30).all() for array in tops.values()):
+        raise Unfit("no finite values")
+    makers = {top: (node.type, i) for node in case.nodes for i, top in enumerate(node.tops)}
+    asked = [name for name in net.outputs if makers[name][0] != "Input"]
+    diffs = {name: values(zlib.crc32(name.encode()) + 1, *tops[name].shape) for name in asked}
+    for name in asked:
+        type, at = makers[name]
+        if at and (type.endswith("Loss") or "OHEM" in type or type in ("Pooling", "BN")):
+            diffs[name] = np.zeros(
+                tops[name].shape
+            )  # probabilities, places, statistics: for a reader, not for gradients
+        elif type.endswith("Loss"):
+            diffs[name] = np.float64(1)
+    net.forward(**inputs)
+    net.backward(**diffs)
+    held = {
+        ("input", name, 0): (inputs[name], net.blobs[name].diff)
+        for name in inputs
+        if re.split(r"\d*_", name)[0] in ("x", "tied", "positive")
+    }
+    for name, blobs in net.params.items():
+        type = next(node.type for node in case.nodes if node.name == name)
+        learned = range(3, 5) if type == "BatchNorm" else range(2) if type == "BN" else range(9)
+        if not (type == "BN" and "frozen" in case.text):
+            held.update(
+                {("parameter", name, i): (weights[name][i], blob.diff) for i, blob in enumerate(blobs) if i in learned}
+            )
+
+    def slope(place: tuple[str, str, int], at: np.ndarray, direction: np.ndarray, step: float) -> float:
+        (kind, name, i), sums = place, []
+        for moved in (at + step * direction, at - step * direction):
+            if kind == "input":
+                seen = forward({**inputs, name: moved}, weights)
+            else:
+                own = net.params[name][i].data
+                same = {
+                    key: [moved if np.shares_memory(own, b.data) else w for b, w in zip(net.params[key], weights[key])]
+                    for key in weights
+                }
+                seen = forward(inputs, same)
+            sums.append(sum(float((seen[key] * diffs[key]).sum()) for key in asked))
+        return (sums[0] - sums[1]) / (2 * step)
+
+    for place, (at, diff) in held.items():
+        direction = values(3, *at.shape)
+        wide, narrow = (slope(place, at, direction, step) for step in (1e-5, 2e-6))
+        own = float((np.asarray(diff, np.float64) * direction).sum())
+        size = float(np.abs(diff * direction).sum()) + abs(narrow) + 1e-3
+        if not np.isfinite(own) or abs(wide - narrow) < 1e-5 * size < abs(own - narrow) / 10:
+            what = "gradient of {} {} {}".format(*place)
+            return Finding(what, np.array(own), np.array(narrow), ("backward", "difference"))
+    return None
 
 
 def beside(case: Case, name: str, run: Callable[..., dict[str, np.ndarray]]) -> Finding | None:
@@ -309,13 +409,15 @@ def beside(case: Case, name: str, run: Callable[..., dict[str, np.ndarray]]) -> 
 
     In float32. What is as defined where the other program is not, by less than a hundredth, is the other's rounding.
     """
-    if case.phase != "TEST":
-        raise Unfit("other programs run no training here")
-    net = Net(parse_net(case.text), device=case.device, seed=1)
-    fill(net, 1)
-    weights = {layer: [np.array(blob.data) for blob in blobs] for layer, blobs in net.params.items()}
+    if case.phase == "TRAIN":
+        raise Unfit("others only test")
+    net = made(case, np.float32)
+    weights = parameters(net)
     inputs = random_inputs(dataclasses.replace(case, dtype="float32"), net)
-    wanted = reference.run(parse_net(case.text), weights, inputs, np.float32)
+    try:
+        wanted = reference.run(parse_net(case.text), weights, inputs, np.float32)
+    except reference.Unknown as error:
+        raise Unfit from error
     if any(np.abs(array[np.isfinite(array)]).max(initial=0) > 1e30 for array in wanted.values()):
         raise Unfit("the maximum of a window without elements: what follows it overflows")
     try:
@@ -374,8 +476,12 @@ def by_opencv(case: Case) -> Finding | None:
     """Against OpenCV's importer of Caffe, for the layers that it has."""
     import cv2
 
-    otherwise = ("use_global_stats: false", "transpose: true", "param { name:")  # what it does not look at
-    if not {node.type for node in case.nodes} <= OPENCV or any(word in case.text for word in otherwise):
+    otherwise = r"use_global_stats: false|transpose: true|param { name:|lrn_param {.* k: "  # what it does not look at
+    far = any(  # it writes beside its memory where the padding is not smaller than the kernel
+        node.type == "Deconvolution" and max(reference.spatial(p)[2]) >= min(reference.spatial(p)[0])
+        for node, p in ((node, parse_net(str(node)).layer[0].convolution_param) for node in case.nodes)
+    )
+    if not {node.type for node in case.nodes} <= OPENCV or re.search(otherwise, case.text) or far:
         raise Unfit("a layer that OpenCV has not, or has otherwise")
 
     def run(net: Net, weights: dict, inputs: dict, shapes: dict) -> dict[str, np.ndarray]:
@@ -388,6 +494,7 @@ def by_opencv(case: Case) -> Finding | None:
                 Path(folder, "net.prototxt").write_text(case.text)
                 net.save(f"{folder}/net.caffemodel")
                 other = cv2.dnn.readNetFromCaffe(f"{folder}/net.prototxt", f"{folder}/net.caffemodel")
+            other.enableFusion(False)  # which is wrong for a BatchNorm after a Deconvolution or a InnerProduct
             for key, value in inputs.items():
                 other.setInput(value, key)
             return {key: np.asarray(other.forward(makers[key].name)).reshape(shapes[key]) for key in wanted}
@@ -398,5 +505,5 @@ def by_opencv(case: Case) -> Finding | None:
 
 
 ORACLES: dict[str, Callable[[Case], Finding | None]] = {
-    "script": judge, "definition": defined, "onnxruntime": by_onnx, "export": by_export, "opencv": by_opencv,
+    "script": judge, "definition": defined, "gradient": gradients, "onnxruntime": by_onnx, "export": by_export, "opencv": by_opencv,
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ..operations import Numpy, Shape
@@ -69,12 +71,18 @@ def operand(g: Graph, w: Work, p: object) -> tuple[int, Shape, str]:
 
 @lowering("LRN")
 def lrn(g: Graph, w: Work) -> str:
-    layer, x = w.layer, w.bottoms[0]
-    size = 2 * layer.half + 1
+    layer, x, (images, channels, *size) = w.layer, w.bottoms[0], w.bottom_shapes[0]
+    wide, half = 2 * layer.half + 1, layer.half
+    if layer.across and layer.by > 0 and layer.beta > 0:  # onnxruntime refuses others
+        return g.op("LRN", x, size=wide, alpha=float(layer.by * wide), beta=float(layer.beta), bias=float(layer.k))
+    squares = g.mul(x, x)
     if layer.across:
-        return g.op("LRN", x, size=size, alpha=float(layer.by * size), beta=float(layer.beta), bias=float(layer.k))
-    means = g.op("AveragePool", g.mul(x, x), kernel_shape=[size] * 2, pads=[layer.half] * 4, count_include_pad=1)
-    total = g.add(g.mul(means, layer.by * size * size), 1.0)
+        planes = g.reshape(squares, (images, 1, channels, prod(size)), w.lead)
+        means = g.op("AveragePool", planes, kernel_shape=[wide, 1], pads=[half, 0, half, 0], count_include_pad=1)
+        means = g.reshape(means, w.bottom_shapes[0], w.lead)
+    else:
+        means = g.op("AveragePool", squares, kernel_shape=[wide] * 2, pads=[half] * 4, count_include_pad=1)
+    total = g.add(g.mul(means, layer.by * (wide if layer.across else wide**2)), float(layer.k))
     return g.div(x, g.op("Pow", total, g.const(layer.beta)))
 
 

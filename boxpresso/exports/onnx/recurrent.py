@@ -70,6 +70,7 @@ def over_time(g: Graph, w: Work, states: list[str], step: Any) -> str:
     """
     layer, (steps, _, *inner) = w.layer, w.bottom_shapes[0]
     w.need(not w.lead, "the number of its time steps, axis 0, must be known")
+    w.need(steps > 0, f"its bottom has the shape {w.bottom_shapes[0]}, without a time step")
     weights, bias = w.params[0], w.params[layer_bias(layer)].reshape(-1)
     x = w.bottoms[0]
     if len(inner) != 1:

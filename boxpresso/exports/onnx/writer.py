@@ -210,6 +210,8 @@ def write_steps(
             [steps.shapes[name] for name in step.outputs],
             step.outputs[0] in leads,
         )
+        for shape in (*work.bottom_shapes, *work.top_shapes):  # onnxruntime divides by the number of channels, say
+            work.need(0 not in shape[1:], f"a blob has the shape {shape}; give each axis behind the first a length")
         since = len(graph.nodes)
         tops = LOWERINGS[step.type](graph, work)
         for name, value in zip(step.outputs, [tops] if isinstance(tops, str) else tops):

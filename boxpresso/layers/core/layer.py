@@ -117,6 +117,10 @@ class Layer:
     apart = (
         False  # whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory
     )
+    reads_top = False  # whether its backward reads the values of its first top
+    overwritten: Blob | None = (
+        None  # room for these, of a layer that does, where a later layer works in place on the top
+    )
 
     def __init_subclass__(
         cls,
@@ -370,6 +374,16 @@ class Layer:
         """In forward: copies the elements of a blob to a top that does not lie in its memory."""
         if top._data is not source._data and top.count:
             top.copy_data(source)
+
+    def remember(self, top: Blob) -> None:
+        """In forward, last: keeps the first top's values for a backward that reads them, where a later layer works in place."""
+        if self.overwritten is not None:
+            self.overwritten.reshape(*top.shape)
+            self.overwritten.data[...] = top.data
+
+    def as_made(self, top: Blob) -> Blob:
+        """In backward: the first top with the values that forward gave it."""
+        return top if self.overwritten is None else self.overwritten
 
     def need(self, condition: object, message: str) -> None:
         """Raises a LayerError that names this layer unless `condition` holds; `message` says what is wrong."""

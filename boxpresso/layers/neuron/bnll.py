@@ -33,4 +33,4 @@ class BNLL(Neuron, type="BNLL", bottoms=1, tops=1, in_place=True):
     [0.6931, 100.0]
     """
 
-    kernels, from_top = Kernels("bnll.cu"), True
+    kernels, reads_top = Kernels("bnll.cu"), True

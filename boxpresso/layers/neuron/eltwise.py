@@ -68,6 +68,7 @@ class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), t
         self.need(not (given and self.operation == "PROD"), f"coeff is for SUM, operation PROD takes none; got {given}")
         self.coeff = given or [1.0] * len(bottom)
         self.in_place_now = top[0] is bottom[0]
+        self.reads_top = self.operation == "PROD" and not param.stable_prod_grad
         self.need(all(blob is not top[0] for blob in bottom[1:]), "in place, the top must be the first bottom")
         self.winner = Blob((), np.int32, self.device)  # of MAX: which bottom it was
         self.first = Blob((), self.dtype, self.device) if self.in_place_now else bottom[0]  # of PROD
@@ -97,6 +98,7 @@ class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), t
             self.kernels.eltwise_product(count, first, second, output)
             for more in rest:
                 self.kernels.eltwise_product(count, output, more, output)
+            self.remember(top[0])
         else:
             self.kernels.eltwise_max(count, first, second, output, self.winner.data)
             for index, more in enumerate(rest, 2):
@@ -133,7 +135,7 @@ class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), t
         count, diff = top[0].count, bottom[i].diff
         factors = [self.first.data, *(blob.data for blob in bottom[1:])]
         if not self.param.eltwise_param.stable_prod_grad:
-            self.kernels.eltwise_quotient(count, top[0].diff, top[0].data, factors[i], diff)
+            self.kernels.eltwise_quotient(count, top[0].diff, self.as_made(top[0]).data, factors[i], diff)
             return
         del factors[i]
         self.kernels.eltwise_product(count, top[0].diff, factors[0], diff)

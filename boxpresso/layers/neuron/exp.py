@@ -39,7 +39,7 @@ class Exp(Neuron, type="Exp", param="exp_param", bottoms=1, tops=1, in_place=Tru
     [[2.0, 4.0, 8.0]]
     """
 
-    kernels, from_top = Kernels("exp.cu"), True
+    kernels, reads_top = Kernels("exp.cu"), True
 
     def read(self) -> tuple[float, ...]:
         p = self.param.exp_param

@@ -59,12 +59,14 @@ class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), b
         self.need(param.minimum == 0, f"minimum {param.minimum} is not supported: the least value is 0, or the slope's")
         ceilings = [v for v in (6.0 * (six or param.relu6), param.maximum, param.upper_limit) if v > 0]
         self.limits = param.negative_slope, min(ceilings, default=inf)
+        self.reads_top = top[0] is bottom[0]
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         top[0].reshape(*bottom[0].shape)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.kernels.relu_forward(top[0].count, bottom[0].data, top[0].data, *self.limits)
+        self.remember(top[0])
 
     def fuse(self) -> Fusible | None:
         slope, limit = self.limits
@@ -82,4 +84,5 @@ class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), b
                 top[0] is not bottom[0] or self.limits[0] >= 0,
                 f"in place, a negative_slope below 0, {self.limits[0]}, leaves no way back; give it a top of its own",
             )
-            self.kernels.relu_backward(top[0].count, bottom[0].data, top[0].diff, bottom[0].diff, *self.limits)
+            place = self.as_made(top[0]) if self.reads_top else bottom[0]
+            self.kernels.relu_backward(top[0].count, place.data, top[0].diff, bottom[0].diff, *self.limits)

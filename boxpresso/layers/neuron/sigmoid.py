@@ -32,4 +32,4 @@ class Sigmoid(Neuron, type="Sigmoid", bottoms=1, tops=1, in_place=True):
     [[0.5, 1.0, 0.0]]
     """
 
-    kernels, from_top = Kernels("sigmoid.cu"), True
+    kernels, reads_top = Kernels("sigmoid.cu"), True

@@ -32,4 +32,4 @@ class TanH(Neuron, type="TanH", bottoms=1, tops=1, in_place=True):
     [[0.0, 1.0, -1.0]]
     """
 
-    kernels, from_top = Kernels("tanh.cu"), True
+    kernels, reads_top = Kernels("tanh.cu"), True

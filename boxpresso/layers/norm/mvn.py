@@ -50,7 +50,7 @@ class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True
     [[[-1.0, 1.0], [-10.0, 10.0]]]
     """
 
-    kernels = Kernels("mvn.cu")
+    kernels, reads_top = Kernels("mvn.cu"), True
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.mvn_param, bottom[0].shape
@@ -65,9 +65,10 @@ class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = self.rows if self.length else 0
         self.kernels.mvn_forward(rows, bottom[0].data, top[0].data, self.inverse, self.length, *self.how)
+        self.remember(top[0])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0]:
             rows = self.rows if self.length else 0
-            data, diff = top[0].data, top[0].diff
+            data, diff = self.as_made(top[0]).data, top[0].diff
             self.kernels.mvn_backward(rows, data, diff, self.inverse, bottom[0].diff, self.length, self.how[0])

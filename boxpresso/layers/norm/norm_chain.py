@@ -71,7 +71,7 @@ class NormChain:
             if type(layer) is Scale and len(taken) == 1 and not norm.five:
                 if not layer.learned or layer.blobs[0].shape != norm.blobs[0].shape or not layer.by_channel:
                     break
-            elif layer.type == "ReLU" and layer.limits[0] >= 0:  # type: ignore[attr-defined]
+            elif layer.type == "ReLU" and layer.limits[0] >= 0 and layer.overwritten is None:  # type: ignore[attr-defined]
                 taken.append(link)
                 break
             else:

@@ -43,7 +43,7 @@ class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, i
     [[0.5, 0.5], [0.0, 1.0]]
     """
 
-    kernels = softmax.kernels
+    kernels, reads_top = softmax.kernels, True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.softmax_param
@@ -57,6 +57,7 @@ class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, i
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if bottom[0].count:
             softmax.forward(self.device, bottom[0].data, top[0].data, *self.shape)
+            self.remember(top[0])
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return Planes([softmax.kernels], self.launch)
@@ -68,4 +69,4 @@ class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, i
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         if propagate_down[0] and bottom[0].count:
-            softmax.backward(self.device, top[0].data, top[0].diff, bottom[0].diff, *self.shape)
+            softmax.backward(self.device, self.as_made(top[0]).data, top[0].diff, bottom[0].diff, *self.shape)
