@@ -84,7 +84,9 @@ def merge(
     """
     given = model if isinstance(model, NetParameter) else read_net(model)
     chosen = select(given, "TEST", level=level, stages=stages)
-    net = Net(given, weights, device="cpu", level=level, stages=stages, optimize=False, data="shapes", lazy=True)
+    source = "" if isinstance(model, NetParameter) else os.fspath(model)
+    chosen = {"level": level, "stages": stages, "source": source}
+    net = Net(given, weights, device="cpu", optimize=False, data="shapes", lazy=True, **chosen)
     twice = [name for name, count in Counter(layer.name for layer in net.layers if layer.blobs).items() if count > 1]
     if twice:
         raise ModelError(

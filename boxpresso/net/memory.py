@@ -40,6 +40,7 @@ class Memory:
         self.kept: dict[str, int] = {}  # by the layer's name
         self.common = 0  # that layers share
         self.whole = False  # whether all blobs are counted, though a plan needs fewer
+        self.running: Layer | None = None  # the layer that goes forward
         self.later: Callable[[], None] | None = None  # counts a plan that was not needed yet
 
     # The parts
@@ -117,6 +118,15 @@ class Memory:
             if size > known:
                 self.check(layer, f"top {name!r} of shape {blob.shape}", size - known)
                 self.buffers[blob._data] = size
+
+    def grow(self, blob: Blob, count: int) -> None:
+        """Counts a top to which a forward is about to give so many elements."""
+        size, known = count * blob.dtype.itemsize, self.buffers.get(blob._data, 0)
+        if self.running is None or size <= known:
+            return
+        name = next((name for name, each in self.blobs.items() if each is blob), "")
+        self.check(self.running, f"top {name!r} of {count} elements", size - known)
+        self.buffers[blob._data] = size
 
     def look_at(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
         """Whether each top of a layer fits by itself, beside the parameters; none has memory yet."""

@@ -369,6 +369,12 @@ class Layer:
         if not condition:
             raise LayerError(f"{self}: {message}")
 
+    def need_room(self, what: str, count: int, size: int = 8) -> None:
+        """Raises DeviceError where the net's memory limit has no room for `count` elements of `size` bytes beside what is
+        counted; for arrays of a forward or backward whose size only the data tells, before they are made."""
+        if self.memory is not None:
+            self.memory.check(self, what, count * size)
+
     def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:
         """The parameter `index`, created and filled on the first call.
 
