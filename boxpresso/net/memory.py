@@ -149,9 +149,13 @@ class Memory:
         if own > known:
             self.check(layer, "scratch memory", own - known)
             self.kept[layer.name] = own
-        if shared > self.common:
-            self.check(layer, "scratch memory, which layers share,", shared - self.common)
-            self.common = shared
+        self.take_common(layer, shared)
+
+    def take_common(self, layer: Layer, size: int) -> None:
+        """Counts memory that a layer shares with others."""
+        if size > self.common:
+            self.check(layer, "scratch memory, which layers share,", size - self.common)
+            self.common = size
 
     def take_plan(self, program: Program) -> None:
         """Counts what a plan takes for some shapes; for several shapes, the most of each part."""
@@ -164,10 +168,15 @@ class Memory:
         if shared > self.values:
             self.check("the plan", "memory that values share", shared - self.values)
             self.values = shared
-        for i, form, size in program.packed():
-            if size > self.packs.get((i, form), 0):
-                self.check(source.layers[i], "memory for packed weights", size - self.packs.get((i, form), 0))
-                self.packs[i, form] = size
+        for step, lowering, bottom, top in program.lowered():
+            layer, halved = source.layers[step.layer], step.halved is not None
+            form, size = lowering.packs(bottom, top, halved)
+            known = self.packs.get((step.layer, form), 0)
+            if size > known:
+                self.check(layer, "memory for packed weights", size - known)
+                self.packs[step.layer, form] = size
+            room = lowering.worker_room(bottom, top, halved) * program.memory.dtype.itemsize
+            self.take_common(layer, room * program.memory.device.workers)
         for action in program.placement.actions:
             if action.step is not None and action.kind in ("forward", "planes"):
                 i = action.step.layer

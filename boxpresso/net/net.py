@@ -163,61 +163,62 @@ class Net(Parameters, Batched, Counted):
             self.sources = stand_ins(chosen, data, self.python_layers)
             self.param: NetParameter = split(self.sources.param if self.sources else chosen)
             self.anchors = read_anchors(anchors, model)
-            self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
-            self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
-            self.memory = Memory(memory_limit, self.device.kind)
-            self.debug_info = self.param.debug_info
-            if seed is not None:
-                self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
+        self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
+        self.memory = Memory(memory_limit, self.device.kind)
+        self.debug_info = self.param.debug_info
+        if seed is not None:
+            self.seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
 
-            self.blobs: OrderedDict[str, Blob] = OrderedDict()
-            self.params: OrderedDict[str, list[Blob]] = OrderedDict()
-            self.layers: list[Layer] = []
-            self.layer_dict: OrderedDict[str, Layer] = OrderedDict()
-            self.bottoms: list[list[Blob]] = []
-            self.tops: list[list[Blob]] = []
-            self.bottom_names: OrderedDict[str, list[str]] = OrderedDict()
-            self.top_names: OrderedDict[str, list[str]] = OrderedDict()
-            self.loss_weights: list[list[float]] = []
-            self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
-            self.seen_shapes: list[Signature] = []
-            self._runner: Runner | None = None
-            self._chains: dict[int, TrainingChain] = {}
-            self.copied: list[CopyReport] = []  # what copy_from reported, file by file
-            self.after_backward: list[
-                Callable[[int], None]
-            ] = []  # called with the number of each layer after its backward
-            self._busy, self._at_work = threading.RLock(), AtWork()
+        self.blobs: OrderedDict[str, Blob] = OrderedDict()
+        self.params: OrderedDict[str, list[Blob]] = OrderedDict()
+        self.layers: list[Layer] = []
+        self.layer_dict: OrderedDict[str, Layer] = OrderedDict()
+        self.bottoms: list[list[Blob]] = []
+        self.tops: list[list[Blob]] = []
+        self.bottom_names: OrderedDict[str, list[str]] = OrderedDict()
+        self.top_names: OrderedDict[str, list[str]] = OrderedDict()
+        self.loss_weights: list[list[float]] = []
+        self.shared: dict[str, tuple[Layer, int]] = {}  # parameter name -> the layer and index that own it
+        self.seen_shapes: list[Signature] = []
+        self._runner: Runner | None = None
+        self._chains: dict[int, TrainingChain] = {}
+        self.copied: list[CopyReport] = []  # what copy_from reported, file by file
+        self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
+        self._busy, self._at_work = threading.RLock(), AtWork()
 
+        with OfFile(self.source):
             import_own_types(self.param.layer, self.python_layers)
             classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
-            planned = optimize and phase == "TEST" and not self.param.force_backward
-            bf16 = wants_bf16(precision, self.device, self.dtype, planned)
-            if not (planned or lazy):  # the plan may need others
-                build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
-            unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
-            self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
+        planned = optimize and phase == "TEST" and not self.param.force_backward
+        bf16 = wants_bf16(precision, self.device, self.dtype, planned)
+        if not (planned or lazy):  # the plan may need others
+            build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
+        unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
+        self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
+        with OfFile(self.source):
             for param, cls in zip(self.param.layer, classes):
                 self._append(param, cls, unused)
             self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
             self.outputs = sorted(unused)  # Caffe's order
             self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
-            if planned:
-                whole = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
-                run = self.forward_layer, self.reshape_layer
-                kind = Runner if self.device.kind == "cpu" else GpuRunner
-                names = self.inputs, self.outputs
-                self._runner = kind(whole, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
-                if not lazy:
-                    build_all(self.device, self._runner.files(), self.dtype)
-            if optimize and not planned:
-                parts = self.layers, self.names, self.bottoms, self.tops
-                self._chains = find_chains(*parts, self.outputs, self.loss_weights)
-                if not lazy:
-                    build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
+        if planned:
+            whole = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
+            run = self.forward_layer, self.reshape_layer
+            kind = Runner if self.device.kind == "cpu" else GpuRunner
+            names = self.inputs, self.outputs
+            self._runner = kind(whole, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
+            if not lazy:
+                build_all(self.device, self._runner.files(), self.dtype)
+        if optimize and not planned:
+            parts = self.layers, self.names, self.bottoms, self.tops
+            self._chains = find_chains(*parts, self.outputs, self.loss_weights)
+            if not lazy:
+                build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
+        with OfFile(self.source):
             self._count()
-            if self.sources and not lazy:
-                self.sources.fill(self.blobs, self.seed if seed is not None else 0)
+        if self.sources and not lazy:
+            self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
             self.copy_from(path)
 

@@ -110,6 +110,7 @@ class Layer:
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
+    row_axis: int = 0  # of its tops, along which they then lie
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     updates_parameters = (
         False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
