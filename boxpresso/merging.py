@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -84,7 +85,9 @@ def merge(
     """
     given = model if isinstance(model, NetParameter) else read_net(model)
     chosen = select(given, "TEST", level=level, stages=stages)
-    net = Net(given, weights, device="cpu", level=level, stages=stages, optimize=False, data="shapes", lazy=True)
+    source = "" if isinstance(model, NetParameter) else os.fspath(model)
+    options: dict[str, Any] = {"level": level, "stages": stages, "source": source, "data": "shapes", "lazy": True}
+    net = Net(given, weights, device="cpu", optimize=False, **options)
     twice = [name for name, count in Counter(layer.name for layer in net.layers if layer.blobs).items() if count > 1]
     if twice:
         raise ModelError(

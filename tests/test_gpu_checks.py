@@ -265,7 +265,7 @@ def test_the_limit_may_change_between_replays():
         wanted = net.forward(**feed)["prob"]
     LIMITS.set(region_samples=50)
     for _ in range(3):
-        with pytest.raises(LayerError, match=r"4 regions of 3 x 2 bins read .* samples .*'region_samples'"):
+        with pytest.raises(LayerError, match=r"4 regions of 3 x 2 bins read .* pixels .*'region_samples'"):
             net.forward(**feed)
     LIMITS.set(region_samples=10**9)
     np.testing.assert_array_equal(net.forward(**feed)["prob"], wanted)

@@ -88,7 +88,8 @@ class Net(BoxpressoNet):
         for path in (file, weights):
             if path is not None and not os.access(path, os.R_OK):
                 raise MissingFile(f"Could not open file {os.fspath(path)}")
-        self._build(read_net(file), weights, phase=PHASES[phase], level=level, stages=stages)
+        where = {"level": level, "stages": stages, "source": os.fspath(file)}
+        self._build(read_net(file), weights, phase=PHASES[phase], **where)
 
     def _build(self, model: NetParameter, weights: Source | Sequence[Source] | None, **options: Any) -> None:
         """boxpresso.Net's constructor, with the device, seed and Python layers that pycaffe would take."""

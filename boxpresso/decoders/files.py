@@ -102,7 +102,7 @@ def load(model: Source, weights: Source, **options: Any) -> Net:
 
     Warns of layers for which the file has no weights. Raises ModelError when these are all.
     """
-    net = Net(without_last(model), **options)
+    net = Net(without_last(model), source=os.fspath(model), **options)
     report = net.copy_from(weights)
     if report.missing and not report.matched:
         raise ModelError(f"{model} and {weights} do not belong together: no layer of one is in the other")

@@ -53,6 +53,9 @@ class Blob:
     ) -> None:
         """Zeros of that shape on a device or the device of that name, by default the CPU."""
         self._watch: Callable[[Blob], bool | None] | None = None  # called before `data` is given; True: to a script
+        self._room: Callable[[Blob, int], None] | None = (
+            None  # asked for room for so many elements, before it has that shape
+        )
         self._watch_diff: Callable[[Blob], bool | None] | None = None  # and `diff`
         self.device = open_device(device or "cpu") if device is None or isinstance(device, str) else device
         self.dtype: np.dtype[Any] = dtype_of(dtype)
@@ -72,6 +75,8 @@ class Blob:
             raise LayerError(f"a blob cannot have {len(shape)} axes: it has {AXES} at most, as in Caffe")
         if any(s < 0 for s in shape) or prod(shape) > LIMIT:
             raise LayerError(f"a blob cannot have the shape {shape}: axes are from 0, elements at most 2^31 - 1")
+        if self._room is not None:
+            self._room(self, prod(shape))
         self.shape = shape
 
     def share(self, other: Blob, *shape: int) -> None:

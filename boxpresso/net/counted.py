@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from ..device import Blob, Device
 from ..layers.core import Layer
+from ..layers.core.replaced import acting
 from ..proto import NetParameter
 from ..proto.errors import BoxpressoError
 from .chains import TrainingChain
@@ -44,8 +45,9 @@ class Counted:
                 if grown and signature(bottom) != self.seen_shapes[i]:
                     layer.reshape(bottom, top)
                 rows = layer.most_rows(bottom)
+                axis = acting(layer).row_axis
                 for blob in top if rows else ():
-                    blob.reshape(rows, *blob.shape[1:])
+                    blob.reshape(*blob.shape[:axis], rows, *blob.shape[axis + 1 :])
                 grown = grown or rows > 0
         except BoxpressoError:  # for which its prototxt is not made; it is counted as it is
             self._reshape_all()

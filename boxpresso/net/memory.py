@@ -40,6 +40,7 @@ class Memory:
         self.kept: dict[str, int] = {}  # by the layer's name
         self.common = 0  # that layers share
         self.whole = False  # whether all blobs are counted, though a plan needs fewer
+        self.running: Layer | None = None  # the layer that goes forward
         self.later: Callable[[], None] | None = None  # counts a plan that was not needed yet
 
     # The parts
@@ -118,6 +119,15 @@ class Memory:
                 self.check(layer, f"top {name!r} of shape {blob.shape}", size - known)
                 self.buffers[blob._data] = size
 
+    def grow(self, blob: Blob, count: int) -> None:
+        """Counts a top to which a forward is about to give so many elements."""
+        size, known = count * blob.dtype.itemsize, self.buffers.get(blob._data, 0)
+        if self.running is None or size <= known:
+            return
+        name = next((name for name, each in self.blobs.items() if each is blob), "")
+        self.check(self.running, f"top {name!r} of {count} elements", size - known)
+        self.buffers[blob._data] = size
+
     def look_at(self, layer: Layer, tops: Mapping[str, Blob]) -> None:
         """Whether each top of a layer fits by itself, beside the parameters; none has memory yet."""
         for name, blob in tops.items():
@@ -139,9 +149,13 @@ class Memory:
         if own > known:
             self.check(layer, "scratch memory", own - known)
             self.kept[layer.name] = own
-        if shared > self.common:
-            self.check(layer, "scratch memory, which layers share,", shared - self.common)
-            self.common = shared
+        self.take_common(layer, shared)
+
+    def take_common(self, layer: Layer, size: int) -> None:
+        """Counts memory that a layer shares with others."""
+        if size > self.common:
+            self.check(layer, "scratch memory, which layers share,", size - self.common)
+            self.common = size
 
     def take_plan(self, program: Program) -> None:
         """Counts what a plan takes for some shapes; for several shapes, the most of each part."""
@@ -154,10 +168,15 @@ class Memory:
         if shared > self.values:
             self.check("the plan", "memory that values share", shared - self.values)
             self.values = shared
-        for i, form, size in program.packed():
-            if size > self.packs.get((i, form), 0):
-                self.check(source.layers[i], "memory for packed weights", size - self.packs.get((i, form), 0))
-                self.packs[i, form] = size
+        for step, lowering, bottom, top in program.lowered():
+            layer, halved = source.layers[step.layer], step.halved is not None
+            form, size = lowering.packs(bottom, top, halved)
+            known = self.packs.get((step.layer, form), 0)
+            if size > known:
+                self.check(layer, "memory for packed weights", size - known)
+                self.packs[step.layer, form] = size
+            room = lowering.worker_room(bottom, top, halved) * program.memory.dtype.itemsize
+            self.take_common(layer, room * program.memory.device.workers)
         for action in program.placement.actions:
             if action.step is not None and action.kind in ("forward", "planes"):
                 i = action.step.layer

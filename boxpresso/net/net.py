@@ -22,7 +22,7 @@ from ..layers.core.lowering import Same
 from ..layers.core.python import import_own_types
 from ..layers.core.replaced import acting
 from ..proto import LayerParameter, NetParameter, read_net
-from ..proto.errors import BoxpressoError, ModelError, nearest
+from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
 from .chains import TrainingChain, find_chains
@@ -73,6 +73,8 @@ class Net(Parameters, Batched, Counted):
         For a net that is looked at and not run: kernels are compiled when they first run, and with `data` no values are drawn.
     write_below
         The folder, or several, below which layers may write files that the prototxt names; None is everywhere.
+    source
+        The name of the file that a NetParameter was read from, which errors begin with; of a path it is that.
     memory_limit
         The bytes that its arrays may take (docs/limits.md); None is what the machine has. More is refused before it is taken.
     optimize
@@ -139,24 +141,28 @@ class Net(Parameters, Batched, Counted):
         data: str | Shapes | None = None,
         anchors: Anchors = None,
         lazy: bool = False,
+        source: str = "",
     ) -> None:
         if phase not in ("TRAIN", "TEST"):
             raise ModelError(f"phase must be 'TRAIN' or 'TEST', got {phase!r}")
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise ModelError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
+        self.source = source if isinstance(model, NetParameter) else os.fspath(model)
         given = model if isinstance(model, NetParameter) else read_net(model)
         self._made: dict[str, Any] = {
             "phase": phase, "device": device, "level": level, "stages": tuple(stages), "deterministic": deterministic,
             "dtype": np.dtype(dtype), "seed": seed, "optimize": optimize, "fast_math": fast_math, "precision": precision,
             "python_layers": [name if isinstance(name, str) else name.__name__ for name in python_layers],
             "write_below": write_below, "memory_limit": memory_limit, "data": data, "lazy": lazy,
+            "source": self.source,
         }  # fmt: skip
         self._text = given.SerializeToString()
-        chosen = settle(select(given, phase, level=level, stages=stages))
-        self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
-        self.sources = stand_ins(chosen, data, self.python_layers)
-        self.param: NetParameter = split(self.sources.param if self.sources else chosen)
-        self.anchors = read_anchors(anchors, model)
+        with OfFile(self.source):
+            chosen = settle(select(given, phase, level=level, stages=stages))
+            self.python_layers, self.write_below = tuple(python_layers), folders(write_below)
+            self.sources = stand_ins(chosen, data, self.python_layers)
+            self.param: NetParameter = split(self.sources.param if self.sources else chosen)
+            self.anchors = read_anchors(anchors, model)
         self.name, self.phase, self.dtype = self.param.name, phase, np.dtype(dtype)
         self.device = open_device(device, deterministic=deterministic).with_stream(fast_math)
         self.memory = Memory(memory_limit, self.device.kind)
@@ -182,25 +188,27 @@ class Net(Parameters, Batched, Counted):
         self.after_backward: list[Callable[[int], None]] = []  # called with the number of each layer after its backward
         self._busy, self._at_work = threading.RLock(), AtWork()
 
-        import_own_types(self.param.layer, self.python_layers)
-        classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
+        with OfFile(self.source):
+            import_own_types(self.param.layer, self.python_layers)
+            classes = [layer_class(layer.type, layer.name) for layer in self.param.layer]
         planned = optimize and phase == "TEST" and not self.param.force_backward
         bf16 = wants_bf16(precision, self.device, self.dtype, planned)
         if not (planned or lazy):  # the plan may need others
             build_all(self.device, [k for c in classes for k in c.kernel_files()], self.dtype)
         unused: dict[str, None] = {}  # blobs that no layer has read yet, in the order of their creation
         self.names: list[tuple[list[str], list[str]]] = []  # each layer's bottoms and tops
-        for param, cls in zip(self.param.layer, classes):
-            self._append(param, cls, unused)
-        self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
-        self.outputs = sorted(unused)  # Caffe's order
-        self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
+        with OfFile(self.source):
+            for param, cls in zip(self.param.layer, classes):
+                self._append(param, cls, unused)
+            self.inputs = [name for param in self.param.layer if param.type == "Input" for name in param.top]
+            self.outputs = sorted(unused)  # Caffe's order
+            self._gradients = Gradients(self.layers, self.names, self.param, self.loss_weights)
         if planned:
-            source = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
+            whole = Layers(self.layers, self.names, self.bottoms, self.tops, self.blobs, self.seen_shapes)
             run = self.forward_layer, self.reshape_layer
             kind = Runner if self.device.kind == "cpu" else GpuRunner
             names = self.inputs, self.outputs
-            self._runner = kind(source, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
+            self._runner = kind(whole, *names, self.device, self.dtype, run, self._at_work, fast_math, bf16)
             if not lazy:
                 build_all(self.device, self._runner.files(), self.dtype)
         if optimize and not planned:
@@ -208,7 +216,8 @@ class Net(Parameters, Batched, Counted):
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
             if not lazy:
                 build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
-        self._count()
+        with OfFile(self.source):
+            self._count()
         if self.sources and not lazy:
             self.sources.fill(self.blobs, self.seed if seed is not None else 0)
         for path in [weights] if isinstance(weights, (str, os.PathLike)) else weights or ():
@@ -238,6 +247,8 @@ class Net(Parameters, Batched, Counted):
         self.blobs.update(tops)
         bottom, top = [self.blobs[name] for name in bottoms], list(tops.values())
         layer.memory, self.memory.blobs = self.memory, self.blobs
+        for blob in tops.values():
+            blob._room = self.memory.grow
         if self.sources:
             self.sources.fit(layer, bottoms, self.blobs, self._reshape_changed)
         with named(layer):
@@ -384,7 +395,11 @@ class Net(Parameters, Batched, Counted):
                 self.memory.take_tops(layer, dict(zip(self.names[i][1], top)))
                 self.seen_shapes[i] = now
             if i not in self._chains or not self._chains[i].forward(i):
-                layer.forward(bottom, top)
+                self.memory.running = layer
+                try:
+                    layer.forward(bottom, top)
+                finally:
+                    self.memory.running = None
             self._shapes_left[i] = [blob.shape for blob in top]
         if self.debug_info:
             for name, blob in zip(self.names[i][1], top):
@@ -474,8 +489,9 @@ class Net(Parameters, Batched, Counted):
 
     def reshape(self) -> None:
         """Gives every blob the shape that follows from those of the inputs, without running a layer."""
-        for i in range(len(self.layers)):
-            self.reshape_layer(i)
+        with OfFile(self.source):
+            for i in range(len(self.layers)):
+                self.reshape_layer(i)
 
     def reshape_layer(self, i: int) -> None:
         """Gives the tops of layer number `i` their shapes."""
@@ -533,7 +549,8 @@ class Net(Parameters, Batched, Counted):
                 "thread (share_with shares the weights)"
             )
         try:
-            yield
+            with OfFile(self.source):
+                yield
         finally:
             self._busy.release()
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..device import Blob, Buffer, Kernels
 from ..device.chain import Chain
 from ..device.host import Cpu
-from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Planes, Pointwise, layout
+from ..layers.core.lowering import Activation, Affine, After, Constant, Last, Lowering, Planes, Pointwise, layout
 from ..proto.errors import DeviceError
 from .connect import named
 from .places import Action, Home, Key, Placement, shared_memory
@@ -190,8 +190,8 @@ class Program:
         large = max(home.places * home.channels for home in homes) >= LARGE
         return homes[0].images if large and not together and len({home.images for home in homes}) == 1 else 1
 
-    def packed(self) -> Iterator[tuple[int, str, int]]:
-        """What the steps pack of their parameters, before they do: the number of the layer, the form and its bytes."""
+    def lowered(self) -> Iterator[tuple[Step, Lowering, Last, Last]]:
+        """The steps on channels-last arrays, with their first bottom and their top, which lack their memory."""
         for first, end, images in self.groups:
             for action in self.placement.actions[first:end]:
                 step = action.step
@@ -206,7 +206,7 @@ class Program:
                 if id(step) in self.placement.planar:
                     _, channels, height, width = self.source.blobs[step.reads[0][0]].shape
                     bottom = replace(bottom, channels=channels, height=height, width=width, pitch=0)
-                yield step.layer, *step.lowering.packs(bottom, top, step.halved is not None)
+                yield step, step.lowering, bottom, top
 
     def launch_named(self, chain: Chain, action: Action, image: int | None) -> None:
         """`launch`, whose errors name the layer."""

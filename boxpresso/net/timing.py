@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -114,6 +115,8 @@ def timing_net(
         Ready for `time_net`.
     """
     param = NetParameter()
+    if not isinstance(model, NetParameter):
+        options["source"] = os.fspath(model)
     param.CopyFrom(model if isinstance(model, NetParameter) else read_net(model))
     options["anchors"] = read_anchors(options.get("anchors"), model)
     net = Net(param, weights, device=device, **options)

@@ -6,7 +6,8 @@ BoxpressoError
     KernelError   a kernel does not compile, or was called with the wrong arguments
     DeviceError   no compiler, no driver, no such device, out of memory
 
-Each message names what was being done, says what was wrong and what was seen, and what to do about it.
+Each message names what was being done, says what was wrong and what was seen, and what to do about it. Where a net came from a
+file, it begins with that file's name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from types import TracebackType
 
 NOTE = "boxpresso_layer"  # the attribute of an error of a user's own layer that has the layer's name
 
@@ -46,6 +48,31 @@ class KernelError(BoxpressoError):
 
 class DeviceError(BoxpressoError):
     """A compiler, driver, device or its memory is missing, broken or full."""
+
+
+class OfFile:
+    """`with OfFile(path):` puts a file's name before the message of an error of Boxpresso that does not say it.
+
+    >>> with OfFile("deploy.prototxt"):
+    ...     raise LayerError("ReLU layer 'a': takes 1 bottoms, the prototxt gives 0")
+    Traceback (most recent call last):
+        ...
+    boxpresso.proto.errors.LayerError: deploy.prototxt: ReLU layer 'a': takes 1 bottoms, the prototxt gives 0
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.path and isinstance(error, BoxpressoError) and self.path not in str(error):
+            error.args = (f"{self.path}: {error}", *error.args[1:])
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

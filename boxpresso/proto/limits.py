@@ -32,7 +32,7 @@ class Limits:
     weight_fields: int = 1_000_000  # in a .caffemodel or .binaryproto
     expansion_bytes: int = 64 * MEGABYTE  # that a file may become whatever its size
     expansion_factor: int = 20  # and how many times its size more
-    region_samples: int = 2**38  # that a call of a region operator reads, over all regions, bins and channels
+    region_samples: int = 2**35  # pixels that a call of a region operator reads, over all regions, bins and channels
     picture_pixels: int = 89_478_485  # of a picture, from which Pillow warns
     picture_scans: int = 100  # of a JPEG: each goes over all its pixels
     scanned_pixels: int = 2**30  # of all scans of a JPEG together

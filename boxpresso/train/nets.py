@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..net.net import Net
 from ..net.weights import Source
 from ..proto import NetParameter, NetState, SolverParameter, read_net
 from ..proto.errors import ModelError
+
+
+class Model(NamedTuple):
+    """A net's message, and the name of the file that it was read from, "" for none."""
+
+    param: NetParameter
+    source: str = ""
+
+
+def read(path: Path) -> Model:
+    """The net of a prototxt."""
+    return Model(read_net(path), str(path))
 
 
 def find_file(path: str, folder: Path) -> Path:
@@ -18,7 +30,7 @@ def find_file(path: str, folder: Path) -> Path:
     return beside if not Path(path).exists() and beside.exists() else Path(path)
 
 
-def train_model(param: SolverParameter, folder: Path) -> NetParameter:
+def train_model(param: SolverParameter, folder: Path) -> Model:
     """The net to train. Raises ModelError unless it is named exactly once."""
     given = [name for name in ("net", "net_param", "train_net", "train_net_param") if param.HasField(name)]
     if len(given) != 1:
@@ -27,15 +39,16 @@ def train_model(param: SolverParameter, folder: Path) -> NetParameter:
             f"given: {', '.join(given) or 'none'}"
         )
     value = getattr(param, given[0])
-    return value if isinstance(value, NetParameter) else read_net(find_file(value, folder))
+    return Model(value) if isinstance(value, NetParameter) else read(find_file(value, folder))
 
 
-def test_models(param: SolverParameter, folder: Path) -> list[tuple[NetParameter, NetState]]:
+def test_models(param: SolverParameter, folder: Path) -> list[tuple[Model, NetState]]:
     """The test nets with their states: those that are named, then `net` for each test_iter that is left.
 
     Raises ModelError where test_iter, test_state and the nets differ in number, or test_interval is missing.
     """
-    models = [*param.test_net_param, *(read_net(find_file(path, folder)) for path in param.test_net)]
+    models = [Model(each) for each in param.test_net_param]
+    models += [read(find_file(path, folder)) for path in param.test_net]
     missing = len(param.test_iter) - len(models)
     if missing < 0 or (missing and not (param.HasField("net") or param.HasField("net_param"))):
         raise ModelError(f"solver: {len(param.test_iter)} test_iter values for {len(models)} test nets; give one each")
@@ -50,7 +63,7 @@ def test_models(param: SolverParameter, folder: Path) -> list[tuple[NetParameter
 
 
 def build(
-    model: NetParameter,
+    model: Model,
     phase: str,
     state: NetState,
     options: Mapping[str, Any],
@@ -58,4 +71,5 @@ def build(
     make: type[Net] = Net,
 ) -> Net:
     """The Net of a model in the state that the solver prototxt asks for; `options` are the further arguments of Net."""
-    return make(model, weights, phase=phase, level=state.level, stages=tuple(state.stage), **options)
+    chosen = {"phase": phase, "level": state.level, "stages": tuple(state.stage)}
+    return make(model.param, weights, source=model.source, **chosen, **options)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import sizes
 from targets import NETS, one, run_one
 
+from boxpresso.net.memory import CODE
 from boxpresso.proto import BoxpressoError
 
 MOST = 6 * 2**30  # of address space: beyond it Python has a MemoryError, which is none of ours
@@ -52,10 +53,8 @@ def judge(kind: str, data: bytes) -> dict[str, object]:
         kind == "picture"
     ):  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
         most = most * 8 // 3
-    if (
-        kind == "size"
-    ):  # its net's limit, and what does not count: code, copies, and temporary arrays of layers in Python
-        most = 5 * sizes.MEMORY
+    if kind == "size":  # its net's limit, the copies of outputs that forward returns, and what modules and kernels take
+        most = 2 * sizes.MEMORY + CODE
     if verdict in ("ran", "refused") and grown > most and (kind not in NETS or kind == "size"):
         verdict, detail = "memory", f"{grown >> 20} MB for {len(data)} bytes; {detail}"
     return {"verdict": verdict, "detail": detail, "seconds": time.process_time() - start}

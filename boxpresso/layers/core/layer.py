@@ -110,6 +110,7 @@ class Layer:
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
+    row_axis: int = 0  # of its tops, along which they then lie
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     updates_parameters = (
         False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
@@ -389,6 +390,12 @@ class Layer:
         """Raises a LayerError that names this layer unless `condition` holds; `message` says what is wrong."""
         if not condition:
             raise LayerError(f"{self}: {message}")
+
+    def need_room(self, what: str, count: int, size: int = 8) -> None:
+        """Raises DeviceError where the net's memory limit has no room for `count` elements of `size` bytes beside what is
+        counted; for arrays of a forward or backward whose size only the data tells, before they are made."""
+        if self.memory is not None:
+            self.memory.check(self, what, count * size)
 
     def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:
         """The parameter `index`, created and filled on the first call.

@@ -193,6 +193,11 @@ class Lowering:
         """
         return "", 0
 
+    def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
+        """The elements of memory that the kernels of these arrays ask `scratch` (checked.h) for, in each worker; of so few that
+        they do not count, 0. The arrays may lack their memory."""
+        return 0
+
     def record(self, chain: Chain, bottoms: Sequence[Last], top: Last, addend: Last | None) -> None:
         """Appends the launches for these arrays to a chain."""
         raise NotImplementedError

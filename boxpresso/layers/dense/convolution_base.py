@@ -18,14 +18,13 @@ from ..core import Layer
 from ..core.lowering import Lowering, Numbers
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .lowerings import ConvolutionLowering, DepthwiseLowering
-from .sizes import GEOMETRY, Sizes, scratch
+from .sizes import GEOMETRY, SMALL, Sizes, scratch
 
 HOST = Kernels(Path(__file__).with_name("convolution.cpp"))
 PACKED = 2**24  # elements of a gradient that are packed at once
 FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
 TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
-SMALL = 2**18  # elements of a worker's own memory up to which it does not count
 LOOSE, LISTED = 8, 2**24  # elements that planes with their padding may have for one without, and taps of all phases
 Axes = Sequence[int]
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...device import AnyArray, Blob, Device, Kernels
 from ...device.chain import Chain
 from ..core.lowering import ALL, POINTWISE, VECTOR, After, Last, Lowering, layout
+from .sizes import SMALL
 
 PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
     Kernels(Path(__file__).with_name(f"{name}.cpp"))
@@ -19,6 +20,7 @@ PLAIN, WINOGRAD, POOLING, SPREAD, HALF = (
 ROWS = 96  # places of a block, about
 FEW = 192  # places up to which workers share the filters instead
 NARROW = 48  # channels up to which windows are not gathered
+MARGIN = 80  # elements beside those of the pixels of a tile or a place: padding, and vectors of sums
 BAND = 2**21  # elements of whole rows of pixels that a worker lays out at most; windows over more are gathered
 TILES = 96  # of a block of Winograd's
 ENOUGH = 25  # tiles from which Winograd pays
@@ -132,6 +134,26 @@ class ConvolutionLowering(Lowering):
             images = 1
         self.plain(chain, bottom, top, addend, place, images, form)
 
+    def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
+        form, channels = self.form(bottom, top, halved), bottom.channels // self.group
+        if form.isdigit():  # the points and products of some tiles
+            points, (down, across) = (int(form) + 2) ** 2, self.map_of(bottom) if halved else (top.height, top.width)
+            tiles = self.tile_rows(int(form), down, across, top.images) * -(-across // int(form))
+            room = min(tiles, WINOGRAD.constants["TOGETHER"]) * points * (channels + MARGIN)
+        else:  # the terms of a sum, and rows of pixels that are gathered
+            room = channels * self.taps + max(ROWS, FEW) * (min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN)
+            room = max(room, BAND) if self.narrow(bottom) else room
+        return room if room > SMALL else 0
+
+    def tile_rows(self, size: int, height: int, width: int, images: int) -> int:
+        """The rows of tiles of a block of Winograd's, with tiles of size x size places."""
+        down, across = -(-height // size), -(-width // size)
+        products, workers = images * self.group, self.device.workers
+        blocks = max(1, round(down * across / TILES))
+        if products % workers:
+            blocks = -(-blocks // workers) * workers
+        return max(1, -(-down // blocks))
+
     def form(self, bottom: Last, top: Last, halved: bool) -> str:
         """The form of the filters for these arrays: as `filters` has it. halved: whether the maximum of 2 x 2 is stored."""
         inner = bottom.channels // self.group
@@ -200,13 +222,9 @@ class ConvolutionLowering(Lowering):
             place["out_height"], place["out_width"] = self.map_of(bottom)
         size = int(form)
         packed = self.filters(form, bottom.channels, 9)
-        down, across = -(-place["out_height"] // size), -(-place["out_width"] // size)
-        products, workers = top.images * self.group, self.device.workers
-        blocks = max(1, round(down * across / TILES))
-        if products % workers:
-            blocks = -(-blocks // workers) * workers
-        rows = max(1, -(-down // blocks))
-        odd = np.zeros(products * -(-down // rows), self.dtype)
+        down = -(-place["out_height"] // size)
+        rows = self.tile_rows(size, place["out_height"], place["out_width"], top.images)
+        odd = np.zeros(top.images * self.group * -(-down // rows), self.dtype)
         chain.flags.append(odd)
         chain.add(
             WINOGRAD.winograd_last, len(odd), bottom.memory, packed, self.sums, self.slopes,
@@ -229,6 +247,10 @@ class InnerProductLowering(ConvolutionLowering):
     """A fully connected layer: a window over the whole image, so that each image is one row."""
 
     contiguous, together, planar = True, True, 0
+
+    def worker_room(self, bottom: Last, top: Last, halved: bool) -> int:
+        terms = bottom.places * bottom.channels
+        return terms if terms > SMALL else 0
 
     def form(self, bottom: Last, top: Last, halved: bool) -> str:
         return "bf16" if self.bf16 and bottom.places * bottom.channels >= DEEP_ENOUGH else "plain"

@@ -12,6 +12,7 @@ import numpy as np
 from ...device import AnyArray, Device, GpuDevice
 
 local = threading.local()
+SMALL = 2**18  # elements of a worker's own memory up to which it does not count
 
 
 def scratch(device: Device, count: int, dtype: np.dtype[Any]) -> AnyArray:

@@ -77,7 +77,7 @@ class AnchorTargets(Layer):
         at = self.inside(every, info)
         anchors, ignored = every[at], truth[:, -1] < 0
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
-        of_anchors = self.label(shared, self.boxes.turn(anchors, truth), ignored)
+        of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), ignored)
         targets = np.zeros(anchors.shape)
         if not ignored.all() and len(anchors):
             matched = np.where(ignored, -1, shared).argmax(1)

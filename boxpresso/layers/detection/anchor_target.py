@@ -276,7 +276,7 @@ class FPNAnchorTarget(
         at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
         anchors = every[at]
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
-        of_anchors = self.label(shared, self.boxes.turn(anchors, truth), np.zeros(len(truth), bool))
+        of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), np.zeros(len(truth), bool))
         targets = np.zeros(anchors.shape)
         if shared.size:
             targets = self.boxes.encode(anchors, truth[shared.argmax(1), :-1])

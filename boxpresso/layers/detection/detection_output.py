@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,8 @@ class DetectionOutput(
     gpu_files = detection_device.FILES
     on_device: DeviceDetections
 
+    row_axis = 2
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.detection_output_param
         self.need(p.HasField("num_classes"), "num_classes is missing")
@@ -162,6 +165,11 @@ class DetectionOutput(
         if ON_DEVICE[self.device.kind]:
             self.on_device.reshape(self.batch, self.priors, self.corners)
         top[0].reshape(1, 1, 1, 7 + self.corners)  # forward knows how many rows there are
+
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        p = self.param.detection_output_param
+        each = self.classes * (min(self.top_k, self.priors) if self.top_k >= 0 else self.priors)
+        return int(self.batch * max(1, min(each, p.keep_top_k) if p.keep_top_k >= 0 else each))
 
     def launch(self, there: DeviceDetections, bottom: list[Blob], top: list[Blob]) -> None:
         there.launch(bottom, top[0])

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...data.boxes import iou
 from ...device import Blob
 from ..core import Layer
 from ..core.param_str import settings
-from .target_base import RegionTargets
+from .rcnn import Upright
+from .target_base import RegionTargets, give, put
 
 UNKNOWN = -10.0  # of a viewpoint, which losses ignore
+BLOCK = 2**16  # pixels that are looked at together
 
 
 class InclinedProposalTarget(
@@ -100,22 +101,17 @@ class InclinedProposalTarget(
             blob.reshape(1, few, 1, 1)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        drawn = self.sample(bottom)
-        upright, s, count = self.offsets(drawn), self.settings, len(drawn.labels)
+        drawn, s = self.sample(bottom), self.settings
         quads = np.asarray(bottom[2].data).astype(np.float64).reshape(bottom[2].shape[:2])[:, :8]
         self.need(np.isfinite(quads).all(), "a true quadrilateral holds NaN or infinity")
-        targets, weights = np.zeros((count, self.classes, 5)), np.zeros((count, self.classes, 5))
         rows = np.flatnonzero(drawn.labels > 0)
         values = inclined(drawn.regions[rows, 1:].astype(np.float64), quads[drawn.matched[rows]])
         if s["bbox_normalize_targets_precomputed"]:
             values = values - np.asarray(s["inclined_rect_normalize_means"])
             values = values / np.asarray(s["inclined_rect_normalize_stds"])
-        targets[rows, 1], weights[rows, 1] = values, s["inclined_rect_inside_weights"]
-        others = [v.reshape(count, 5 * self.classes) for v in (targets, weights, weights > 0)]
-        pairs = [part for both in zip(upright, others) for part in both]
-        for blob, part in zip(top, [drawn.regions, drawn.labels[:, None], *pairs]):
-            blob.reshape(*part.shape, 1, 1)
-            blob.data[...] = part.reshape(blob.shape)
+        self.give(drawn, [*top[:2], *top[2::2]])
+        inside, place = s["inclined_rect_inside_weights"], np.ones(len(rows), int)
+        self.give_places(top[3::2], len(drawn.labels), rows, place, values, inside)
 
 
 def inclined(boxes: np.ndarray, quads: np.ndarray) -> np.ndarray:
@@ -212,13 +208,11 @@ class ViewpointProposalTarget(
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         s, draws = self.settings, self.draws()
-        shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
-        matched, most, nothing = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes), bool)
-        if len(truth):
-            matched, most = shared.argmax(1), shared.max(1)
-            nothing = truth[matched, 4] < 0
+        matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
+        nothing = truth[matched, 4] < 0 if len(truth) else np.zeros(len(boxes), bool)
         known = np.where(nothing, 0, most)
-        left = shared[:, truth[:, 4] < 0].max(1, initial=0) <= s["dontcare_overlap"]
+        _, ignored = self.boxes.nearest(self.device, boxes, truth[truth[:, 4] < 0, :-1])
+        left = ignored <= s["dontcare_overlap"]
         objects = np.flatnonzero(known >= s["fg_thresh"])
         others = np.flatnonzero((known < s["bg_thresh_hi"]) & (known >= s["bg_thresh_lo"]) & left)
         whole = np.inf if s["batch_size"] == -1 else s["batch_size"]
@@ -233,7 +227,7 @@ class ViewpointProposalTarget(
         drawn = self.sample(bottom)
         views = np.asarray(bottom[1].data).reshape(-1, 6)[:, 5].astype(np.float64)
         count, place = len(drawn.labels), np.zeros(len(drawn.labels), int)
-        angles, weights = np.full((count, 1), UNKNOWN), np.zeros((count, self.classes, self.bins))
+        angles = np.full((count, 1), UNKNOWN)
         mine = np.arange(drawn.objects)
         view = views[drawn.matched[mine]]
         mine, view = mine[view != UNKNOWN], view[view != UNKNOWN]
@@ -242,12 +236,10 @@ class ViewpointProposalTarget(
         number = np.floor((view + self.settings["viewp_offset"]) / (2 * np.pi / self.bins))
         angles[mine, 0] = np.where(number > self.bins - 1, 0, number)
         place[mine] = np.minimum(drawn.labels[mine], self.classes - 1)
-        weights[np.arange(count), place] = 1
-        weights = weights.reshape(count, self.classes * self.bins)
-        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), angles, weights]
-        for blob, part in zip(top, parts):
-            blob.reshape(*part.shape, 1, 1)
-            blob.data[...] = part.reshape(blob.shape)
+        self.give(drawn, top)
+        give(top[5], angles, self.trailing)
+        top[6].reshape(count, self.classes * self.bins, *self.trailing)
+        put(top[6], self.bins, np.arange(count), place, np.ones(1))
 
 
 class CropAngles(Layer, type="CropAngles", param="python_param", bottoms=2, tops=1):
@@ -378,7 +370,7 @@ class MaskProposalTarget(
     [[[1.0, 1.0], [1.0, 1.0]]]
     """
 
-    trailing = (1, 1)
+    trailing, fills_up = (1, 1), True
     extra: ClassVar[dict[str, Any]] = {**RegionTargets.extra, "batch_size": 16, "out_size": 0}
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -403,10 +395,7 @@ class MaskProposalTarget(
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         s, draws = self.settings, self.draws()
-        matched, most = np.zeros(len(boxes), int), np.zeros(len(boxes))
-        if len(truth):
-            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
-            matched, most = shared.argmax(1), shared.max(1)
+        matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         objects = np.flatnonzero(most >= s["fg_thresh"])
         others = np.flatnonzero((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"]))
         whole = int(s["batch_size"])
@@ -421,38 +410,59 @@ class MaskProposalTarget(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         drawn = self.sample(bottom)
-        regions = drawn.regions[drawn.labels > 0]
-        masks = instance_masks(np.asarray(bottom[2].data)[0, 0], regions[:, 1:].astype(np.float64), self.side)
-        if not len(regions):
-            regions = drawn.regions[:1] if len(drawn.regions) else np.zeros((1, 5))
-            masks = np.full((1, self.side, self.side), -1.0)
-        parts = [drawn.regions, drawn.labels[:, None], *self.offsets(drawn), regions]
-        for blob, part in zip(top, parts):
-            blob.reshape(*part.shape, 1, 1)
-            blob.data[...] = part.reshape(blob.shape)
-        top[6].reshape(len(masks), 1, self.side, self.side)
-        top[6].data[...] = masks[:, None]
+        objects = drawn.regions[drawn.labels > 0]
+        regions = objects if len(objects) else drawn.regions[:1] if len(drawn.regions) else np.zeros((1, 5))
+        self.give(drawn, top)
+        give(top[5], regions, self.trailing)
+        top[6].reshape(len(regions), 1, self.side, self.side)
+        masks = top[6].data
+        masks[...] = -1
+        instances = np.asarray(bottom[2].data)[0, 0]
+        numbers, boxes = extents(self, instances)
+        if len(numbers) and len(objects):
+            corners = objects[:, 1:].astype(np.float64)
+            nearest = Upright.nearest(self.device, corners, boxes)[0]
+            fill_masks(masks.reshape(-1, self.side, self.side), instances, corners, numbers[nearest])
 
 
-def instance_masks(instances: np.ndarray, regions: np.ndarray, side: int) -> np.ndarray:
-    """The masks (R, side, side) of regions (R, 4), from the number of the instance of each pixel; -1 without instances."""
-    masks = np.full((len(regions), side, side), -1.0)
-    numbers = [number for number in np.unique(instances) if number != 0 and np.isfinite(number)]
-    if not numbers or not len(regions):
-        return masks
-    boxes = []
-    for number in numbers:
-        y, x = np.nonzero(instances == number)
-        boxes.append((x.min(), y.min(), x.max(), y.max()))
-    nearest = iou(regions[:, None], np.array(boxes, np.float64), last=1).argmax(1)
-    height, width = instances.shape
+def extents(layer: Layer, instances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers (N,) of the instances that pixels are of, without 0, and the boxes (N, 4) around each."""
+    width = instances.shape[1]
+    numbers, boxes = instances[0, :0], np.zeros((0, 4), int)
+    rows = max(1, BLOCK // width)
+    for first in range(0, len(instances), rows):
+        part = instances[first : first + rows].ravel()
+        y, x = np.divmod(np.arange(first * width, first * width + part.size), width)
+        here, around = united(part, np.stack([x, y, x, y], 1))
+        numbers, boxes = united(np.append(numbers, here), np.concatenate([boxes, around]))
+        layer.need(
+            len(numbers) <= BLOCK,
+            f"bottom 2 holds more than {BLOCK} numbers of instances; are its pixels whole numbers?",
+        )
+    return numbers, boxes.astype(np.float64)
+
+
+def united(numbers: np.ndarray, boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each number but 0, NaN and infinity once, and the box around all that have it."""
+    some = np.flatnonzero((numbers != 0) & np.isfinite(numbers))
+    order = some[np.argsort(numbers[some], kind="stable")]
+    numbers, boxes = numbers[order], boxes[order]
+    starts = np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+    if not len(starts):
+        return numbers, boxes
+    low, high = np.minimum.reduceat(boxes[:, :2], starts), np.maximum.reduceat(boxes[:, 2:], starts)
+    return numbers[starts], np.concatenate([low, high], 1)
+
+
+def fill_masks(masks: np.ndarray, instances: np.ndarray, regions: np.ndarray, numbers: np.ndarray) -> None:
+    """Fills masks (R, side, side) of regions (R, 4), each of the instance of that number."""
+    (height, width), side = instances.shape, masks.shape[1]
     for i, region in enumerate(np.nan_to_num(regions)):
         x0, x1 = cut(region[0], region[2], width)
         y0, y1 = cut(region[1], region[3], height)
         rows = y0 + (np.arange(side) * (y1 - y0)) // side
         columns = x0 + (np.arange(side) * (x1 - x0)) // side
-        masks[i] = instances[np.ix_(rows, columns)] == numbers[nearest[i]]
-    return masks
+        masks[i] = instances[np.ix_(rows, columns)] == numbers[i]
 
 
 def cut(first: float, last: float, size: int) -> tuple[int, int]:

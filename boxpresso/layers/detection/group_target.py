@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...data.boxes import iou
 from ..core import Layer
 from . import fields
+from .rcnn import blocks
 
 COLUMNS = 6  # of a matched true box: label, xmin, ymin, xmax, ymax, overlap
 
@@ -18,10 +19,33 @@ def round_up(value: float) -> int:
     return int(np.floor(value + 0.5))
 
 
+class Chosen(NamedTuple):
+    """The regions that were chosen.
+
+    Attributes
+    ----------
+    boxes, labels, pairs, weights
+        Regions (D, 5), labels (D), matched true boxes (D, 6), sample weights (D).
+    rows, at
+        (N,), the rows of objects and the places of their offsets.
+    offsets, inside
+        (N, 4) and (N, 1), the offsets and their weights.
+    """
+
+    boxes: np.ndarray
+    labels: np.ndarray
+    pairs: np.ndarray
+    weights: np.ndarray
+    rows: np.ndarray
+    at: np.ndarray
+    offsets: np.ndarray
+    inside: np.ndarray
+
+
 def choose(
     layer: Layer, p: Any, deviation: fields.Deviation, aware: bool, regions: np.ndarray, truth: np.ndarray
-) -> list[np.ndarray]:
-    """Regions (D, 5), labels (D), offsets, weights inside and outside (D, 4 C), matched true boxes (D, 6), sample weights (D).
+) -> Chosen:
+    """The regions that a batch is made of, with what is to be learned of them.
 
     Parameters
     ----------
@@ -42,10 +66,11 @@ def choose(
     truth = truth[truth[:, 0] >= 0]
     if p.append_gtbox:
         regions = np.concatenate([regions, truth[:, :5]])
-    shared = iou(regions[:, None, 1:5], truth[:, 1:5], last=1)
-    shared = np.where(regions[:, None, 0] == truth[:, 0], shared, -1)
-    matched = shared.argmax(1) if len(truth) else np.zeros(len(regions), int)
-    most = np.maximum(shared.max(1), 0) if len(truth) else np.zeros(len(regions))
+    matched, most = np.zeros(len(regions), int), np.zeros(len(regions))
+    for some in blocks(len(regions), len(truth)) if len(truth) else ():
+        shared = iou(regions[some, None, 1:5], truth[:, 1:5], last=1)
+        shared = np.where(regions[some, None, 0] == truth[:, 0], shared, -1)
+        matched[some], most[some] = shared.argmax(1), np.maximum(shared.max(1), 0)
     front = most >= np.float32(p.fg_thr) if len(truth) else np.zeros(len(regions), bool)
     ignored = truth[matched, 6] != 0 if len(truth) else np.zeros(len(regions), bool)
     back = ~front & (most >= np.float32(p.bg_thr_lw)) & (most < np.float32(p.bg_thr_hg))
@@ -69,26 +94,21 @@ def choose(
     pairs = np.zeros((len(chosen), COLUMNS))
     if len(rows):
         pairs[rows] = np.column_stack([labels[rows], truth[matched[objects], 1:5], most[objects]])
-    targets, weights = place(p, deviation, aware, boxes, pairs, labels)
-    return [boxes, labels, targets, weights, weights.copy(), pairs, sample_weights(p, labels, pairs[:, 5])]
+    placed = place(p, deviation, aware, boxes, pairs, labels)
+    return Chosen(boxes, labels, pairs, sample_weights(p, labels, pairs[:, 5]), *placed)
 
 
 def place(
     p: Any, deviation: fields.Deviation, aware: bool, boxes: np.ndarray, pairs: np.ndarray, labels: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets and weights (D, 4 C) of objects at the place of their label."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of objects, the places of their labels, their offsets and the weights of these."""
     rows = np.flatnonzero(labels > 0)
-    targets = np.zeros((len(boxes), p.cls_num if aware else 2, 4))
-    weights = np.zeros(targets.shape)
     at = labels[rows].astype(int) if aware else np.ones(len(rows), int)
     size, real = boxes[rows, 3:5] - boxes[rows, 1:3] + 1, pairs[rows, 3:5] - pairs[rows, 1:3] + 1
     centre = pairs[rows, 1:3] + real / 2 - boxes[rows, 1:3] - size / 2
     offsets = np.concatenate([centre / size, np.log(real / size)], 1)
-    targets[rows, at] = (offsets - deviation.mean) / deviation.std
     inside = (pairs[rows, 5] >= np.float32(p.bbox_thr_lw)) & (pairs[rows, 5] <= np.float32(p.bbox_thr_hg))
-    weights[rows, at] = inside[:, None]
-    columns = targets.shape[1] * 4
-    return targets.reshape(len(boxes), columns), weights.reshape(len(boxes), columns)
+    return rows, at, (offsets - deviation.mean) / deviation.std, inside[:, None]
 
 
 def sample_weights(p: Any, labels: np.ndarray, overlaps: np.ndarray) -> np.ndarray:

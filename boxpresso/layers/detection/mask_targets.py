@@ -5,13 +5,14 @@ A true mask has the size of its box in the picture, which im_info's scale leads 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...device import Blob
-from .target_base import RegionTargets
+from .target_base import Drawn, RegionTargets
 
 BINARIZE = 0.4  # from here on a resized mask is 1
 INFO = 12  # numbers of a region: its true box, height and width of its mask, its label, its box, the true box
@@ -75,17 +76,17 @@ class MaskedTargets(RegionTargets):
             f"the sizes of the true masks must be ({rows}, 2), got {sizes.shape}",
         )
 
-    def masks_of(
-        self, regions: np.ndarray, matched: np.ndarray, labels: np.ndarray, objects: int, truth: np.ndarray,
-        masks: Blob, sizes: Blob, scale: float,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-        """Masks and weights (D, 1, M, M) and what MaskLayer needs to know (D, 12) of regions (D, 5), objects first."""
+    def give_masks(self, drawn: Drawn, masks: Blob, sizes: Blob, scale: float, top: Sequence[Blob]) -> None:
+        """Masks and weights (D, 1, M, M) and what MaskLayer needs to know (D, 12) of regions, in three tops."""
         side: int = self.settings["mask_size"]
-        values, info = np.zeros((len(regions), 1, side, side)), np.full((len(regions), INFO), -1.0)
-        weights = np.zeros(values.shape)
+        regions, truth, matched, objects, labels = drawn
+        for blob, shape in zip(top, ((1, side, side), (1, side, side), (INFO,))):
+            blob.reshape(len(regions), *shape)
+        values, weights, info = (blob.data for blob in top)
+        values[...], weights[...], info[...] = 0, 0, -1
         weights[:objects] = 1
         if not objects:
-            return values, weights, info
+            return
         self.need(scale > 0, f"im_info gives the scale {scale:g}; it must be above 0")
         given = np.asarray(masks.data).reshape(prod(masks.shape[:-2]), *masks.shape[-2:])
         shapes = np.asarray(sizes.data).reshape(len(given), -1)[:, :2].astype(int)
@@ -96,7 +97,6 @@ class MaskedTargets(RegionTargets):
             mask = given[mine][: shapes[mine, 0], : shapes[mine, 1]]
             values[i, 0] = resized(pasted(boxes[i], true[i], mask), side, side) >= BINARIZE
             info[i] = [mine, *shapes[mine], labels[i], *boxes[i], *true[i]]
-        return values, weights, info
 
 
 def overlap_of(prediction: np.ndarray, info: np.ndarray, masks: np.ndarray) -> float:

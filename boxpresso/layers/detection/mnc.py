@@ -15,6 +15,7 @@ from .mask_targets import INFO, MaskedTargets
 from .plain_proposal import PlainProposal
 from .proposal_device import DeviceProposals
 from .rcnn import Upright
+from .target_base import give
 
 
 class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
@@ -251,10 +252,7 @@ class MNCProposalTarget(
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         s, draws = self.settings, self.draws()
-        matched, most = np.zeros(len(boxes), int), np.zeros(len(boxes))
-        if len(truth):
-            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
-            matched, most = shared.argmax(1), shared.max(1)
+        matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
         kinds: list[np.ndarray] = []
         left = float(s["batch_size"])
         for kind in ("fg", "bg"):
@@ -271,18 +269,13 @@ class MNCProposalTarget(
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         drawn = self.sample(bottom)
-        parts = [drawn.regions, drawn.labels, *self.offsets(drawn)]
+        self.give(drawn, top)
         if len(bottom) > 3:
-            scale = float(np.asarray(bottom[2].data).reshape(-1)[2])
-            parts += self.masks_of(
-                drawn.regions, drawn.matched, drawn.labels, drawn.objects, drawn.truth, bottom[3], bottom[4], scale
-            )
+            self.give_masks(drawn, bottom[3], bottom[4], float(np.asarray(bottom[2].data).reshape(-1)[2]), top[5:8])
         if len(bottom) > 5:
             numbers = np.asarray(bottom[5].data).reshape(-1)
-            parts += [numbers[kind[kind < len(numbers)]][None] for kind in self.kinds]
-        for blob, part in zip(top, parts):
-            blob.reshape(*part.shape)
-            blob.data[...] = part
+            for blob, kind in zip(top[8:], self.kinds):
+                give(blob, numbers[kind[kind < len(numbers)]][None])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(not any(propagate_down[1:]), "only bottom 0, the regions, has a gradient; set propagate_down")

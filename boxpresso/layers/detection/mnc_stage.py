@@ -15,7 +15,7 @@ from ..core.param_str import settings
 from .mask_targets import INFO, MaskedTargets, overlap_of
 from .order import ON_DEVICE
 from .rcnn import Upright
-from .target_base import Drawn
+from .target_base import Drawn, give
 
 kernels = Kernels(Path(__file__).with_name("mnc_device.cu"), UNFUSED)
 
@@ -204,6 +204,9 @@ class MNCStageBridge(
         for blob, shape in zip(top[1:], shapes):
             blob.reshape(*shape)
 
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        return bottom[0].shape[0] + bottom[3].shape[0] if self.trains else 0
+
     def moved(self, bottom: list[Blob], info: np.ndarray) -> np.ndarray:
         """The regions (R, 4) of the next stage; those that are not clipped are `free`."""
         self.regions = np.asarray(bottom[0].data).reshape(-1, 5).astype(np.float64)
@@ -232,10 +235,7 @@ class MNCStageBridge(
         truth = np.asarray(bottom[3].data).reshape(-1, 5).astype(np.float64)
         self.check_truth(truth)
         every = np.concatenate([boxes, Upright.clip(truth[:, :4], info[0], info[1])])
-        matched, most = np.zeros(len(every), int), np.zeros(len(every))
-        if len(truth):
-            shared = self.boxes.overlaps(self.device, every, truth[:, :4])
-            matched, most = shared.argmax(1), shared.max(1)
+        matched, most = self.boxes.nearest(self.device, every, truth[:, :4])
         objects = np.flatnonzero(most >= self.settings["bbox_thresh"])
         self.chosen = np.append(objects, np.flatnonzero(~(most >= self.settings["bbox_thresh"])))
         count, matched = len(objects), matched[self.chosen]
@@ -243,10 +243,10 @@ class MNCStageBridge(
         labels[:count] = truth[matched[:count], 4]
         regions = np.column_stack([np.zeros(len(self.chosen)), every[self.chosen]])
         drawn = Drawn(regions, truth, matched, count, labels)
-        masks = self.masks_of(regions, matched, labels, count, truth, bottom[4], bottom[6], float(info[2]))
-        for blob, part in zip(top, [regions, labels, *masks, *self.offsets(drawn)]):
-            blob.reshape(*part.shape)
-            blob.data[...] = part
+        give(top[0], regions)
+        give(top[1], labels)
+        self.give_offsets(drawn, top[5:])
+        self.give_masks(drawn, bottom[4], bottom[6], float(info[2]), top[2:5])
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         self.need(

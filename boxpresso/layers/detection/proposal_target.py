@@ -11,7 +11,7 @@ import numpy as np
 from ...device import Blob
 from . import fields, group_target, pyramid
 from .rcnn import Rotated
-from .target_base import RegionTargets
+from .target_base import RegionTargets, give, put
 
 
 class ProposalTarget(
@@ -108,6 +108,7 @@ class ProposalTarget(
         """Reads the parameters of MS-CNN's layer."""
         p = self.param.proposal_target_param
         self.deviation, self.aware = fields.Deviation(self), self.param.bbox_reg_param.cls_aware
+        self.places = p.cls_num if self.aware else 2
         self.need(
             p.cls_num > 1, f"proposal_target_param must give cls_num, 2 or more with the background; got {p.cls_num}"
         )
@@ -124,7 +125,7 @@ class ProposalTarget(
                 least <= shape[1] <= most and bottom[i].count == shape[0] * shape[1],
                 f"bottom {i}, the {what}, must be (R, {least}), got {bottom[i].shape}",
             )
-        each = 4 * (self.param.proposal_target_param.cls_num if self.aware else 2)
+        each = 4 * self.places
         for blob, few in zip(top, (5, 1, each, each, each, group_target.COLUMNS, 1)):
             blob.reshape(max(1, self.param.proposal_target_param.batch_size), few, 1, 1)
 
@@ -137,9 +138,15 @@ class ProposalTarget(
             not len(labels) or (labels.min() >= 0 and (labels.max() < p.cls_num or not self.aware)),
             f"a true box has the label {labels.max(initial=0):g}, cls_num is {p.cls_num}",
         )
-        for blob, values in zip(top, group_target.choose(self, p, self.deviation, self.aware, regions, truth)):
-            blob.reshape(len(values), values.size // max(1, len(values)), 1, 1)
-            blob.data[...] = values.reshape(blob.shape)
+        chosen = group_target.choose(self, p, self.deviation, self.aware, regions, truth)
+        rows = len(chosen.labels)
+        for blob in top[2:5]:
+            blob.reshape(rows, 4 * self.places, 1, 1)
+        for blob, values in zip(top[2:5], (chosen.offsets, chosen.inside, chosen.inside)):
+            put(blob, 4, chosen.rows, chosen.at, values)
+        parts = chosen.boxes, chosen.labels[:, None], chosen.pairs, chosen.weights[:, None]
+        for blob, part in zip([*top[:2], *top[5:]], parts):
+            give(blob, part, (1, 1))
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.grouped:
@@ -153,17 +160,13 @@ class ProposalTarget(
             blob.reshape(1, columns * self.classes)
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
-        rows = bottom[0].shape[0] + (bottom[1].shape[0] if len(bottom) > 1 else 0)
-        batch = 0 if self.grouped else int(self.settings["batch_size"])
-        return 0 if self.grouped else batch if batch > 0 else rows
+        return 0 if self.grouped else super().most_rows(bottom)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.grouped:
             self.forward_grouped(bottom, top)
             return
-        for blob, values in zip(top, self.targets(bottom)):
-            blob.reshape(len(values), *values.shape[1:], *self.trailing)
-            blob.data[...] = values.reshape(blob.shape)
+        self.give(self.sample(bottom), top)
 
 
 class RotateProposalTarget(ProposalTarget, type="RotateProposalTarget", bottoms=2, tops=5):
@@ -267,7 +270,7 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2
     ((4, 5, 1, 1), [1.0, 0.0, 0.0, 0.0])
     """
 
-    trailing = (1, 1)
+    trailing, fills_up = (1, 1), True
     changed: ClassVar[dict[str, Any]] = {
         "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5, "bg_thresh_lo": 0.0,
         "append_gtbox": True, "bbox_normalize_targets_precomputed": True,
@@ -282,8 +285,9 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2
     def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
         if not self.stage or not len(truth):
             return regions
-        shared = self.boxes.overlaps(self.device, regions[:, 1:].astype(np.float64), truth[:, :-1].astype(np.float64))
-        return np.asarray(regions[shared.max(1) < self.param.proposal_target_param.gt_iou_thr])
+        boxes, true = regions[:, 1:].astype(np.float64), truth[:, :-1].astype(np.float64)
+        _, most = self.boxes.nearest(self.device, boxes, true)
+        return np.asarray(regions[most < self.param.proposal_target_param.gt_iou_thr])
 
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         chosen, matched, objects = super().draw(boxes, truth)
@@ -358,12 +362,14 @@ class FPNProposalTarget(
             blob.reshape(self.levels, *blob.shape[1:], *([1] * (len(self.trailing) + 2 - len(blob.shape))))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
-        boxes, *others = self.targets(bottom)
-        rows = pyramid.by_level(boxes[:, 1:], self.levels)
-        padded = np.concatenate([boxes, np.zeros((1, 5), boxes.dtype)])
-        order = np.concatenate(rows)
-        fills = [-1.0, 0.0, 0.0, 0.0]
-        whole = [np.concatenate([v, np.full((1, *v.shape[1:]), fill)])[order] for v, fill in zip(others, fills)]
-        for blob, values in zip(top, [*(padded[mine] for mine in rows), *whole]):
-            blob.reshape(len(values), *values.shape[1:], *self.trailing)
-            blob.data[...] = values.reshape(blob.shape)
+        drawn = self.sample(bottom)
+        rows = pyramid.by_level(drawn.regions[:, 1:], self.levels)
+        order = np.concatenate(rows)  # the number behind the last is that of an empty level's region
+        regions = np.concatenate([drawn.regions, np.zeros((1, 5), drawn.regions.dtype)])
+        labels, matched = np.append(drawn.labels, -1.0)[order], np.append(drawn.matched, 0)[order]
+        for blob, mine in zip(top, rows):
+            give(blob, regions[mine], self.trailing)
+        give(top[self.levels], labels[:, None] if self.trailing else labels, self.trailing)
+        self.give_offsets(
+            drawn._replace(regions=regions[order], labels=labels, matched=matched), top[self.levels + 1 :]
+        )

@@ -7,7 +7,7 @@ Sources: Girshick 2015 (Fast R-CNN), Ren et al. 2015 (Faster R-CNN), Ma et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...data.boxes import iou
 from ...device import Device
 from .suppress import overlaps_of_rotated, suppress_boxes
 
+BLOCK = 2**18  # elements of a table that are computed together
 Rounding = Callable[[np.ndarray], np.ndarray]
 
 
@@ -34,7 +35,31 @@ def shifted(anchors: np.ndarray, height: int, width: int, stride: float, columns
     return moved.reshape(-1, anchors.shape[1])
 
 
-class Upright:
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Slices of the rows of a table, of so many elements each that what is computed of one stays in the caches."""
+    step = max(1, BLOCK // max(1, columns))
+    return (slice(first, first + step) for first in range(0, rows, step))
+
+
+class Overlapping:
+    """Boxes that overlap."""
+
+    @staticmethod
+    def overlaps(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Intersection over union (A, B)."""
+        raise NotImplementedError
+
+    @classmethod
+    def nearest(cls, device: Device, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number (A,) of the box of b that each of a overlaps most, and by how much; 0 where b is empty."""
+        number, most = np.zeros(len(a), int), np.zeros(len(a))
+        for rows in blocks(len(a), len(b)) if len(b) else ():
+            shared = cls.overlaps(device, a[rows], b)
+            number[rows], most[rows] = shared.argmax(1), shared.max(1)
+        return number, most
+
+
+class Upright(Overlapping):
     """(xmin, ymin, xmax, ymax)."""
 
     columns = 4
@@ -104,7 +129,9 @@ class Upright:
     @staticmethod
     def overlaps(device: Device, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Intersection over union (A, B); NaN for a box with NaN."""
-        overlaps = iou(a[:, None], b, last=1)
+        overlaps = np.empty((len(a), len(b)), np.result_type(a, b))
+        for rows in blocks(len(a), len(b)):
+            overlaps[rows] = iou(a[rows, None], b, last=1)
         overlaps[np.isnan(a).any(1)] = np.nan  # such a region is neither an object nor background
         overlaps[:, np.isnan(b).any(1)] = np.nan
         return overlaps
@@ -116,11 +143,11 @@ class Upright:
 
     @staticmethod
     def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """By how many degrees the directions of a and b differ (A, B)."""
-        return np.zeros((len(a), len(b)))
+        """By how many degrees the directions of boxes a (..., 4) and b (..., 4) differ."""
+        return np.broadcast_to(0.0, np.broadcast_shapes(a.shape[:-1], b.shape[:-1]))
 
 
-class Rotated:
+class Rotated(Overlapping):
     """(centre x, centre y, height, width, angle in degrees)."""
 
     columns = 5
@@ -208,8 +235,8 @@ class Rotated:
 
     @staticmethod
     def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """By how many degrees the directions of a and b differ (A, B); a half turn is none."""
-        apart = np.abs(a[:, None, 4] - b[None, :, 4])
+        """By how many degrees the directions of boxes a (..., 5) and b (..., 5) differ; a half turn is none."""
+        apart = np.abs(a[..., 4] - b[..., 4])
         return np.asarray(np.where(apart > 150, np.abs(180 - apart), apart))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -37,6 +38,20 @@ class Drawn(NamedTuple):
     labels: np.ndarray
 
 
+def give(top: Blob, values: np.ndarray, trailing: Sequence[int] = ()) -> None:
+    """Gives a top the shape of an array, with further axes behind it, and its values."""
+    top.reshape(*values.shape, *trailing)
+    top.data[...] = values.reshape(top.shape)
+
+
+def put(top: Blob, width: int, rows: np.ndarray, place: np.ndarray, values: np.ndarray) -> None:
+    """Makes a top (D, P * width, ..) zeros, but for the values (N, width), or (width,), of places (N,) in rows (N,)."""
+    data = top.data
+    data[...] = 0
+    if len(rows):
+        data.reshape(top.shape[0], top.shape[1] // width, width)[rows, place] = values
+
+
 class RegionTargets(Layer):
     """A layer whose bottoms 0 and 1 are the regions and the true boxes of one image; its settings are
     ProposalTarget's."""
@@ -48,6 +63,7 @@ class RegionTargets(Layer):
         "bbox_normalize_stds": (0.1, 0.1, 0.2, 0.2), "r_positive_angle_filter": 180, "r_negative_angle_filter": 180
     }  # fmt: skip
     changed: ClassVar[dict[str, Any]] = {}  # settings that go before those of the messages
+    fills_up: ClassVar[bool] = False  # whether regions are drawn again where there are fewer than batch_size
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def read_settings(self) -> None:
@@ -93,10 +109,16 @@ class RegionTargets(Layer):
                 f"bottom {i}, {what}, must be (R, {columns + 1}), got {bottom[i].shape}",
             )
 
-    def targets(self, bottom: list[Blob]) -> list[np.ndarray]:
-        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes)."""
-        drawn = self.sample(bottom)
-        return [drawn.regions, drawn.labels[:, None] if self.trailing else drawn.labels, *self.offsets(drawn)]
+    def most_rows(self, bottom: Sequence[Blob]) -> int:
+        rows = bottom[0].shape[0] + (bottom[1].shape[0] if self.settings["append_gtbox"] else 0)
+        batch = int(self.settings["batch_size"])
+        return rows if batch < 0 else batch if self.fills_up else min(batch, rows)
+
+    def give(self, drawn: Drawn, top: Sequence[Blob]) -> None:
+        """Regions (D, columns + 1), labels (D), and offsets and weights (D, columns * classes) in five tops."""
+        give(top[0], drawn.regions, self.trailing)
+        give(top[1], drawn.labels[:, None] if self.trailing else drawn.labels, self.trailing)
+        self.give_offsets(drawn, top[2:5])
 
     def sample(self, bottom: list[Blob]) -> Drawn:
         """The regions drawn from those of the bottom and, with `append_gtbox`, the true boxes."""
@@ -118,20 +140,26 @@ class RegionTargets(Layer):
         """The true boxes (G, columns + 1), each with its label."""
         return np.asarray(blob.data).reshape(-1, self.boxes.columns + 1)
 
-    def offsets(self, drawn: Drawn) -> list[np.ndarray]:
-        """Offsets, weights inside and weights outside of the loss, (D, columns * classes) each."""
-        s, columns, labels = self.settings, self.boxes.columns, drawn.labels
-        targets = np.zeros((len(labels), self.classes, columns))
-        weights = np.zeros(targets.shape)
+    def give_offsets(self, drawn: Drawn, top: Sequence[Blob]) -> None:
+        """Offsets, weights inside and weights outside of the loss, (D, columns * classes) each, in three tops."""
+        s, labels = self.settings, drawn.labels
         rows = np.flatnonzero(labels > 0)
         place = np.minimum(labels[rows], self.classes - 1).astype(int)
         truth = drawn.truth[drawn.matched[rows], :-1].astype(np.float64)
         offsets = self.boxes.encode(drawn.regions[rows, 1:].astype(np.float64), truth)
         if s["bbox_normalize_targets_precomputed"]:
             offsets = (offsets - np.asarray(s["bbox_normalize_means"])) / np.asarray(s["bbox_normalize_stds"])
-        targets[rows, place] = offsets
-        weights[rows, place] = s["bbox_inside_weights"]
-        return [values.reshape(len(labels), columns * self.classes) for values in (targets, weights, weights > 0)]
+        self.give_places(top, len(labels), rows, place, offsets, s["bbox_inside_weights"])
+
+    def give_places(
+        self, top: Sequence[Blob], count: int, rows: np.ndarray, place: np.ndarray, values: np.ndarray, inside: Sequence[float]
+    ) -> None:  # fmt: skip
+        """Values (N, W) at places (N,) of rows (N,), and their weights, in three tops (count, W * classes) of zeros."""
+        weights = np.asarray(inside, np.float64)
+        for blob in top:
+            blob.reshape(count, values.shape[1] * self.classes, *self.trailing)
+        for blob, each in zip(top, (values, weights, weights > 0)):
+            put(blob, values.shape[1], rows, place, each)
 
     def screen(self, regions: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """The regions that are looked at: here all."""
@@ -155,12 +183,8 @@ class RegionTargets(Layer):
     def draw(self, boxes: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """The boxes drawn, objects first; the true box that each overlaps most; how many are objects."""
         s, draws = self.settings, self.draws()
-        if len(truth):
-            shared = self.boxes.overlaps(self.device, boxes, truth[:, :-1])
-            matched, most = shared.argmax(1), shared.max(1)
-            turned = self.boxes.turn(boxes, truth)[np.arange(len(boxes)), matched]
-        else:
-            matched, most, turned = np.zeros(len(boxes), int), np.zeros(len(boxes)), np.zeros(len(boxes))
+        matched, most = self.boxes.nearest(self.device, boxes, truth[:, :-1])
+        turned = self.boxes.turn(boxes, truth[matched]) if len(truth) else np.zeros(len(boxes))
         far = (most >= s["fg_thresh"]) & (turned > s["r_negative_angle_filter"])
         objects = np.flatnonzero((most >= s["fg_thresh"]) & (turned <= s["r_positive_angle_filter"]))
         others = np.flatnonzero(((most < s["bg_thresh_hi"]) & (most >= s["bg_thresh_lo"])) | far)

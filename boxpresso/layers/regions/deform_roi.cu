@@ -8,16 +8,17 @@ constexpr int OWNED = 64;    // channels that a block of the backward pass owns;
 
 // The samples of a bin, up to SAMPLES at a time: visit(count, at, weight, place). Of sample s the four pixels and weights are
 // at[4 s ...] and weight[4 s ...], place[2 s ...] is its y and x. The weights are divided by the number of samples; at[4 s]
-// is -1 for a sample outside the map, which counts but gives nothing.
+// is -1 for a sample outside the map, which counts but gives nothing. Samples that touch none of the rows from `top` to `end`
+// may be left out.
 template <class Visit>
-DEVICE void walk(const Grid& g, int height, int width, Visit visit) {
+DEVICE void walk(const Grid& g, int height, int width, int top, int end, Visit visit) {
   SHARED int at[4 * SAMPLES];
   SHARED Real weight[4 * SAMPLES], place[2 * SAMPLES];
   const int samples = g.rows * g.columns;
   Reach down = {0, g.rows}, across = {0, g.columns};
   if (samples > MANY) {  // most may lie outside: they are left out, so that the work is bounded by what the map holds
-    down = part_on_map(g.y, g.bin_height, g.rows, height);
-    across = part_on_map(g.x, g.bin_width, g.columns, width);
+    down = part_on_map(g.y, g.bin_height, g.rows, top, end);
+    across = part_on_map(g.x, g.bin_width, g.columns, 0, width);
   }
   const int columns = across.to - across.from, taken = (down.to - down.from) * columns;
   for (int first = 0; first < taken; first += SAMPLES) {
@@ -58,7 +59,7 @@ KERNEL deform_roi_forward(int n, const Real* features, const Store* regions, con
       const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
       const Real* map = features + (long long)image * height * width * padded;
       const Real times = mask ? Real(mask[b]) : Real(1);
-      walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real*) {
+      walk(grid, height, width, 0, height, [&](int count, const int* at, const Real* weight, const Real*) {
         THREAD_LOOP(v, padded / LANES) {
           Vector sum = {};
           if (begun) sum = vector_at(out, v);
@@ -89,7 +90,7 @@ KERNEL deform_roi_moves(int n, const Real* gradient, const Real* features, const
       const Grid grid = bin_of(region_of(regions, k, g), offset, k, b - k * bins, g, gamma);
       const Real* map = features + (long long)image * height * width * padded;
       const Real* given = gradient + (long long)b * padded;
-      walk(grid, height, width, [&](int count, const int* at, const Real* weight, const Real* place) {
+      walk(grid, height, width, 0, height, [&](int count, const int* at, const Real* weight, const Real* place) {
         THREAD_LOOP(t, 4 * count * PARTS) {
           const int corner = t / PARTS;
           Vector total = {};
@@ -162,7 +163,7 @@ KERNEL deform_roi_backward(int n, const Real* gradient, const Store* regions, co
         if ((high < top - 1 && top > 0) || (low > end && end < height)) continue;  // no sample of it can reach the band
         const Real* given = gradient + (long long)(k * bins + i) * padded + first;
         const Real times = mask ? Real(mask[k * bins + i]) : Real(1);
-        walk(grid, height, width, [&](int samples, const int* at, const Real* weight, const Real*) {
+        walk(grid, height, width, top, end, [&](int samples, const int* at, const Real* weight, const Real*) {
           for (int corner = 0; corner < 4 * samples; ++corner) {
             if (at[corner & ~3] < 0 || at[corner] < top * width || at[corner] >= end * width) continue;
             Real* pixel = map + (long long)at[corner] * padded;

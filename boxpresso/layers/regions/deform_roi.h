@@ -35,10 +35,10 @@ struct Reach {
   int from, to;
 };
 
-// Which of `count` samples from `start` on, `size` apart in all, may lie on an axis of `length` pixels of the map.
-DEVICE Reach part_on_map(Real start, Real size, int count, int length) {
-  const Real step = size / count, a = (-1 - start) / step, b = (length - start) / step;
-  const Real margin = 3 + Real(1e-5) * (abs(a) + abs(b)), low = min(a, b) - margin, high = max(a, b) + margin;
+// Which of `count` samples from `start` on, `size` apart in all, may touch the pixels from `first` to `end` of an axis.
+DEVICE Reach part_on_map(Real start, Real size, int count, int first, int end) {
+  const Real step = size / count, a = (first - 1 - start) / step, b = (end - start) / step;
+  const Real margin = 3 + Real(1e-5) * (abs(a) + abs(b) + abs(first / step)), low = min(a, b) - margin, high = max(a, b) + margin;
   if (!(low >= -REAL_MAX && high <= REAL_MAX)) return {0, count};
   const int from = int(max(min(low, Real(count)), Real(0)));
   return {from, max(from, int(max(min(high, Real(count)), Real(0))))};
@@ -52,8 +52,8 @@ struct Looked {
 DEVICE Looked looked_at(const Grid& bin, int height, int width) {
   Reach down = {0, bin.rows}, across = {0, bin.columns};
   if (bin.rows * bin.columns > MANY) {
-    down = part_on_map(bin.y, bin.bin_height, bin.rows, height);
-    across = part_on_map(bin.x, bin.bin_width, bin.columns, width);
+    down = part_on_map(bin.y, bin.bin_height, bin.rows, 0, height);
+    across = part_on_map(bin.x, bin.bin_width, bin.columns, 0, width);
   }
   return {down.from, across.from, across.to - across.from, (down.to - down.from) * (across.to - across.from)};
 }

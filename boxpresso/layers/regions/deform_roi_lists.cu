@@ -20,7 +20,7 @@ struct Listing {
 DEVICE void weigh(Listing& l, int axis, int i, Real start, Real size, int count, int limit, int first, int end, Real times) {
   unsigned cover = 0;
   for (int line = 0; line < TILE_SIDE; ++line) l.weight[axis][line][i] = 0;
-  const Reach near = count > COUNTED ? part_on_map(start - first, size, count, end - first) : Reach{0, count};
+  const Reach near = count > COUNTED ? part_on_map(start, size, count, first, end) : Reach{0, count};
   for (int s = near.from; s < near.to; ++s) {
     int pixel[2];
     Real upper;

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from .psroi_base import PositionSensitive
+from .region_check import SAMPLE
 
 
 class DeformablePSROIPooling(
@@ -129,6 +130,10 @@ class DeformablePSROIPooling(
             blocks, bottom[0].data, regions, bottom[2].data if self.moved else None, top[0].data,
             top[1].data if len(top) > 1 else None, together, self.geometry,
         )  # fmt: skip
+
+    @property
+    def cost_of_sample(self) -> int:
+        return self.output_dim * SAMPLE  # each channel finds where its samples lie
 
     @property
     def bins_of_channel(self) -> int:

@@ -5,11 +5,12 @@
 constexpr int PARTS = 256, SHARE = 16;  // sums of regions that are made at once, and how many of those one thread adds up
 
 // adaptive: whether the grids adapt, of which a bin may have so many `samples` (0: any). A region costs its pixels on a map of height x width
-// with borders, or `each`, in so many channels, and where the axes are `separable` `along`, or that for each pixel along an axis.
+// with borders, or `each`, each of `cost`, and where the axes are `separable` `along`, or that for each pixel along an axis.
+// Where bins are `turned`, the boxes around them count.
 // least: of a size in pixels; most: that all may cost; mark: what tells the host that something is wrong.
 struct WorkGeometry {
-  int regions, batch, columns, pooled_height, pooled_width, adaptive, separable, mark;
-  double scale, least, height, width, channels, each, along, along_pixel, samples, most;
+  int regions, batch, columns, pooled_height, pooled_width, adaptive, separable, turned, mark;
+  double scale, least, height, width, cost, each, along, along_pixel, samples, most;
 };
 
 struct Asked {
@@ -32,12 +33,13 @@ DEVICE Asked asked_by(const Store* region, const WorkGeometry& g) {
   height *= g.scale;
   const double rows = ceil(larger(height, g.least) / g.pooled_height), columns = ceil(larger(width, g.least) / g.pooled_width);
   Asked asked = {true, g.samples > 0 && !(rows * columns <= g.samples), 0};
+  if (g.turned) height = width = abs(height) + abs(width);
   if (g.adaptive && (height <= 0 || width <= 0)) height = width = 0;  // a pixel at most
   height = abs(height) + 2 + 2 * g.pooled_height;
   width = abs(width) + 2 + 2 * g.pooled_width;
   double inside = corners ? smaller(height, g.height) * smaller(width, g.width) : smaller(height * width, g.each);
   if (!g.adaptive) inside = g.separable ? smaller(inside, g.each) : g.each;
-  asked.cost = g.channels * inside + g.along + g.along_pixel * (height + width);
+  asked.cost = g.cost * inside + g.along + g.along_pixel * (height + width);
   return asked;
 }
 

@@ -16,7 +16,10 @@ from ..core.layer import Layer
 
 KERNELS = Kernels(Path(__file__).with_name("region_check.cu"))
 CORNERS = ("batch index", "x1", "y1", "x2", "y2")
-AXIS_SAMPLE = 64  # samples that cost as much as the weight of one along an axis
+# What costs time, in pixels of a channel that are read:
+SAMPLE = 32  # to find where a sample lies
+TOUCHED = 4  # of a sample that is bilinear
+AXIS_SAMPLE = 256  # the weight of a sample along an axis, where rows and columns are weighed apart
 QUICK = 1024  # samples of a bin along an axis, at most, of regions whose coordinates are small
 
 
@@ -32,6 +35,7 @@ class CheckedRegions(Layer):
     ratio = 0  # samples along each side of a bin; 0: as many as it has pixels
     adaptive = False  # whether it is called for a grid and that is so
     separable = False  # whether samples of rows and of columns are weighed apart
+    turned = False  # whether all pixels of the upright box around a rotated bin are looked at
     regions: int
     batch: int
     channels: int
@@ -45,6 +49,12 @@ class CheckedRegions(Layer):
     def channels_read(self) -> int:
         """Of how many channels each sample is."""
         return self.channels
+
+    @property
+    def cost_of_sample(self) -> int:
+        """What a sample costs."""
+        bilinear = not self.separable and (self.adaptive or self.ratio > 0)
+        return (self.channels_read + SAMPLE) * (TOUCHED if bilinear else 1)
 
     def scratch(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> AnyArray:
         """The array of that name."""
@@ -92,8 +102,9 @@ class CheckedRegions(Layer):
     def check_work(self, regions: AnyArray, samples: int = 1) -> AnyArray:
         """Refuses a call that reads more than the limit region_samples allows, summed over regions, bins and channels.
 
-        What lies outside the map costs nothing. Where the samples of rows and of columns are weighed apart, a bin costs the
-        pixels that they touch, and each sample along an axis its weight.
+        What lies outside the map costs nothing. A bilinear sample costs its four pixels in each channel, and SAMPLE more. Where
+        the samples of rows and of columns are weighed apart, a bin costs the pixels that they touch, and each sample along an
+        axis its weight.
 
         Parameters
         ----------
@@ -121,7 +132,7 @@ class CheckedRegions(Layer):
 
     def costs(self, samples: int) -> tuple[tuple[int, int], int, int]:
         """Of a region: the rows and columns of the map that it may have samples on, one a pixel begun; the most samples that a
-        channel of it reads; what the weights of so many samples of a bin along an axis cost."""
+        channel of it has; what the weights of so many samples of a bin along an axis cost."""
         (height, width), (down, across) = self.size, self.pooled
         around = height + 2 + 2 * down, width + 2 + 2 * across
         each, bins, squared = math.prod(around), math.prod(self.pooled), self.ratio**2
@@ -132,7 +143,7 @@ class CheckedRegions(Layer):
     def cost_at_most(self, samples: int) -> int:
         """What a call costs wherever the regions lie."""
         _, each, along = self.costs(samples)
-        return self.regions * (self.channels_read * each + along)
+        return self.regions * (self.cost_of_sample * each + along)
 
     def check_cost(self, rows: np.ndarray, samples: int) -> None:
         """Raises where regions cost too much. samples: of a bin along an axis; 0: as many as the rows tell."""
@@ -142,6 +153,8 @@ class CheckedRegions(Layer):
             rows = rows[valid]
             size = rows[:, 3:5] - rows[:, 1:3] if self.columns == CORNERS else rows[:, 3:5]
             size = size[:, ::-1] * self.scale
+            if self.turned:
+                size = np.abs(size).sum(1, keepdims=True) + np.zeros(2)
             if not fixed:  # a negative size has a pixel at most
                 size = np.where((size <= 0).any(1, keepdims=True), 0, size)
             size = np.abs(size) + 2 + 2 * pooled
@@ -150,7 +163,7 @@ class CheckedRegions(Layer):
             if fixed and self.separable:
                 work = np.minimum(inside, each)
             axes = np.full(len(rows), float(along)) if samples else AXIS_SAMPLE * size.sum(1)
-            total = float((self.channels_read * work + (axes if self.separable else 0)).sum())
+            total = float((self.cost_of_sample * work + (axes if self.separable else 0)).sum())
         if not total <= LIMITS.region_samples:
             self.refuse_work(len(rows), total, LIMITS.region_samples)
 
@@ -161,8 +174,9 @@ class CheckedRegions(Layer):
         work = KERNELS.struct(
             "WorkGeometry", regions=self.regions, batch=self.batch, columns=len(self.columns),
             pooled_height=self.pooled[0], pooled_width=self.pooled[1], adaptive=int(self.ratio <= 0),
-            separable=int(self.separable), mark=check.mark, scale=float(self.scale), least=float(least),
-            height=float(height), width=float(width), channels=float(self.channels_read), each=float(each), along=float(along),
+            separable=int(self.separable), turned=int(self.turned), mark=check.mark, scale=float(self.scale),
+            least=float(least),
+            height=float(height), width=float(width), cost=float(self.cost_of_sample), each=float(each), along=float(along),
             along_pixel=0.0 if samples or not self.separable else float(AXIS_SAMPLE), samples=float(most),
             most=float(LIMITS.region_samples),
         )  # fmt: skip
@@ -190,7 +204,7 @@ class CheckedRegions(Layer):
         grid = f" of {self.ratio} x {self.ratio} samples" if self.ratio > 0 else ""
         self.need(
             False,
-            f"{regions} regions of {self.pooled[0]} x {self.pooled[1]} bins{grid} read {total:.3g} samples of a map of "
+            f"{regions} regions of {self.pooled[0]} x {self.pooled[1]} bins{grid} read {total:.3g} pixels of a map of "
             f"{self.channels} x {self.size[0]} x {self.size[1]}, {most:.3g} are allowed in a call: give fewer or smaller "
             f"regions or a smaller sampling_ratio, or {LIMITS.advice('region_samples')}",
         )

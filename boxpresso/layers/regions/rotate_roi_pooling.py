@@ -60,6 +60,7 @@ class RotateROIPooling(Marked, type="RotateROIPooling", param="rotate_pooling_pa
 
     kernels = Kernels("rotate_roi_pooling.cu")
     columns = ("batch index", "cx", "cy", "height", "width", "angle")
+    turned = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.rotate_pooling_param
@@ -90,7 +91,8 @@ class RotateROIPooling(Marked, type="RotateROIPooling", param="rotate_pooling_pa
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         bins = self.regions * self.pooled[0] * self.pooled[1]
         self.kernels.rotate_roi_pooling_bins(
-            bins, bottom[1].data, bottom[2].data, bottom[2].count // 3, self.image, self.sides, self.boxes, self.geometry,
+            bins, self.check_work(bottom[1].data), bottom[2].data, bottom[2].count // 3, self.image, self.sides, self.boxes,
+            self.geometry,
         )  # fmt: skip
         self.pack_slabs(bottom[0].data, self.slabs)
         self.kernels.rotate_roi_pooling_forward(
