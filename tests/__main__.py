@@ -26,21 +26,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from progress import duration
+from progress import CLEAR, duration
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("boxpresso", "tests", "examples", "benchmarks", "packaging")
 STAND_IN, WITHOUT = "GPU tests on the stand-in", "--without-stand-in"
-BARE = "tests without ../shared"
+TYPES, BARE = "strict types", "tests without ../shared"
 PYTEST = ["-m", "pytest", "-q", "-n", "2", "-o", "console_output_style=classic"]
-CHECKS = {
+QUICK = {
     "lint": ["-m", "ruff", "check", *CODE],
     "format": ["-m", "ruff", "format", "--check", *CODE],
-    "strict types": ["-m", "mypy"],  # strict by pyproject.toml
-    "tests": PYTEST,
 }
 MORE = {
     BARE: [*PYTEST, "--without-shared"],
@@ -64,24 +63,37 @@ class Result:
     slowest: dict[str, float] = field(default_factory=dict)
 
 
-def spent() -> float:
-    """CPU seconds of all processes that have ended."""
-    return sum(os.times()[2:4])
+def end(process: subprocess.Popen[bytes]) -> float:
+    """Waits for a process. Returns the CPU seconds of it and of all that it has started and waited for; 0 where nothing says that."""
+    if not hasattr(os, "wait4"):  # Windows
+        process.wait()
+        return 0.0
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
 
 
-def run(name: str, command: Sequence[str], line: bool = True) -> Result:
+def run(name: str, command: Sequence[str], line: bool = True, beside: bool = False) -> Result:
     """Runs a check to its end, where it is a pytest with one `line` of progress. A pytest leaves its counts in a file; a check may
-    leave the reason why it failed."""
-    print(f"== {name}: {' '.join(command)}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        report, start, before = Path(folder) / "report.json", time.monotonic(), spent()
+    leave the reason why it failed. What a check prints that runs `beside` another one comes in one piece, at its end."""
+    heading = f"== {name}: {' '.join(command)}"
+    if not beside:
+        print(heading, flush=True)
+    with tempfile.TemporaryDirectory() as folder, open(Path(folder) / "output", "w+b") as output:
+        report, start = Path(folder) / "report.json", time.monotonic()
         environment = {**os.environ, "BOXPRESSO_TEST_REPORT": str(report)}
         if line:
             environment["BOXPRESSO_TEST_PROGRESS"] = name
-        status = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment).returncode
+        to = {"stdout": output, "stderr": subprocess.STDOUT} if beside else {}
+        with subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment, **to) as process:
+            cpu = end(process)
+        if beside:
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+            print(f"{CLEAR if sys.stdout.isatty() else ''}{heading}\n{said}", end="", flush=True)
         told = json.loads(report.read_text(encoding="utf-8")) if report.exists() else {}
-    took = {"seconds": time.monotonic() - start, "cpu": spent() - before}
-    return Result(name, "failed" if status else "passed", **took, **told)
+    seconds = time.monotonic() - start
+    return Result(name, "failed" if process.returncode else "passed", seconds, cpu=cpu, **told)
 
 
 def lines(results: Iterable[Result]) -> list[str]:
@@ -127,8 +139,11 @@ def everything(words: Sequence[str]) -> list[Result]:
     """The checks that `python tests` runs, or with --all."""
     whole = "--all" in words
     building = begin_building() if whole and WITHOUT not in words else None
-    level = "--slow" if whole else "--first-look"
-    results = [run(name, [*c, level] if name == "tests" else c) for name, c in CHECKS.items()]
+    results = [run(name, command) for name, command in QUICK.items()]
+    with ThreadPoolExecutor(1) as pool:
+        typed = pool.submit(run, TYPES, ["-m", "mypy"], line=False, beside=True)  # strict by pyproject.toml
+        tests = run("tests", [*PYTEST, "--slow" if whole else "--first-look"])
+        results += [typed.result(), tests]
     for name, command in MORE.items():
         if not whole:
             results.append(Result(name, "skipped", reason="python tests --all runs it"))

@@ -25,6 +25,7 @@ from boxpresso.device.schedule import Schedule
 BY_ALL = 50  # launches of a kernel and size in a test: more than those that a test looks at
 SLOW = "slow: python tests --all (or pytest --slow) runs it"
 LIBRARIES = {module.__name__: module.library for module in (cublas, cudnn)}
+SWEEP = "a sweep: BOXPRESSO_SWEEP=1 python tests --all (or pytest --slow) runs it"
 LATER = "not in the first look: python tests --all (or pytest) runs it"
 SLOWEST = 10  # files that are named
 
@@ -120,10 +121,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--first-look"):
         for item in not_in_first_look(items):
             item.add_marker(pytest.mark.skip(reason=LATER))
-    if not config.getoption("--slow"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason=SLOW))
+    slow, sweep = config.getoption("--slow"), os.environ.get("BOXPRESSO_SWEEP") == "1"
+    for item in items:
+        if item.get_closest_marker("sweep") and not (slow and sweep):
+            item.add_marker(pytest.mark.skip(reason=SWEEP))
+        elif item.get_closest_marker("slow") and not slow:
+            item.add_marker(pytest.mark.skip(reason=SLOW))
 
 
 class Costs:

@@ -21,10 +21,6 @@ from boxpresso.device.compiler import FLAGS, identity
 from boxpresso.device.signature import HEADERS, defines
 
 TESTS = Path(__file__).resolve().parent
-SWEEP = pytest.mark.skipif(
-    os.environ.get("BOXPRESSO_SWEEP") != "1",
-    reason="minutes of compiling: BOXPRESSO_SWEEP=1 python tests --all runs it",
-)
 FILES = [Path(p) for p in sorted([*HEADERS.parent.rglob("*.cu"), *HEADERS.parent.rglob("*.cpp")])]
 COMPILERS = {"g++": ("g++",), "clang++": ("clang++",), "ziglang": (sys.executable, "-m", "ziglang", "c++")}
 NATIVE = "-march=native"
@@ -86,12 +82,12 @@ def check(compiler: tuple[str, ...], jobs: list[tuple[Path, str]], march: Sequen
 
 # g++'s part is of the sweep because every other test compiles with it, or with whatever the default compiler is.
 @pytest.mark.later
-@pytest.mark.parametrize("name", [pytest.param(n, marks=SWEEP if n == "g++" else []) for n in COMPILERS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.sweep if n == "g++" else []) for n in COMPILERS])
 def test_every_file_compiles(name):
     check(command(name), [(path, "float") for path in FILES])
 
 
-@SWEEP
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["ziglang"])  # g++ compiles them for other tests; clang++ is what ziglang runs
 def test_every_file_compiles_for_double_and_half(name):
     check(command(name), [(path, real) for path in FILES for real in reals(path)[1:]])
@@ -109,7 +105,7 @@ def test_a_fault_is_seen(name, tmp_path):
         check(command(name), [(bad, "float")])
 
 
-@SWEEP
+@pytest.mark.sweep
 @pytest.mark.skipif(sys.platform == "win32", reason="the cache's libraries cannot be removed while they are loaded")
 @pytest.mark.parametrize("name", ["clang++", "ziglang"])  # all other tests run what the default compiler makes
 def test_results(name, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from functools import cache
@@ -16,11 +15,6 @@ from shared import cases, need
 from boxpresso import BoxpressoError, Net
 from boxpresso.layers.core import REGISTRY, discover
 from boxpresso.proto import NetParameter, read_net
-
-SWEEP = pytest.mark.skipif(
-    os.environ.get("BOXPRESSO_SWEEP") != "1",
-    reason="minutes of nets like others: BOXPRESSO_SWEEP=1 python tests --all runs it",
-)
 
 # Nets that do not run here, and why, by a part of their file names.
 EXCEPTIONS = {
@@ -119,17 +113,9 @@ def test_one_net_of_each_family(entry):
     run(entry, "cpu")
 
 
-def every_net() -> list[Any]:
-    """All nets; those of no family's sample, and of these all but every sixth, with a sweep alone."""
-    known = [entry["file"] for entry in sample()]
-    others = [entry for entry in nets() if entry["file"] not in known]
-    chosen = {entry["file"] for entry in others[::6]}
-    return [pytest.param(entry, marks=[] if entry["file"] in chosen else SWEEP) for entry in nets()]
-
-
-@pytest.mark.slow
+@pytest.mark.sweep
 @pytest.mark.skipif(stand_in.active(), reason="hours on the stand-in; the layers run there singly")
-@pytest.mark.parametrize("entry", cases(every_net(), "corpus/manifest.json"), ids=lambda entry: entry["file"])
+@pytest.mark.parametrize("entry", cases(nets(), "corpus/manifest.json"), ids=lambda entry: entry["file"])
 def test_every_net(entry, device):
     run(entry, device)
 

@@ -11,6 +11,7 @@ import pytest
 
 FUZZ = Path(__file__).parent / "fuzz"
 SCRIPTS = FUZZ / "scripts.py"
+SWEEP = pytest.mark.sweep  # all of `slow` are two minutes
 pytest.importorskip("resource", reason="limits of a process are those of a Unix system")
 pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
 
@@ -70,8 +71,9 @@ def test_some_layers_with_numbers_at_their_limits():
 
 
 @pytest.mark.slow
-def test_more_layers_with_numbers_at_their_limits():
-    assert run("--minutes", "2", "--seed", "78", "--kind", "size").rstrip().endswith(" 0 findings")
+@pytest.mark.parametrize("minutes", ["0.5", pytest.param("2", marks=SWEEP)])
+def test_more_layers_with_numbers_at_their_limits(minutes):
+    assert run("--minutes", minutes, "--seed", "78", "--kind", "size").rstrip().endswith(" 0 findings")
 
 
 @pytest.mark.slow
@@ -92,8 +94,9 @@ def test_some_scripts_on_random_nets():
 
 
 @pytest.mark.slow
-def test_more_scripts_on_random_nets():
-    said = run("--seed", "8", "--cases", "250", "--minutes", "8", timeout=900, what=SCRIPTS)
+@pytest.mark.parametrize("cases", ["80", pytest.param("250", marks=SWEEP)])
+def test_more_scripts_on_random_nets(cases):
+    said = run("--seed", "8", "--cases", cases, "--minutes", "8", timeout=900, what=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 
@@ -108,7 +111,7 @@ def test_scripts_on_the_plan_of_a_gpu():
         "--seed",
         "31",
         "--cases",
-        "25",
+        "12",
         "--minutes",
         "8",
         "--shrink",
@@ -145,11 +148,12 @@ def test_random_nets_by_onnxruntime():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("cases", ["40", pytest.param("150", marks=SWEEP)])
 @pytest.mark.parametrize("peer", ["onnxruntime", "export", "opencv"])
-def test_more_random_nets_by_others(peer):
+def test_more_random_nets_by_others(peer, cases):
     module = {"opencv": "cv2"}.get(peer, "onnxruntime")
     pytest.importorskip(module, reason=f"{module} is not installed")
-    said = run("--seed", "10", "--cases", "150", "--minutes", "4", "--shrink", "5", "--oracle", peer, what=SCRIPTS)
+    said = run("--seed", "10", "--cases", cases, "--minutes", "4", "--shrink", "5", "--oracle", peer, what=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 

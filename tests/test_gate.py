@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import progress
@@ -76,8 +77,9 @@ def runs(gate, monkeypatch, capsys, *words: str, **statuses: str):
     """The names of the checks that `python tests` runs, its exit status, and what it prints."""
     seen = []
 
-    def run(name, command, line=True):
+    def run(name, command, line=True, beside=False):
         seen.append((name, command))
+        assert beside == (name == "strict types")
         return gate.Result(name, statuses.get(name.split()[0], "passed"))
 
     monkeypatch.setattr(gate, "run", run)
@@ -89,7 +91,9 @@ def runs(gate, monkeypatch, capsys, *words: str, **statuses: str):
 def test_what_runs(gate, monkeypatch, capsys):
     status, seen, out = runs(gate, monkeypatch, capsys)
     assert status == 0
-    assert [name for name, _ in seen] == ["lint", "format", "strict types", "tests"]
+    assert [name for name, _ in seen][:2] == ["lint", "format"]
+    assert {name for name, _ in seen[2:]} == {"strict types", "tests"}  # side by side
+    assert [line.split()[0] for line in out.splitlines()[2:6]] == ["lint", "format", "strict", "tests"]
     assert "--first-look" in dict(seen)["tests"]
     assert "GPU tests on the stand-in skipped: python tests --all runs it" in out
     assert "tests without ../shared skipped: python tests --all runs it" in out
@@ -107,7 +111,7 @@ def test_what_runs(gate, monkeypatch, capsys):
 def test_where_shared_is_not_there_it_is_not_run_without_it_again(gate, monkeypatch, capsys):
     monkeypatch.setattr(shared, "SHARED", Path("nowhere"))
     assert not gate.has_shared()
-    monkeypatch.setattr(gate, "run", lambda name, command: gate.Result(name, "passed"))
+    monkeypatch.setattr(gate, "run", lambda name, command, **how: gate.Result(name, "passed"))
     monkeypatch.setattr(gate, "begin_building", lambda: subprocess.Popen([sys.executable, "-c", ""]))
     assert gate.main(["--all"]) == 0
     assert "tests without ../shared skipped: it is not there" in capsys.readouterr().out
@@ -146,6 +150,8 @@ def test_in_error(broken): pass
 def test_left_out(i): pytest.skip("no GPU")
 @pytest.mark.slow
 def test_slow(): pass
+@pytest.mark.sweep
+def test_sweep(): pass
 def test_the_report_is_of_this_run_alone():
     import os
     assert not {"BOXPRESSO_TEST_REPORT", "BOXPRESSO_TEST_PROGRESS"} & set(os.environ)
@@ -177,22 +183,27 @@ def suite(folder: Path, text: str, *words: str) -> list[str]:
         (tests / name).write_text((HERE / name).read_text(encoding="utf-8"))
     (tests / "stand_in.py").write_text("active = lambda: False")
     (tests / "test_some.py").write_text(text)
-    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n slow: slow\n later: later\n cuda: cuda\n")
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n slow: slow\n sweep: sweep\n later: later\n cuda: cuda\n")
     return ["-m", "pytest", "-q", "-p", "no:cacheprovider", *words, "--rootdir", str(folder), str(tests)]
 
 
 @pytest.mark.later(but=1)
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-def test_counts_and_reasons(gate, tmp_path, workers):
+def test_counts_and_reasons(gate, tmp_path, workers, monkeypatch):
     """A pytest with the suite's own conftest.py, which writes the report."""
     words = suite(tmp_path, TESTS, *workers)
     result = gate.run("tests", words)
     assert (result.status, result.passed, result.failed) == ("failed", 2, 2)
-    assert result.skipped == {"no GPU": 3, "slow: python tests --all (or pytest --slow) runs it": 1}
+    sweep = "a sweep: BOXPRESSO_SWEEP=1 python tests --all (or pytest --slow) runs it"
+    assert result.skipped == {"no GPU": 3, "slow: python tests --all (or pytest --slow) runs it": 1, sweep: 1}
     assert list(result.slowest) == ["tests/test_some.py"]
     assert 0 <= result.slowest["tests/test_some.py"] <= result.cpu
     result = gate.run("tests", [*words, "--slow"])
-    assert (result.passed, result.skipped) == (3, {"no GPU": 3})
+    assert (result.passed, result.skipped) == (3, {"no GPU": 3, sweep: 1})
+    monkeypatch.setenv("BOXPRESSO_SWEEP", "1")
+    result = gate.run("tests", [*words, "--slow"])
+    assert (result.passed, result.skipped) == (4, {"no GPU": 3})
+    assert sweep in gate.run("tests", words).skipped
 
 
 def test_the_seconds_are_those_of_the_processor(gate, tmp_path):
@@ -318,9 +329,26 @@ def test_a_pytest_with_the_line(tmp_path, workers):
     before, _, after = out.partition("= ERRORS =")
     told = [line for line in before.splitlines() if line.strip("= ") and "nodes" not in line]
     assert sorted(told[:-1]) == ["FAILED tests/test_some.py::test_bad", "FAILED tests/test_some.py::test_in_error"]
-    assert re.fullmatch(r"these tests  8 of 8, 2 failed, \d+ s", told[-1])
+    assert re.fullmatch(r"these tests  9 of 9, 2 failed, \d+ s", told[-1])
     assert re.search(r"^FAILED .*test_some\.py::test_bad", after, re.M)
-    assert re.search(r"^1 failed, 2 passed, 4 skipped, 1 error in ", after, re.M)
+    assert re.search(r"^1 failed, 2 passed, 5 skipped, 1 error in ", after, re.M)
+
+
+def test_what_runs_beside_another_check_prints_in_one_piece(gate, capsys):
+    result = gate.run("types", ["-c", "import sys; print(1, flush=True); print(2, file=sys.stderr)"], beside=True)
+    assert result.status == "passed"
+    out = capsys.readouterr().out
+    assert out.startswith("== types: -c import sys; ")
+    assert out.endswith("\n1\n2\n")
+
+
+def test_the_processors_time_of_checks_side_by_side_is_of_each(gate):
+    burn = "import time\nwhile time.process_time() < {}: pass"
+    with ThreadPoolExecutor(2) as pool:
+        beside = pool.submit(gate.run, "long", ["-c", burn.format(1.5)], beside=True)
+        short = gate.run("short", ["-c", burn.format(0.2)])
+    assert 0.2 <= short.cpu < 1
+    assert 1.5 <= beside.result().cpu < 3
 
 
 def test_a_check_that_dies_has_failed(gate):
