@@ -335,7 +335,7 @@ class Cuda(Copies):
         self.build(kernel.file, real)
         with self, context.exclusive:  # the driver loads a kernel when it is first asked for
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-        known = function, Packed(kernel, real), (THREADS, 1 if kernel.file.adds else THREADS)
+        known = function, Packed(kernel, real), (THREADS, 1 if kernel.adds else THREADS)
         self.functions[kernel, real] = known
         return known
 

@@ -282,7 +282,7 @@ class Threaded(host.Cpu):
             other_order = any(
                 word in kernel.file.text for word in ("__CUDACC__", "visit_adding(", "split_sums(", "fused")
             )
-            if wanted.dtype.kind == "f" and (kernel.file.adds or other_order):
+            if wanted.dtype.kind == "f" and (kernel.adds or other_order):
                 rounding = 16 * np.finfo(wanted.dtype).eps
                 scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1)
                 good = np.allclose(got, wanted, rounding, rounding * scale, equal_nan=True)
