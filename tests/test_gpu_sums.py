@@ -79,6 +79,6 @@ def test_a_sum_that_is_not_declared_does_not_compile_for_a_gpu(tmp_path, real):
     library(Kernels(tmp_path / "with.cu"), real)
     with pytest.raises(
         AssertionError,
-        match="a kernel whose threads add.* floating-point numbers to one place begins with SUMS_IN_ANY_ORDER",
+        match=r"a kernel whose threads add.* floating-point numbers to one place begins with SUMS_IN_ANY_ORDER",
     ):
         library(Kernels(tmp_path / "without.cu"), real)

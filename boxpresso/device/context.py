@@ -53,6 +53,17 @@ def driver() -> Any:
     return cuda
 
 
+@functools.cache
+def driver_version() -> int:
+    """The CUDA that the driver is of, such as 13000 for 13.0; 0 where there is none."""
+    number = ctypes.c_int()
+    try:
+        call("cuDriverGetVersion", ctypes.byref(number))
+    except DeviceError:
+        return 0
+    return number.value
+
+
 def end_in_fork() -> None:
     """In a fork nothing of CUDA can be used, nor freed."""
     global forked

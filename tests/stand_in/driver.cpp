@@ -76,6 +76,7 @@ void stand_in_cudnn(int math, int refused, int status) {
   refused_algorithm = refused;
   refused_status = status;
 }
+void stand_in_create(int status) { Lock hold(mutex); create_status = status; }
 void stand_in_misaligned(const char* file, unsigned line, const void* at) {
   if (misaligned.empty()) misaligned = text("%s:%u: a load or store at %p, which is not aligned to its size", file, line, at);
 }
