@@ -16,7 +16,7 @@ import struct
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -91,7 +91,14 @@ def end_stream(held: dict[str, Any], within: Any) -> None:
     if recording.uses is not None:  # this thread captures: to destroy a handle waits for the whole GPU
         recording.after.append(functools.partial(end_stream, held, within))
         return
-    with context.exclusive, pushed(within):
+    context.exclusive.leave(functools.partial(end_now, held, within))
+
+
+def end_now(held: dict[str, Any], within: Any) -> None:
+    """The work of end_stream, which nobody's capture is beside."""
+    if Memory.closed:
+        return
+    with suppress(DeviceError, driver().Error), pushed(within):  # where the context is lost, so is the stream
         for end in reversed(held["ends"]):
             end()
         held["pool"].stop_holding()
