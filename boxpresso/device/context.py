@@ -26,7 +26,6 @@ from .prototypes import DRIVER, declare
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
 
 
-
 class Exclusive:
     """Held by who captures a stream's work, and by who makes or destroys a library's handle or loads a module: that waits for
     the whole GPU, which CUDA refuses while any of its streams captures, in whichever thread, and the capture breaks.

@@ -15,6 +15,7 @@ import shutil
 import struct
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -26,7 +27,7 @@ from ..proto.errors import DeviceError, KernelError
 from . import cache, context, cubin
 from .array import Array, Buffer, recording
 from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
-from .copies import Copies
+from .copies import Copies, drop_done
 from .packed import Packed
 from .records import Checks
 from .signature import REALS, DType, Kernel, KernelFile, StructValue
@@ -63,6 +64,7 @@ def close(gone: Any) -> None:
             for end in reversed(device.ends):
                 end()
             device.ends.clear()
+            device.held["uploads"].clear()
             device.pool.stop_holding()
             # Its end would only complain of the lost context.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))
@@ -99,6 +101,7 @@ def end_now(held: dict[str, Any], within: Any) -> None:
     if Memory.closed:
         return
     with suppress(DeviceError, driver().Error), pushed(within):  # where the context is lost, so is the stream
+        drop_done(held["uploads"], 0)
         for end in reversed(held["ends"]):
             end()
         held["pool"].stop_holding()
@@ -163,7 +166,9 @@ class Cuda(Copies):
         self.context, self.handle = primary_context(index), context_handle(index)
         self.ends: list[Callable[[], None]] = []  # what ends before the stream does
         with self:
-            self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(NON_BLOCKING), "ends": self.ends}
+            self.held = {
+                "pool": DeviceMemoryPool(), "stream": cuda.Stream(NON_BLOCKING), "ends": self.ends, "uploads": deque(),
+            }  # fmt: skip
         self.pinned = pinned_pool(index)
         ending = weakref.finalize(self, end_stream, self.held, self.context)
         ending.atexit = False  # at the end of the process `close` sees to it
