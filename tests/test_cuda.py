@@ -48,6 +48,7 @@ KERNEL scaled(int n, const Real* x, Real* y, Real by) { GRID_LOOP(i, n) y[i] = x
 KERNEL beyond(int n, Real* y) { GRID_LOOP(i, n + 1) y[i] = 0; }
 KERNEL before(int n, Real* y) { GRID_LOOP(i, n) y[i - 1] = 0; }
 KERNEL gathered(int n, const Real* x, Real* y) {
+  SUMS_IN_ANY_ORDER;
   BLOCK_LOOP(b, n) {
     THREAD_LOOP(t, 16) add(y + b, x[b * 16 + t]);
     BARRIER();

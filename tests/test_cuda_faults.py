@@ -225,3 +225,46 @@ def test_a_launch_costs_the_host_little(gpu):
         stand_in.null_launches(False)
     print(f"a launch: {best * 1e6:.1f} us on {os.uname().machine}")
     assert best < 40e-6
+
+
+@pytest.mark.parametrize("size", [1, 700, copies.SMALL, copies.SMALL + 1, 3 * copies.CHUNK + 5])
+def test_an_array_may_change_as_soon_as_it_was_copied(gpu, size):
+    """The stand-in reads memory that is not page-locked as late as a driver may."""
+    host = RNG.integers(0, 255, size).astype(np.uint8)
+    wanted, memory, waits = host.copy(), gpu.allocate(size), stand_in.counts()["waits"]
+    gpu.to_device(host, memory)
+    host[:] = 77
+    assert (stand_in.counts()["waits"] == waits) == (size <= copies.SMALL)  # a small one is not waited for
+    output = np.empty_like(host)
+    gpu.to_host(memory, output)
+    np.testing.assert_array_equal(output, wanted)
+
+
+def test_small_copies_give_their_memory_back(gpu):
+    """However many there are: those that are done at once, and the oldest where too many are under way."""
+    memory, values = gpu.allocate(copies.SMALL), np.arange(copies.SMALL // 4, dtype=np.float32)
+    for _ in range(3):
+        for _ in range(2 * copies.UPLOADS):
+            gpu.to_device(values, memory)
+            assert len(gpu.held["uploads"]) <= copies.UPLOADS
+        pinned = stand_in.counts()["pinned"]
+    for _ in range(5 * copies.UPLOADS):
+        gpu.to_device(values, memory)
+    assert stand_in.counts()["pinned"] == pinned
+    gpu.synchronize()
+    gpu.to_device(values, memory)
+    assert len(gpu.held["uploads"]) == 1
+    gpu.to_device(values[:0], memory)
+
+
+def test_a_stream_that_ends_waits_for_its_copies():
+    """Their memory goes to the copies of other streams, which would write over it."""
+    one, other = cuda.Cuda(0), cuda.Cuda(0)
+    memory, more = other.allocate(400), other.allocate(400)
+    one.to_device(np.arange(100, dtype=np.float32), memory)
+    del one
+    gc.collect()
+    other.to_device(np.zeros(100, np.float32), more)
+    output = np.empty(100, np.float32)
+    other.to_host(memory, output)
+    np.testing.assert_array_equal(output, np.arange(100))

@@ -13,6 +13,7 @@ from test_cuda_faults import MODEL
 
 from boxpresso import Net
 from boxpresso.device import blas, cublas, cuda, cudnn, open_device
+from boxpresso.device import libraries as vendor
 from boxpresso.device.cublas import Matrices
 from boxpresso.device.libraries import find
 from boxpresso.device.prototypes import CUBLAS
@@ -293,7 +294,7 @@ def test_device_query_names_what_is_found_and_what_is_missing(monkeypatch, capsy
     assert main(["device_query"]) == 0
     output = capsys.readouterr().out
     assert (
-        "cuDNN: not found, convolutions are columns and matrix products; pip install 'boxpresso[cuda]' brings it"
+        "cuDNN: not found, convolutions are columns and matrix products; pip install 'boxpresso[cuda13]' brings it"
         in output
     )
     assert "cuBLAS: not found, our own kernel multiplies matrices" in output
@@ -304,3 +305,46 @@ def test_libraries_can_be_left_out(monkeypatch):
     assert find("cublas", (13,), CUBLAS) is None
     monkeypatch.delenv("BOXPRESSO_LIBRARIES")
     assert find("cublas", (13,), CUBLAS) is not None
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """What libraries have said of their GPUs is asked again, and their handles are made again."""
+    monkeypatch.setattr(vendor, "answers", {})
+    monkeypatch.setattr(vendor, "refused", {})
+    monkeypatch.setattr(open_device("cuda"), "memo", {})
+    yield
+    stand_in.no_handles()
+
+
+def test_a_library_that_is_not_for_the_gpu_gives_way_with_one_warning(answers, capsys):
+    """As one whose wheel is newer than the GPU that it no longer serves: the handle is refused, not the work."""
+    from boxpresso.__main__ import main
+
+    stand_in.no_handles(3007)  # cuDNN's CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH
+    with pytest.warns(UserWarning, match=r"libcudnn is not used, and convolutions are columns.*status 3007") as seen:
+        ours = [rig("plain", "cuda") for _ in range(2)]
+    assert len(seen) == 1
+    stand_in.no_handles(8)  # CUBLAS_STATUS_ARCH_MISMATCH
+    device, x = cuda.Cuda(0), np.ones((3, 3))
+    a, c = device.table(x, np.float32), device.empty((3, 3), np.float32)
+    with pytest.warns(UserWarning, match=r"libcublas is not used, and our own kernel multiplies.*status 8") as seen:
+        blas.gemm(device, False, False, 3, 3, 3, 1, a, a, 0, c)
+    np.testing.assert_array_equal(np.array(c), 3 * x)
+    assert len(seen) == 1
+    before = stand_in.counts()
+    blas.gemm(device, False, False, 3, 3, 3, 1, a, a, 0, c)
+    for one in ours:
+        for actual, wanted in zip(results(one), results(rig("plain", "cpu")), strict=True):
+            np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
+    assert stand_in.since(before)["library_calls"] == 0
+    assert main(["device_query"]) == 0
+    assert "cuDNN: not used, convolutions are columns and matrix products: cudnnCreate" in capsys.readouterr().out
+
+
+def test_another_failure_of_a_handle_is_an_error(answers):
+    stand_in.no_handles(3)  # CUBLAS_STATUS_ALLOC_FAILED
+    with pytest.raises(DeviceError, match="cublasCreate_v2 of cuBLAS failed with status 3"):
+        cublas.usable(cuda.Cuda(0))
+    stand_in.no_handles()
+    assert cublas.usable(cuda.Cuda(0))

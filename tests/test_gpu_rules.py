@@ -22,9 +22,10 @@ import stand_in
 from test_cuda_faults import MODEL
 
 from boxpresso import Net
-from boxpresso.device import Kernels, cuda
+from boxpresso.device import Kernels, context, cuda
 from boxpresso.device.events import median_ms
 from boxpresso.device.graph import Graph
+from boxpresso.device.records import slots_of
 from boxpresso.ops.arrays import from_interface
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
@@ -389,3 +390,43 @@ def test_events_of_a_thread_end_there(gpu, recwarn):
     gc.collect()
     assert seen == [3 * 2**20 - 1] * 2
     assert not [str(w.message) for w in recwarn.list]
+
+
+def test_a_finaliser_waits_for_nobody(gpu):
+    """Garbage is collected while a thread has the lock of the records; another one that captures wants that lock. A finaliser
+    that waited for the capture's end would wait for ever."""
+    slots, dropped, before = slots_of(0), [cuda.Cuda(0)], stand_in.counts()
+    holds, captures, taken = threading.Event(), threading.Event(), []
+
+    def collect() -> None:
+        with slots.lock:
+            holds.set()
+            assert captures.wait(20)
+            dropped.clear()
+            gc.collect()
+
+    def capture() -> None:
+        assert holds.wait(20)
+        with context.exclusive:
+            captures.set()
+            taken.append(slots.take())
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (collect, capture)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert len(taken) == 1
+    assert stand_in.since(before)["streams"] == -1  # its stream has ended, by who came out last
+
+
+def test_what_a_finaliser_leaves_waits_for_the_outermost_end():
+    done = []
+    with context.exclusive:
+        with context.exclusive:
+            context.exclusive.leave(lambda: done.append(1))
+        assert not done  # as in a capture that loads a kernel
+    assert done == [1]
+    context.exclusive.leave(lambda: done.append(2))
+    assert done == [1, 2]

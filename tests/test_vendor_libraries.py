@@ -17,7 +17,7 @@ from boxpresso.layers.dense.sizes import Sizes
 
 pytestmark = pytest.mark.skipif(
     stand_in.active() or cudnn.library() is None or cublas.library() is None,
-    reason="needs NVIDIA's cuBLAS and cuDNN (pip install 'boxpresso[cuda]')",
+    reason="needs NVIDIA's cuBLAS and cuDNN (pip install 'boxpresso[cuda13]')",
 )
 
 

@@ -40,7 +40,7 @@ def gemm(
     product: Any = trans_a, trans_b, m, n, k, alpha, a, b, beta, c
     if isinstance(device, Cpu):
         on_host(HOST.on(device), device.workers, *product)
-    elif isinstance(device, Cuda) and cublas.library() is not None:
+    elif isinstance(device, Cuda) and cublas.usable(device):
         cublas.gemm(device, *product)
     else:
         tiled(device, *product)
@@ -135,7 +135,7 @@ def products(
                 f"products: {name} has {array.size} elements and rows {layout.pitch} apart; m={m}, n={n}, k={k}, {count} "
                 f"products {layout.step} apart ask for {end}"
             )
-    if isinstance(device, Cuda) and cublas.library() is not None:
+    if isinstance(device, Cuda) and cublas.usable(device):
         cublas.gemm(device, trans_a, trans_b, m, n, k, alpha, a, b, beta, c, layouts, count)  # type: ignore[arg-type]  # arrays of a GPU
         return
     whole = [layout.pitch for layout in layouts] == [m if trans_a else k, k if trans_b else n, n]

@@ -15,6 +15,7 @@ import os
 import shutil
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,9 +25,50 @@ from .prototypes import DRIVER, declare
 
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
 
-# Held by who captures a stream's work, and by who makes or destroys a library's handle or loads a module: that waits for
-# the whole GPU, which CUDA refuses while any of its streams captures, in whichever thread, and the capture breaks.
-exclusive = threading.RLock()
+
+class Exclusive:
+    """Held by who captures a stream's work, and by who makes or destroys a library's handle or loads a module: that waits for
+    the whole GPU, which CUDA refuses while any of its streams captures, in whichever thread, and the capture breaks.
+
+    Python runs finalisers wherever it likes, in threads that hold locks of their own, and the thread that is inside may wait
+    for one of these. So a finaliser does not enter: it leaves its work to be done.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.depth = 0  # how often the thread that has the lock is inside
+        self.left: deque[Callable[[], None]] = deque()
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
+        self.lock.release()
+        self.do_left()
+
+    def leave(self, work: Callable[[], None]) -> None:
+        """Has work done inside: now if nobody is there, else by who is there, when they come out. Waits for nothing."""
+        self.left.append(work)
+        self.do_left()
+
+    def do_left(self) -> None:
+        """Does what was left, unless somebody is inside, this thread or another."""
+        while self.left and self.lock.acquire(blocking=False):
+            try:
+                if self.depth:
+                    return
+                self.depth = 1
+                try:
+                    self.left.popleft()()
+                finally:
+                    self.depth = 0
+            finally:
+                self.lock.release()
+
+
+exclusive = Exclusive()
 forking: list[Callable[[], None]] = []  # called in a fork of a process that has started the driver
 forked = False  # whether this process is one
 
@@ -51,6 +93,17 @@ def driver() -> Any:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=end_in_fork)
     return cuda
+
+
+@functools.cache
+def driver_version() -> int:
+    """The CUDA that the driver is of, such as 13000 for 13.0; 0 where there is none."""
+    number = ctypes.c_int()
+    try:
+        call("cuDriverGetVersion", ctypes.byref(number))
+    except DeviceError:
+        return 0
+    return number.value
 
 
 def end_in_fork() -> None:

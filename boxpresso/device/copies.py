@@ -1,7 +1,12 @@
-"""Copies between the host and a GPU: small ones by the driver's own staging, larger ones through page-locked memory."""
+"""Copies between the host and a GPU, through page-locked memory; small ones to the host by the driver's own staging.
+
+An asynchronous copy from other memory may be read late, where a GPU reads the host's pages itself: its source may not change
+then. So what is copied to a GPU lies in page-locked memory that nobody else writes to until the copy is done.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,7 +17,8 @@ from ..proto.errors import DeviceError
 from .context import Entered, driver
 from .records import Checks
 
-SMALL = 2**16  # bytes up to which the driver's own staging is used for a copy
+SMALL = 2**16  # bytes up to which a copy is not cut, nor one to the GPU waited for
+UPLOADS = 64  # small copies to the GPU that may be under way in a stream
 CHUNK = 2**22  # bytes of page-locked memory that a part of a larger copy goes through
 
 
@@ -21,6 +27,7 @@ class Copies(Entered):
 
     name: str
     pinned: Any  # PyCUDA's PageLockedMemoryPool
+    held: dict[str, Any]  # "uploads": the small copies to the GPU under way, each an event behind it and its memory
     checks: Checks
 
     @property
@@ -40,15 +47,29 @@ class Copies(Entered):
         """Copies to the GPU; the host's array may be written to again at once."""
         self.needs_host("a copy to the GPU")
         with self, self.quiet():
-            if host.nbytes <= SMALL:  # the driver has copied it for itself when it returns
-                driver().memcpy_htod_async(int(memory), host, self.stream)
-                return
             bytes_ = host.reshape(-1).view(np.uint8)
+            if bytes_.size <= SMALL:
+                self.upload(bytes_, memory)
+                return
             for part, start, event in self.staged(bytes_.size):
                 part[...] = bytes_[start : start + part.size]
                 driver().memcpy_htod_async(int(memory) + start, part, self.stream)
                 event.record(self.stream)
             del event  # PyCUDA ends events where the context is current, in other threads too
+
+    def upload(self, bytes_: np.ndarray[Any, Any], memory: Any) -> None:
+        """Copies a little to the GPU, behind the caller's back."""
+        uploads: deque[tuple[Any, Any]] = self.held["uploads"]
+        drop_done(uploads, UPLOADS - 1)
+        if bytes_.size == 0:
+            return
+        part = self.pinned.allocate((bytes_.size,), np.uint8)
+        part[...] = bytes_
+        driver().memcpy_htod_async(int(memory), part, self.stream)
+        event = driver().Event(driver().event_flags.DISABLE_TIMING)
+        event.record(self.stream)
+        uploads.append((event, part))
+        del event, part
 
     def to_host(self, memory: Any, host: np.ndarray[Any, Any]) -> None:
         """Copies from the GPU, after all that was launched before."""
@@ -97,3 +118,17 @@ class Copies(Entered):
                 yield memory[i % len(memory)][: min(CHUNK, size - start)], start, event
         finally:
             self.stream.synchronize()
+
+
+def drop_done(uploads: deque[tuple[Any, Any]], most: int) -> None:
+    """Gives back the page-locked memory of copies that are done, and waits for the oldest where more than `most` are not."""
+    while uploads:
+        try:
+            event, part = uploads.popleft()
+        except IndexError:  # another thread has taken the last
+            return
+        if len(uploads) >= most:
+            event.synchronize()
+        elif not event.query():
+            uploads.appendleft((event, part))
+            return

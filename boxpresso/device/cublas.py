@@ -13,10 +13,14 @@ from ..proto.errors import DeviceError
 from . import context
 from .array import Array
 from .cuda import Cuda, Memory
-from .libraries import find
+from .libraries import Unsuitable, find
+from .libraries import usable as usable_on
 from .prototypes import CUBLAS
 
 TF32 = 3  # CUBLAS_TF32_TENSOR_OP_MATH
+UNSUITABLE = {1, 8}  # CUBLAS_STATUS_NOT_INITIALIZED, CUBLAS_STATUS_ARCH_MISMATCH: another driver or GPU is needed
+MAJOR, PATCH = 0, 2  # libraryPropertyType
+OTHERWISE = "our own kernel multiplies matrices"
 # Bytes by the first number of the compute capability, as NVIDIA's manual has them; others 4 MiB.
 WORKSPACE = {9: 2**25, 10: 2**25, 12: 12 * 2**20}
 MOST = 2**31 - 1  # rows, columns, terms, products, and elements from a row to the next
@@ -24,8 +28,19 @@ MOST = 2**31 - 1  # rows, columns, terms, products, and elements from a row to t
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    return find("cublas", (13, 12, 11), CUBLAS)
+    """The library that is used (torch's, the pip wheel's or the CUDA toolkit's), None without one."""
+    return find("cublas", (13, 12, 11), CUBLAS, lambda library: number(library, MAJOR), OTHERWISE)
+
+
+def number(library: ctypes.CDLL, which: int) -> int:
+    """One of the numbers of a library's version; 0 where it does not say. The first is also that of its CUDA."""
+    value = ctypes.c_int()
+    return 0 if library.cublasGetProperty(which, ctypes.byref(value)) else value.value
+
+
+def usable(device: Cuda) -> bool:
+    """Whether there is a library, and it works on this GPU with this driver."""
+    return library() is not None and usable_on("cublas", device.index, lambda: handle(device), OTHERWISE)
 
 
 def call(name: str, *args: Any) -> None:
@@ -34,7 +49,8 @@ def call(name: str, *args: Any) -> None:
     if status:
         said = getattr(library(), "cublasGetStatusString", None)
         reason = f": {said(status).decode()}" if said else " (see cublasStatus_t in NVIDIA's manual)"
-        raise DeviceError(f"{name} of cuBLAS failed with status {status}{reason}")
+        unsuitable = name == "cublasCreate_v2" and status in UNSUITABLE
+        raise (Unsuitable if unsuitable else DeviceError)(f"{name} of cuBLAS failed with status {status}{reason}")
 
 
 def handle(device: Cuda) -> ctypes.c_void_p:
@@ -101,10 +117,7 @@ def gemm(
 
 def version() -> str:
     """The version of the library that is found."""
-    known, parts = library(), []
-    for which in range(3):  # MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
-        number = ctypes.c_int()
-        if known is None or known.cublasGetProperty(which, ctypes.byref(number)):
-            return "unknown version"
-        parts.append(str(number.value))
-    return ".".join(parts)
+    known = library()
+    if known is None:
+        return "unknown version"
+    return ".".join(str(number(known, which)) for which in range(MAJOR, PATCH + 1))

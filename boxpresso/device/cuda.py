@@ -15,8 +15,9 @@ import shutil
 import struct
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +27,7 @@ from ..proto.errors import DeviceError, KernelError
 from . import cache, context, cubin
 from .array import Array, Buffer, recording
 from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
-from .copies import Copies
+from .copies import Copies, drop_done
 from .packed import Packed
 from .records import Checks
 from .signature import REALS, DType, Kernel, KernelFile, StructValue
@@ -63,6 +64,7 @@ def close(gone: Any) -> None:
             for end in reversed(device.ends):
                 end()
             device.ends.clear()
+            device.held["uploads"].clear()
             device.pool.stop_holding()
             # Its end would only complain of the lost context.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))
@@ -91,7 +93,15 @@ def end_stream(held: dict[str, Any], within: Any) -> None:
     if recording.uses is not None:  # this thread captures: to destroy a handle waits for the whole GPU
         recording.after.append(functools.partial(end_stream, held, within))
         return
-    with context.exclusive, pushed(within):
+    context.exclusive.leave(functools.partial(end_now, held, within))
+
+
+def end_now(held: dict[str, Any], within: Any) -> None:
+    """The work of end_stream, which nobody's capture is beside."""
+    if Memory.closed:
+        return
+    with suppress(DeviceError, driver().Error), pushed(within):  # where the context is lost, so is the stream
+        drop_done(held["uploads"], 0)
         for end in reversed(held["ends"]):
             end()
         held["pool"].stop_holding()
@@ -156,7 +166,9 @@ class Cuda(Copies):
         self.context, self.handle = primary_context(index), context_handle(index)
         self.ends: list[Callable[[], None]] = []  # what ends before the stream does
         with self:
-            self.held = {"pool": DeviceMemoryPool(), "stream": cuda.Stream(NON_BLOCKING), "ends": self.ends}
+            self.held = {
+                "pool": DeviceMemoryPool(), "stream": cuda.Stream(NON_BLOCKING), "ends": self.ends, "uploads": deque(),
+            }  # fmt: skip
         self.pinned = pinned_pool(index)
         ending = weakref.finalize(self, end_stream, self.held, self.context)
         ending.atexit = False  # at the end of the process `close` sees to it
@@ -335,7 +347,7 @@ class Cuda(Copies):
         self.build(kernel.file, real)
         with self, context.exclusive:  # the driver loads a kernel when it is first asked for
             function = self.modules[kernel.file, REALS[real]].get_function(kernel.name)
-        known = function, Packed(kernel, real), (THREADS, 1 if kernel.file.adds else THREADS)
+        known = function, Packed(kernel, real), (THREADS, 1 if kernel.adds else THREADS)
         self.functions[kernel, real] = known
         return known
 

@@ -19,7 +19,8 @@ from ..proto.errors import DeviceError
 from . import context
 from .array import Array, recording
 from .cuda import Cuda, Memory
-from .libraries import find
+from .libraries import Unsuitable, find
+from .libraries import usable as usable_on
 from .prototypes import CUDNN
 
 Pointer = ctypes.c_void_p
@@ -30,6 +31,8 @@ DEFAULT_MATH, FMA_MATH = 0, 3  # the first lets float32 be rounded to TF32
 RELU, IDENTITY, DROP_NAN = 1, 5, 0
 PRECOMPUTED = 1  # CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, the only one that the fused call has without ReLU
 NOT_SUPPORTED = {9, *range(3000, 4000)}  # statuses: of version 8, and of 9
+UNSUITABLE = {1, 6, *range(1001, 2000), *range(3000, 4000)}  # of cudnnCreate: another driver or GPU is needed
+OTHERWISE = "convolutions are columns and matrix products"
 MISALIGNED, ALIGNED = 2003, 16  # a status; bytes that tensor cores want an address to be a multiple of
 MOST = 2**30  # bytes of workspace at most
 KINDS = ("Forward", "BackwardData", "BackwardFilter")
@@ -46,8 +49,13 @@ class Perf(ctypes.Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The library where one is found (the CUDA toolkit's or the pip wheel's), else None."""
-    return find("cudnn", (9, 8), CUDNN)
+    """The library that is used (torch's, the pip wheel's or the CUDA toolkit's), None without one."""
+    return find("cudnn", (9, 8), CUDNN, lambda library: library.cudnnGetCudartVersion() // 1000, OTHERWISE)
+
+
+def usable(device: Cuda) -> bool:
+    """Whether there is a library, and it works on this GPU with this driver."""
+    return library() is not None and usable_on("cudnn", device.index, lambda: handle(device), OTHERWISE)
 
 
 def version() -> str:
@@ -82,7 +90,8 @@ def failure(name: str, status: int) -> DeviceError:
         text = ctypes.create_string_buffer(512)
         known.cudnnGetLastErrorString(text, ctypes.c_size_t(len(text)))
         said.append(text.value.decode(errors="replace"))
-    return DeviceError(f"{name} of cuDNN failed with status {status}: {' '.join(filter(None, said))}")
+    error = Unsuitable if name == "cudnnCreate" and status in UNSUITABLE else DeviceError
+    return error(f"{name} of cuDNN failed with status {status}: {' '.join(filter(None, said))}")
 
 
 def handle(device: Cuda) -> Pointer:

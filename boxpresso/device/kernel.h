@@ -10,6 +10,9 @@
 // 4. add() and raise_to() may be contended by the threads of one block, never by two blocks: a block owns what it changes.
 //    So the host needs no atomics, and its sums are bitwise identical for any number of workers. No other write may meet
 //    another thread's read or write without a BARRIER() between them, not even one of the same value.
+//    Threads that add() floating-point numbers to one place do so in any order, which decides the last bits: such a kernel
+//    begins with SUMS_IN_ANY_ORDER; and runs in blocks of one thread where results have to be deterministic. Whole numbers need
+//    no such word. A function that it calls is handed its `add`.
 // `Real`, what is computed in, is float or double, given on the command line. `Store` is the type of numbers that may be
 // kept in 16 bits (-DStore=half or bfloat16; Real is float then), and Real otherwise: Real(x[i]) loads one, x[i] = value stores it.
 #pragma once
@@ -37,7 +40,11 @@
 #define THREAD_LOOP(t, n) LOOP_FROM(t, n, threadIdx.x, blockDim.x)
 #define STOPPED() false
 template <class T>
-DEVICE void add(T* at, T value) { atomicAdd(at, value); }
+DEVICE void add(T* at, T value) {
+  static_assert(T(0.5) == T(0), "a kernel whose threads add() floating-point numbers to one place begins with SUMS_IN_ANY_ORDER;");
+  atomicAdd(at, value);
+}
+#define SUMS_IN_ANY_ORDER const auto add = [](auto* at, auto value) { atomicAdd(at, value); }
 DEVICE void raise_to(int* at, int value) { atomicMax(at, value); }
 
 #else
@@ -66,6 +73,7 @@ DEVICE int share_of(int n, int id) { return int((long long)n * id / workers); }
 #define THREAD_LOOP(t, n) for (int t = 0; t < (n); ++t)
 template <class T>
 DEVICE void add(T* at, T value) { *at += value; }
+#define SUMS_IN_ANY_ORDER
 DEVICE void raise_to(int* at, int value) { *at = max(*at, value); }
 
 #endif

@@ -15,6 +15,7 @@ S = ctypes.c_char_p
 Prototypes = Mapping[str, tuple[type, ...]]  # by name: the result, then the arguments
 
 DRIVER: Prototypes = {
+    "cuDriverGetVersion": (C, P),
     "cuCtxSetCurrent": (C, P),
     "cuCtxPushCurrent_v2": (C, P),
     "cuCtxGetCurrent": (C, P),
@@ -55,6 +56,7 @@ CONVOLVE = (C, P, P, P, P, P, P, P, C, P, Z, P, P, P)
 KINDS = ("Forward", "BackwardData", "BackwardFilter")
 CUDNN: Prototypes = {
     "cudnnGetVersion": (Z,),
+    "cudnnGetCudartVersion": (Z,),
     "cudnnGetErrorString": (S, C),
     "cudnnGetLastErrorString": (type(None), P, Z),
     "cudnnCreate": (C, P),

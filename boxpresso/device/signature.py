@@ -189,10 +189,20 @@ class Parameter:
 
 
 class Kernel:
-    """One kernel of a file: its name and what it takes."""
+    """One kernel of a file: its name and what it takes.
 
-    def __init__(self, file: KernelFile, name: str, parameters: Sequence[Parameter], blocks: bool) -> None:
-        self.file, self.name, self.parameters, self.blocks = file, name, tuple(parameters), blocks
+    Attributes
+    ----------
+    blocks
+        Whether `n` counts blocks, not items.
+    adds
+        Whether threads of a block add floating-point numbers to one place in any order, as its text says by SUMS_IN_ANY_ORDER.
+    """
+
+    def __init__(
+        self, file: KernelFile, name: str, parameters: Sequence[Parameter], blocks: bool, adds: bool = False
+    ) -> None:
+        self.file, self.name, self.parameters, self.blocks, self.adds = file, name, tuple(parameters), blocks, adds
         pointers = [i for i, p in enumerate(parameters) if p.pointer]
         stores = [i for i in pointers if parameters[i].kind == "Store"]
         # What decides the dtype, the first that is given; Real where no array to store is.
@@ -298,22 +308,9 @@ class KernelFile:
         return without_comments(self.texts[0])
 
     @functools.cached_property
-    def whole_text(self) -> str:
-        """The file and the headers that it includes by name, without comments."""
-        return "\n".join(map(without_comments, self.texts))
-
-    @functools.cached_property
     def texts(self) -> list[bytes]:
         """The file, and the headers that it includes by name."""
         return cache.texts(self.path, HEADERS)
-
-    @functools.cached_property
-    def adds(self) -> bool:
-        """Whether threads of a block may add to one place: on a GPU their order decides the last bits.
-
-        Headers count, but for kernel.h, which defines the word.
-        """
-        return re.search(r"(?<!void )\badd\(", self.whole_text) is not None
 
     @functools.cached_property
     def constants(self) -> Mapping[str, int]:
@@ -369,7 +366,8 @@ class KernelFile:
             parameters = [self.parameter(match[1], text) for text in match[2].split(",")]
             if not parameters or (parameters[0].kind, parameters[0].pointer) != ("int", False):
                 raise KernelError(f"kernel {match[1]} of {self.path.name}: the first argument must be `int n`")
-            table[match[1]] = Kernel(self, match[1], parameters, "BLOCK_LOOP" in self.text[match.end() : end])
+            body = self.text[match.end() : end]
+            table[match[1]] = Kernel(self, match[1], parameters, "BLOCK_LOOP" in body, "SUMS_IN_ANY_ORDER" in body)
         return table
 
     def parameter(self, kernel: str, text: str) -> Parameter:

@@ -60,6 +60,11 @@ def cudnn(math: int = -1, refused: int = -1, status: int = 3000) -> None:
     library().stand_in_cudnn(math, refused, status)
 
 
+def no_handles(status: int = 0) -> None:
+    """With what cuBLAS and cuDNN refuse to make a handle, as on a GPU that they are not for; 0: they do not."""
+    library().stand_in_create(status)
+
+
 def layout_times(first: float = 0.010, last: float = 0.020) -> None:
     """How many milliseconds a call of cuDNN takes by events, on arrays whose channels are first, and last."""
     library().stand_in_layout_times(ctypes.c_double(first), ctypes.c_double(last))

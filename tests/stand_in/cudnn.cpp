@@ -264,6 +264,7 @@ double scalar(const void* at, int type) { return type == DOUBLE ? *(const double
 extern "C" {
 
 size_t cudnnGetVersion() { return 92000; }
+size_t cudnnGetCudartVersion() { return 13000; }
 const char* cudnnGetErrorString(Status status) {
   return status == TOO_SMALL ? "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT" : status >= 3000 ? "CUDNN_STATUS_NOT_SUPPORTED" : "CUDNN_STATUS_BAD_PARAM";
 }

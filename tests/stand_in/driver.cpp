@@ -27,11 +27,8 @@ CUresult copy(const char* who, CUdeviceptr to, CUdeviceptr from, size_t bytes, b
   ++counts[kind];
   if (kind != ON_DEVICE) counts[kind + 1] += bytes;
   stream = stream_of(stream);
-  // From pageable memory a driver copies at once, into a staging buffer of its own; to it, it waits.
-  if (!from_device && !is_pinned((void*)from, bytes)) {
-    auto staged = std::make_shared<Bytes>((char*)from, (char*)from + bytes);
-    return later(stream, [=] { memcpy((void*)to, staged->data(), bytes); spent += copy_ms; return CUDA_SUCCESS; });
-  }
+  // To pageable memory a driver waits. From it, it may copy at once into a staging buffer of its own, or late, where the GPU reads
+  // the host's pages itself: so it is late here.
   const CUresult seen = later(stream, [=] { memmove((void*)to, (void*)from, bytes); spent += copy_ms; return CUDA_SUCCESS; });
   if (seen || !(wait || (!to_device && !is_pinned((void*)to, bytes)))) return seen;
   return drain(stream);
@@ -76,6 +73,7 @@ void stand_in_cudnn(int math, int refused, int status) {
   refused_algorithm = refused;
   refused_status = status;
 }
+void stand_in_create(int status) { Lock hold(mutex); create_status = status; }
 void stand_in_misaligned(const char* file, unsigned line, const void* at) {
   if (misaligned.empty()) misaligned = text("%s:%u: a load or store at %p, which is not aligned to its size", file, line, at);
 }

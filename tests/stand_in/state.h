@@ -74,6 +74,7 @@ inline double spent = 0, kernel_ms = 0.005, copy_ms = 0.001, layout_ms[2] = {0.0
 // What a test makes cuDNN do that its manual allows: the math that all algorithms are said to be of, if any; one that is listed and
 // yet refuses, and with which status.
 inline int said_math = -1, refused_algorithm = -1, refused_status = 3000;
+inline int create_status = 0;  // what a library says when it is asked for a handle, as on a GPU that it is not for; 0: nothing
 inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
 inline thread_local std::vector<CUcontext> current;

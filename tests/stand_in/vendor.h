@@ -40,6 +40,7 @@ Status make_handle(const char* who, Context** made) {
   if (made == nullptr) return refuse(NULL_POINTER, text("%s: null", who));
   if (need_context()) return refuse(NOT_INITIALIZED, text("%s: no context is current", who));
   if (need_no_captures(who)) return refuse(NOT_INITIALIZED, complaint);  // it allocates, and fills in the null stream
+  if (create_status) return refuse(Status(create_status), text("%s: as the test says", who));
   *made = new Context{};
   (*made)->device = device();
   handles.push_back(*made);

@@ -293,7 +293,7 @@ def convolution_of(sizes: Sizes, device: Device, dtype: Any) -> ColumnConvolutio
     if not isinstance(device, Cuda):
         return ColumnConvolution(sizes, device)
     kept: OrderedDict[Any, ColumnConvolution] = device.memo.setdefault("convolutions", OrderedDict())
-    by_cudnn = cudnn.library() is not None and len(sizes.image) <= 3
+    by_cudnn = len(sizes.image) <= 3 and cudnn.usable(device)
     by_cudnn = by_cudnn and min(sizes.images, sizes.channels, sizes.maps, sizes.pixels, sizes.places) > 0
     key = sizes, np.dtype(dtype), by_cudnn
     known = kept.pop(key, None)

@@ -1,10 +1,10 @@
-// deformable_spread.cu: the columns' gradient back to the image. It has a file of its own because threads add to one place
-// here: on a GPU's deterministic mode it alone then runs as blocks of one thread.
+// deformable_spread.cu: the columns' gradient back to the image.
 #include "kernel.h"
 
 // n: channels blocks, each the owner of its map in image_diff, which is 0 before. For the rest see deformable.cu.
 KERNEL deformable_spread(int n, const Real* given, const int* at, const Real* parts, const Real* mask, Real* image_diff,
                          int taps, int places, int area, int shared) {
+  SUMS_IN_ANY_ORDER;
   BLOCK_LOOP(channel, n) {
     const int first = channel / shared * taps * places;
     const Real* g = given + channel * taps * places;

@@ -80,6 +80,7 @@ KERNEL roi_warping_backward(int n, const Real* top_diff, const int* image, const
                             Geometry g) {
   const int regions = g.regions, channels = g.channels, width = g.width, area = g.height * width;
   const int pooled_height = g.pooled_height, pooled_width = g.pooled_width;
+  SUMS_IN_ANY_ORDER;
   BLOCK_LOOP(plane, n) {
     const int of = plane / channels, c = plane - of * channels;
     Real* map = diff + (long long)plane * area;

@@ -29,6 +29,7 @@ KERNEL interp_forward(int n, const Real* bottom, Real* top, int rows, int column
 // n: planes; a block owns what it adds to
 KERNEL interp_backward(int n, const Real* top_diff, Real* bottom_diff, int rows, int columns, int height, int width,
                        int cut, int out_height, int out_width) {
+  SUMS_IN_ANY_ORDER;
   BLOCK_LOOP(p, n) {
     Real* whole = bottom_diff + p * rows * columns;
     THREAD_LOOP(i, rows * columns) whole[i] = 0;
