@@ -17,12 +17,18 @@ from boxpresso.testing import Rig, check_gradient
 __all__ = ["Rig", "check_golden", "check_gradient", "close"]  # Rig and check_gradient are public: boxpresso.testing
 
 
-def close(actual: np.ndarray, wanted: np.ndarray, rtol: float = 2e-4, atol: float = 2e-5, what: str = "") -> None:
-    """Equal within rtol, or atol of the largest wanted value; NaN and infinity in the same places."""
+def close(
+    actual: np.ndarray, wanted: np.ndarray, rtol: float = 2e-4, atol: float = 2e-5, what: str = "", terms: float = 0.0
+) -> None:
+    """Equal within rtol, or atol of the largest wanted value; NaN and infinity in the same places.
+
+    terms: the largest of the terms that the values are sums of. Where these cancel, the order of the sum decides what is left of
+    them, and atol is of this number.
+    """
     wanted = np.asarray(wanted)
     assert np.shape(actual) == wanted.shape, f"{what}: shape {np.shape(actual)}, wanted {wanted.shape}"
     finite = wanted[np.isfinite(wanted)]
-    scale = float(np.abs(finite).max(initial=0))
+    scale = float(np.abs(finite).max(initial=terms))
     np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol * scale, err_msg=what, equal_nan=True)
 
 

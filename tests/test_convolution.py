@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from harness import Rig, check_gradient, close
 
+from boxpresso.device import Blob
 from boxpresso.layers.dense import convolution_base as convolution
 from boxpresso.layers.dense.convolution_base import ColumnConvolution
 from boxpresso.proto.errors import LayerError
@@ -391,3 +392,28 @@ def test_a_deconvolution_of_nothing_is_its_bias(shape, more, device):
     weights, bias = case.param_diffs()
     assert not weights.any()
     close(bias, np.full(4, top.size / 4))
+
+
+@pytest.mark.parametrize(("images", "size", "parts"), [(1, (7, 90), 1), (3, (16, 40), 6), (70, (2, 3), 5), (2, (1, 300), 4)])
+def test_a_bias_gradient_is_shared_by_blocks(device, monkeypatch, images, size, parts):
+    """As many as sizes say: small ones of several images, or pieces of one; the order of the sum is the same in every run."""
+    monkeypatch.setattr(convolution, "RUN", images * size[0] * size[1] // parts)
+    text = 'type: "Convolution" convolution_param { num_output: 3 kernel_size: 1 weight_filler { type: "xavier" } }'
+    diffs = np.random.default_rng(images).standard_normal((images, 3, *size))
+    seen = []
+    for _ in range(2):
+        rig = Rig(text, [np.ones((images, 2, *size))], device=device)
+        top = rig.forward()[0]
+        assert rig.layer.bias_parts(rig.top[0]) == parts
+        rig.backward([diffs.reshape(top.shape)], [False])
+        seen.append(rig.param_diffs()[1])
+    close(seen[0], diffs.sum((0, 2, 3)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(*seen)
+
+
+def test_the_first_layers_of_a_trunk_have_many_blocks():
+    """VGG's conv1_1 on one picture: 64 channels of 600 x 800 places were 64 blocks."""
+    text = 'type: "Convolution" convolution_param { num_output: 64 kernel_size: 3 pad: 1 }'
+    layer = Rig(text, [np.zeros((1, 3, 8, 8))]).layer
+    assert layer.bias_parts(Blob((1, 64, 600, 800))) * 64 == 1024
+    assert layer.bias_parts(Blob((1, 64, 8, 8))) == 1

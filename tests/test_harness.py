@@ -282,5 +282,14 @@ def test_close_is_held_against_the_largest_wanted_value():
     with pytest.raises(AssertionError, match="shape"):
         close(np.zeros(2), np.zeros((2, 1)))
     close(np.array([np.nan, np.inf]), np.array([np.nan, np.inf]))
+    # The shares that two layers have in one bias cancel, but for the order in which a library adds them up.
+    shares = np.array([0.96, 0.37, -0.81, -0.96, -0.37, 0.81], np.float32)
+    left = np.array([np.float32(sum(shares[[5, 0, 4, 2, 1, 3]])) - np.float32(sum(shares))])
+    assert left[0] != 0
+    with pytest.raises(AssertionError):
+        close(left, np.zeros(1))
+    close(left, np.zeros(1), terms=0.96)
+    with pytest.raises(AssertionError):
+        close(np.array([1e-3]), np.zeros(1), terms=0.96)
     with pytest.raises(AssertionError):
         close(np.array([0, np.inf]), np.array([np.nan, np.inf]))

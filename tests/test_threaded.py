@@ -95,6 +95,8 @@ CASES: list[tuple] = [
     ('type: "Pooling" pooling_param { global_pooling: true pool: AVE }', [MAPS]),
     convolution("num_output: 4"),
     convolution("num_output: 5 group: 5 stride: 2"),
+    convolution("num_output: 1", np.tile(MAPS[:, :1], (1, 1, 10, 10))),  # the bias' gradient in two parts: of few images,
+    convolution("num_output: 1", np.tile(MAPS[:, :1, :4, :4], (600, 1, 1, 1))),  # and of many
     convolution("num_output: 2", MAPS.reshape(2, 5, 3, 3, 10)),
     convolution("num_output: 3 stride: 2", type="Deconvolution"),
     ('type: "InnerProduct" inner_product_param { num_output: 7 weight_filler { type: "xavier" } }', [MAPS]),

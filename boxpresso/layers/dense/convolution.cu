@@ -104,12 +104,13 @@ KERNEL depthwise_spread(int n, const Real* map, const Real* weights, Real* image
   }
 }
 
-// Each block owns one sum; its threads' parts are added up in one order.
+// Each block owns one sum; its threads' parts are added up in one order, by twos, into the first.
 constexpr int THREADS = 256;
-DEVICE Real total(const Real* part) {
-  Real sum = 0;
-  for (int t = 0; t < THREADS; ++t) sum += part[t];
-  return sum;
+DEVICE void halve(Real* part) {
+  for (int half = THREADS / 2; half > 0; half /= 2) {
+    THREAD_LOOP(t, half) part[t] += part[t + half];
+    BARRIER();
+  }
 }
 
 // n: filters * taps, one block for each weight.
@@ -129,7 +130,8 @@ KERNEL depthwise_weights(int n, const Real* image, const Real* map, Real* weight
       part[t] = sum;
     }
     BARRIER();
-    THREAD_LOOP(t, 1) weights_diff[b] += total(part);
+    halve(part);
+    THREAD_LOOP(t, 1) weights_diff[b] += part[0];
     BARRIER();
   }
 }
@@ -283,20 +285,42 @@ KERNEL add_bias(int n, Real* top, const Real* bias, int has_bias, int channels, 
   }
 }
 
-// n: channels. The sum over all images and places of a channel, added to bias_diff.
-KERNEL bias_backward(int n, const Real* top_diff, Real* bias_diff, int images, int places) {
-  BLOCK_LOOP(channel, n) {
+// The gradient of a bias: a channel's images * places differences are cut into `parts` runs of one length, a block each, whose sums
+// (part, channel) bias_total adds up in the order of the parts. Sizes alone decide the parts, so that the order is the same in every run.
+// n: channels * parts. With one part sums is the gradient itself, which it adds to.
+KERNEL bias_backward(int n, const Real* __restrict__ top_diff, Real* __restrict__ sums, int channels, int images, int places, int parts) {
+  const long long count = (long long)images * places, each = (count + parts - 1) / parts;
+  BLOCK_LOOP(b, n) {
     SHARED Real part[THREADS];
+    const int channel = b % channels;
+    const long long begin = b / channels * each, end = min(begin + each, count);
     THREAD_LOOP(t, THREADS) part[t] = 0;
-    for (int image = 0; image < images; ++image) {
-      const Real* from = top_diff + ((long long)image * n + channel) * places;
-      for (int i = 0; i < places; i += THREADS) {
-        const int count = min(THREADS, places - i);
-        THREAD_LOOP(t, count) part[t] += from[i + t];  // part[t] is one thread's own
+    if (places < THREADS) {  // a block's threads lie in several images
+      for (long long i = begin; i < end; i += THREADS)
+        THREAD_LOOP(t, int(min((long long)THREADS, end - i))) {
+          const int image = int((i + t) / places), place = int(i + t - (long long)image * places);
+          part[t] += top_diff[((long long)image * channels + channel) * places + place];
+        }
+    } else {
+      for (long long i = begin; i < end;) {
+        const int image = int(i / places), first = int(i - (long long)image * places);
+        const int last = int(min((long long)places, first + end - i));
+        const Real* from = top_diff + ((long long)image * channels + channel) * places;
+        for (int at = first; at < last; at += THREADS) THREAD_LOOP(t, min(THREADS, last - at)) part[t] += from[at + t];
+        i += last - first;
       }
     }
     BARRIER();
-    THREAD_LOOP(t, 1) bias_diff[channel] += total(part);
+    halve(part);
+    THREAD_LOOP(t, 1) sums[b] = parts == 1 ? sums[b] + part[0] : part[0];
     BARRIER();
+  }
+}
+// n: channels.
+KERNEL bias_total(int n, const Real* sums, Real* bias_diff, int parts) {
+  GRID_LOOP(channel, n) {
+    Real sum = 0;
+    for (int part = 0; part < parts; ++part) sum += sums[part * n + channel];
+    bias_diff[channel] += sum;
   }
 }

@@ -25,6 +25,7 @@ PACKED = 2**24  # elements of a gradient that are packed at once
 FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from which on blocks share the places
 TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
+RUN, BLOCKS = 2**13, 2**10  # differences that a block of a bias' gradient adds up at least, and the most blocks
 LOOSE, LISTED = 8, 2**24  # elements that planes with their padding may have for one without, and taps of all phases
 Axes = Sequence[int]
 
@@ -366,7 +367,9 @@ class WindowLayer(Layer):
         if self.sizes is None or not min(bottom[0].count, top[0].count):
             return 0
         learns = backward and self.param_propagate_down[0]
-        return int(self.convolution.room(self.dtype, backward or self.spreads, learns) * self.dtype.itemsize)
+        sums = self.outputs * self.bias_parts(top[0]) if backward and self.bias_term else 0
+        room = max(self.convolution.room(self.dtype, backward or self.spreads, learns), sums)
+        return int(room * self.dtype.itemsize)
 
     @property
     def convolution(self) -> HostConvolution | ColumnConvolution:
@@ -383,8 +386,15 @@ class WindowLayer(Layer):
     def bias_backward(self, top: Blob) -> None:
         if self.bias_term and self.param_propagate_down[1] and top.count:
             places = prod(top.shape[self.channel_axis + 1 :])
-            images = prod(top.shape[: self.channel_axis])
-            self.kernels.bias_backward(self.outputs, top.diff, self.blobs[1].diff, images, places)
+            images, channels, parts = prod(top.shape[: self.channel_axis]), self.outputs, self.bias_parts(top)
+            sums = self.blobs[1].diff if parts == 1 else scratch(self.device, channels * parts, self.dtype)
+            self.kernels.bias_backward(channels * parts, top.diff, sums, channels, images, places, parts)
+            if parts > 1:
+                self.kernels.bias_total(channels, sums, self.blobs[1].diff, parts)
+
+    def bias_parts(self, top: Blob) -> int:
+        """Into how many parts the sum of a channel is cut, so that blocks enough share the work."""
+        return max(1, min(top.count // self.outputs // RUN, BLOCKS // self.outputs))
 
 
 class ConvolutionLayer(WindowLayer):

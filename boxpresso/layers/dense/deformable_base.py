@@ -75,7 +75,8 @@ class DeformableLayer(WindowLayer):
         self.fractions = self.device.empty((rows * self.places * 2,), self.dtype)
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        return int(self.channels * self.taps * self.places * self.dtype.itemsize)
+        sums = self.outputs * self.bias_parts(top[0]) if backward and self.bias_term else 0
+        return int(max(self.channels * self.taps * self.places, sums) * self.dtype.itemsize)
 
     def images(self, bottom: list[Blob], top: Blob, diff: Sequence[bool] = ()) -> Iterator[Image]:
         """The images one by one; with `diff`, which says what bottoms ask for a gradient, the top is its diff."""
@@ -125,9 +126,9 @@ class DeformableLayer(WindowLayer):
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         depth, filters = self.channels // self.group * self.taps, self.outputs // self.group
-        columns = scratch(self.device, self.channels * self.taps * self.places, self.dtype)
         weights, sizes = self.blobs[0], self.sizes_of_columns()
         self.bias_backward(top[0])
+        columns = scratch(self.device, self.channels * self.taps * self.places, self.dtype)
         if propagate_down[0]:
             bottom[0].diff.fill(0)
         for image in self.images(bottom, top[0], propagate_down):
