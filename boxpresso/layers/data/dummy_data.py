@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ...device import Blob
-from ..core import Layer, fill
+from ..core import Layer, Trait, fill
 
 Value = TypeVar("Value")
 
 
-class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None)):
+class DummyData(
+    Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None), traits=Trait.FILLED | Trait.CONSTANT
+):
     """Tops of given shapes, filled by fillers: by a constant filler once, by any other before every forward pass.
 
     Parameters

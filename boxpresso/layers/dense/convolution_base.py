@@ -269,7 +269,7 @@ class WindowLayer(Layer):
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.convolution_param
-        self.channel_axis = self.axis(bottom[0], p.axis)
+        self.channel_axis = self.output_axis = self.axis(bottom[0], p.axis)
         self.outputs, self.bias_term = p.num_output, p.bias_term
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
         self.need(not p.relu, "relu: true, of Intel's Caffe, is not known here; write a ReLU layer after this one")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Lowering
 from .lowerings import PoolingLowering
 
@@ -15,7 +15,9 @@ WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
 
 
-class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2)):
+class Pooling(
+    Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2), traits=Trait.BY_CHANNEL | Trait.WRITES_ALL
+):
     """The maximum, the mean or a random pick of each window of an image, (N, C, H, W) to (N, C, h, w).
 
     MAX: the largest value; -FLT_MAX for an empty window. AVE: the sum, divided by the size of the window within image

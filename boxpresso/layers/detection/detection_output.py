@@ -12,6 +12,7 @@ from ...data.boxes import best
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
 from . import detection_device, suppress
@@ -25,7 +26,12 @@ CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
 class DetectionOutput(
-    ChoosingThere[DeviceDetections], type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1
+    ChoosingThere[DeviceDetections],
+    type="DetectionOutput",
+    param="detection_output_param",
+    bottoms=(3, 5),
+    tops=1,
+    traits=Trait.DETECTS,
 ):
     """The last layer of SSD: turns predictions relative to priors into a list of detections.
 
@@ -116,15 +122,13 @@ class DetectionOutput(
         )
         self.need(0 < p.nms_param.eta <= 1, f"eta must be above 0 and at most 1, got {p.nms_param.eta}")
         self.results = self.results_of(p)
+        if self.results is not None:
+            self.traits |= Trait.RUNS_ONCE  # it writes files
         self.on_device = DeviceDetections(self, self.coding)
         if p.visualize:
             warnings.warn(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
             )
-
-    @property
-    def repeatable(self) -> bool:
-        return self.results is None and super().repeatable
 
     def results_of(self, p: Any) -> Results | None:
         """The files to write, or None, with a warning where a directory is named but they cannot be."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from ..core.param_str import settings
 from . import proposal_device
 from .anchor_base import AnchorTargets
@@ -17,7 +18,9 @@ from .proposal_device import DeviceProposals
 from .rcnn import Upright
 
 
-class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class MNCProposal(
+    PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2), traits=Trait.PROPOSES
+):
     """Proposal of MNC, whose regions pass their gradient on to the offsets.
 
     This is the ProposalLayer of MNC's pylayer.proposal_layer. The regions are those of Proposal. The gradient of a corner that

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
 from . import proposal_device, suppress
@@ -31,7 +32,12 @@ def away(x: np.ndarray) -> np.ndarray:
 
 
 class Proposal(
-    ChoosingThere[DeviceProposals], type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)
+    ChoosingThere[DeviceProposals],
+    type="Proposal",
+    param=("proposal_param", "python_param"),
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES,
 ):
     """Regions of interest from the output of a region proposal network: scores, box offsets, suppression.
 

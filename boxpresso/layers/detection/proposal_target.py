@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from . import fields, group_target, pyramid
 from .rcnn import Rotated
 from .target_base import RegionTargets
@@ -300,6 +301,7 @@ class FPNProposalTarget(
     param=("proposal_target_param", "bbox_reg_param", "python_param", "module_param"),
     bottoms=(2, 3),
     tops=(6, None),
+    traits=Trait.CHOOSES_ROWS,
 ):
     """ProposalTarget for a feature pyramid: the regions drawn, sorted by the level that their size belongs to.
 

@@ -8,12 +8,15 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob
+from ..core import Trait
 from ..core.param_str import settings
 from .anchor_base import AnchorTargets
 from .plain_proposal import PlainProposal
 
 
-class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class SSHProposal(
+    PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2), traits=Trait.PROPOSES
+):
     """The best boxes of one detection module of SSH, with their scores.
 
     This is the ProposalLayer of SSH.layers.proposal_layer. The anchors at each place are moved by the offsets and clipped to

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import settings
 from . import suppress
 from .rcnn import Boxes, Upright
@@ -37,11 +37,10 @@ class Drawn(NamedTuple):
     labels: np.ndarray
 
 
-class RegionTargets(Layer):
+class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
     """A layer whose bottoms 0 and 1 are the regions and the true boxes of one image; its settings are
     ProposalTarget's."""
 
-    chooses_rows = True
     boxes: ClassVar[Boxes] = Upright
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     extra: ClassVar[dict[str, Any]] = {

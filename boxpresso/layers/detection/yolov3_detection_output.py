@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from . import suppress, yolo_device
 from .choosing import ChoosingThere
 from .yolo_device import DeviceYolo
 
 
-class YoloOutput(ChoosingThere[DeviceYolo]):
+class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
     A subclass's setup gives `p` and `on_device`.
