@@ -19,7 +19,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Protocol, Union, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
 
 import numpy as np
 
@@ -47,6 +47,20 @@ class Room(Protocol):
 
     def check(self, layer: Layer, what: str, more: int) -> None:
         """Raises DeviceError where that many bytes more are too much."""
+
+
+class Window(NamedTuple):
+    """The windows of a layer, as a LayerParameter says: numbers once for all spatial axes, or once for each.
+
+    spreads: whether each element of the bottom goes into a window of the top, as in Deconvolution, not the other way round.
+    """
+
+    axis: int  # of the channels
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    pad: Sequence[int]
+    dilation: Sequence[int]
+    spreads: bool = False
 
 
 class Layer:
@@ -274,6 +288,11 @@ class Layer:
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
+        return None
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        """The windows of a layer with this LayerParameter; None for one without, or whose window is the whole image."""
         return None
 
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:

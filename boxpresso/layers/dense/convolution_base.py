@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels, blas
+from ...proto import LayerParameter
 from ..core import Layer
+from ..core.layer import Window
 from ..core.lowering import Lowering
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .lowerings import ConvolutionLowering, DepthwiseLowering
@@ -288,6 +290,17 @@ class WindowLayer(Layer):
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)
         self.sizes, self.made = None, None
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        p = param.convolution_param
+        pairs = {
+            name: [getattr(p, f"{name}_h"), getattr(p, f"{name}_w")] if p.HasField(f"{name}_h") else []
+            for name in ("kernel", "stride", "pad")
+        }
+        kernel, stride = pairs["kernel"] or list(p.kernel_size) or [0], pairs["stride"] or list(p.stride) or [1]
+        pad, dilation = pairs["pad"] or list(p.pad) or [0], list(p.dilation) or [1]
+        return Window(p.axis, kernel, stride, pad, dilation, cls.spreads)
 
     def read_window(self, axes: int) -> None:
         """Reads and checks kernel, stride, pad and dilation along each spatial axis."""

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ...proto import LayerParameter
 from ..core import Layer, Trait
+from ..core.layer import Window
 from ..core.lowering import Lowering
 from .lowerings import PoolingLowering
 
@@ -105,6 +107,17 @@ class Pooling(
             self.need(fits, f"the padding must be smaller than the kernel, got {self.pad} and {self.kernel}")
         self.down = not p.ceil_mode or p.round_mode == p.FLOOR
         self.key = int(self.rng.integers(2**32))
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        p = param.pooling_param
+        if p.global_pooling:
+            return None
+        kernel, stride, pad = (
+            [getattr(p, f"{short}_h"), getattr(p, f"{short}_w")] if p.HasField(f"{short}_h") else [getattr(p, both)]
+            for both, short in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"))
+        )
+        return Window(1, kernel, stride, pad, [1])
 
     def reseed(self, seed: int | Sequence[int]) -> None:
         super().reseed(seed)
