@@ -127,6 +127,9 @@ class Layer:
     traits: Trait = Trait.NONE  # what others want to know of it; setup changes those of a layer whose parameters decide
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     output_axis = 1  # of a linear map (Trait.WEIGHTED): the axis of its top along which its outputs lie
+    offsets_top: ClassVar[int | None] = (
+        None  # the top with targets of box offsets, which tell how many classes there are
+    )
     updates_parameters = (
         False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
     )

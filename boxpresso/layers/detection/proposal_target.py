@@ -268,6 +268,7 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2
     ((4, 5, 1, 1), [1.0, 0.0, 0.0, 0.0])
     """
 
+    offsets_top = 2
     trailing = (1, 1)
     changed: ClassVar[dict[str, Any]] = {
         "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5, "bg_thresh_lo": 0.0,
@@ -344,6 +345,8 @@ class FPNProposalTarget(
     >>> len(small), large.tolist(), labels.tolist()
     (2, [[0.0, 0.0, 0.0, 0.0, 0.0]], [1.0, 0.0, -1.0])
     """
+
+    offsets_top = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.changed = {"num_classes": 0}  # type: ignore[misc]
