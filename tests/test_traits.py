@@ -127,6 +127,14 @@ def check_by_channel(case: Case) -> None:
             assert same(top, other)[:, rest].all(), f"channel {c} is seen in others"
 
 
+def check_pools(case: Case) -> None:
+    bottoms = values(case)
+    (top,) = run(case, bottoms)[1]
+    np.testing.assert_allclose(run(case, [2 * x for x in bottoms])[1][0], 2 * top)
+    bound = np.abs(bottoms[0]).max((0, 2, 3))[:, None, None] * (2 if "RCM" in case.text else 1)  # it adds two maxima
+    assert (np.abs(top) <= bound).all()
+
+
 def check_elementwise(case: Case) -> None:
     bottoms = values(case)
     _, tops = run(case, bottoms)
@@ -165,6 +173,12 @@ def check_joins(case: Case) -> None:
         at = start + sum(index * step for index, step in zip(np.indices(x.shape), layer.steps))  # type: ignore[attr-defined]
         np.testing.assert_array_equal(top.ravel()[at], x)
     assert top.size == sum(x.size for x in bottoms)
+
+
+def check_parts(case: Case) -> None:
+    (whole,) = values(case)
+    tops = run(case, [whole])[1]
+    np.testing.assert_array_equal(np.concatenate(tops, 1), whole)
 
 
 def check_weighted(case: Case) -> None:
@@ -389,7 +403,7 @@ def test_aliases_have_the_traits_of_their_class():
 
 PLANTED = {  # a type that is not so; each check has to find it
     Trait.WRITES_ALL: "LSTM", Trait.KEEPS_PLACES: "CornerPool", Trait.BY_CHANNEL: "Softmax", Trait.ELEMENTWISE: "Softmax",
-    Trait.REARRANGES: "ReLU", Trait.VIEW: "Permute", Trait.JOINS: "Axpy", Trait.WEIGHTED: "ConvolutionRistretto",
+    Trait.POOLS: "LRN", Trait.REARRANGES: "ReLU", Trait.VIEW: "Permute", Trait.JOINS: "Axpy", Trait.PARTS: "Split", Trait.WEIGHTED: "ConvolutionRistretto",
     Trait.PROBABILITIES: "TanH", Trait.CONSTANT: "ReLU", Trait.FILLED: "ReLU", Trait.LOSS: "Softmax",
     Trait.CLASS_LABELS: "EuclideanLoss", Trait.COMPARES: "Accuracy", Trait.BINARY: "L1Loss", Trait.REGIONS: "BatchReindex",
     Trait.ROWS_OF_1: "Bias", Trait.PROPOSES: "NMS", Trait.CHOOSES_ROWS: "ROIPooling", Trait.DETECTS: "Proposal",

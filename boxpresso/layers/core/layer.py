@@ -130,6 +130,7 @@ class Layer:
     offsets_top: ClassVar[int | None] = (
         None  # the top with targets of box offsets, which tell how many classes there are
     )
+    offsets_bottom: ClassVar[int] = 0  # of one that restores offsets (Trait.RESTORES): the bottom that holds them
     updates_parameters = (
         False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
     )

@@ -20,12 +20,14 @@ class Trait(Flag):
       before does not matter, and other values may take their memory afterwards.
     - KEEPS_PLACES: what is at (y, x) of a top is made of what is there in the bottoms, or around it: coordinates stay the same.
     - BY_CHANNEL: channel c (axis 1) of the top is made of channel c of bottom 0 alone, which has as many.
+    - POOLS: each element of the top is a maximum or a mean over a window of its channel. Implies BY_CHANNEL.
     - ELEMENTWISE: element i of the top is made of element i of the bottoms alone, by the same function for each i: it does not
-      matter in which order the elements lie. Implies the three above.
+      matter in which order the elements lie. Implies WRITES_ALL, KEEPS_PLACES and BY_CHANNEL.
     - REARRANGES: the top holds the elements of bottom 0, each once, in another order or shape.
     - VIEW: the tops hold the elements of bottom 0 in their order, mostly in its memory. Implies REARRANGES and WRITES_ALL.
     - JOINS: the top holds the bottoms beside one another along an axis: bottom i begins at `starts[i]` and its elements are
       `steps` apart, where it has more than one bottom.
+    - PARTS: the tops are the parts of bottom 0 along an axis, in order: of what JOINS, the other way round.
 
     What the numbers are
 
@@ -59,10 +61,12 @@ class Trait(Flag):
     WRITES_ALL = auto()
     KEEPS_PLACES = auto()
     BY_CHANNEL = auto()
+    POOLS = auto()
     ELEMENTWISE = auto()
     REARRANGES = auto()
     VIEW = auto()
     JOINS = auto()
+    PARTS = auto()
     WEIGHTED = auto()
     PROBABILITIES = auto()
     CONSTANT = auto()
@@ -81,6 +85,7 @@ class Trait(Flag):
 
 
 IMPLIED = {
+    Trait.POOLS: Trait.BY_CHANNEL,
     Trait.ELEMENTWISE: Trait.WRITES_ALL | Trait.KEEPS_PLACES | Trait.BY_CHANNEL,
     Trait.VIEW: Trait.REARRANGES | Trait.WRITES_ALL,
     Trait.REGIONS: Trait.ROWS_OF_1,

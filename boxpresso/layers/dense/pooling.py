@@ -18,7 +18,7 @@ FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_d
 
 
 class Pooling(
-    Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2), traits=Trait.BY_CHANNEL | Trait.WRITES_ALL
+    Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2), traits=Trait.POOLS | Trait.WRITES_ALL
 ):
     """The maximum, the mean or a random pick of each window of an image, (N, C, H, W) to (N, C, h, w).
 

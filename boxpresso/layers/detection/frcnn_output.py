@@ -69,6 +69,7 @@ class FrcnnOutput(
     """
 
     kernels = suppress.kernels
+    offsets_bottom = 1
     gpu_files = frcnn_device.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
