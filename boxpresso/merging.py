@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .exports.fold import WEIGHTED, fold
+from .exports.fold import fold
 from .exports.steps import Step, steps_of
+from .layers.core import Trait
 from .net import Net
 from .net.prepare import select
 from .net.weights import Row, Source, save_weights, write_whole
@@ -90,7 +91,9 @@ def merge(
         raise ModelError(
             f"{net.name!r} has several layers with weights that are called {twice[0]!r}; give them other names"
         )
-    joined = [step for step in fold(steps_of(net)).steps if step.type in WEIGHTED and len(step.layers) > 1]
+    joined = [
+        step for step in fold(steps_of(net)).steps if Trait.WEIGHTED in step.layer.traits and len(step.layers) > 1
+    ]
     users = users_of(net)
     joined = [step for step in joined if not any(users[at] - set(step.layers) for at in places_of(net, step.layers))]
     gone = [name for step in joined for name in step.layers[1:]]

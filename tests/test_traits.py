@@ -275,8 +275,24 @@ def check_regions(case: Case) -> None:
     assert not same(tops[0], run(case, with_bottom(bottoms, 1, moved))[1][0]).all()
 
 
+def check_image_info(case: Case) -> None:
+    bottoms = case.arrays()
+    rows, columns = bottoms[2].shape
+    assert rows in (1, SIZES["n"])
+    assert columns in (2, 3)
+    bottoms = [RNG.uniform(0, 1, x.shape) for x in bottoms[:2]]
+    if Trait.REGIONS in traits_of(case.type):
+        bottoms[1] = values(case)[1]
+    scale = 2.0 if Trait.REGIONS in traits_of(case.type) else 16.0
+    sizes = [np.tile([[scale * h, scale * w, s][:columns]], (rows, 1)) for h, w, s in ((6, 7, 1.0), (3, 4, 5.0))]
+    one, other = (run(case, [*bottoms, size])[1][0] for size in sizes)
+    assert one.shape != other.shape or not same(one, other).all()
+
+
 def check_proposes(case: Case) -> None:
-    regions = run(case, case.arrays())[1][0]
+    rig, (regions, *_) = run(case, case.arrays())
+    for top, shape in zip(rig.top, rig.layer.list_shapes):
+        assert [n for n, m in zip(top.shape, shape, strict=True) if m >= 0] == [m for m in shape if m >= 0]
     assert regions.shape[1] in (5, 6)
     assert set(np.unique(regions[:, 0])) <= set(range(SIZES["n"])), "the first column is the number of an image"
 
@@ -298,7 +314,8 @@ def check_chooses_rows(case: Case) -> None:
 
 
 def check_detects(case: Case) -> None:
-    (rows,) = run(case, case.arrays())[1]
+    rig, (rows,) = run(case, case.arrays())
+    assert rig.layer.list_shapes == ((1, 1, -1, 7),)
     assert rows.ndim == 4
     assert rows.shape[:2] == (1, 1)
     assert rows.shape[3] == 7
@@ -406,7 +423,7 @@ PLANTED = {  # a type that is not so; each check has to find it
     Trait.POOLS: "LRN", Trait.REARRANGES: "ReLU", Trait.VIEW: "Permute", Trait.JOINS: "Axpy", Trait.PARTS: "Split", Trait.WEIGHTED: "ConvolutionRistretto",
     Trait.PROBABILITIES: "TanH", Trait.CONSTANT: "ReLU", Trait.FILLED: "ReLU", Trait.LOSS: "Softmax",
     Trait.CLASS_LABELS: "EuclideanLoss", Trait.COMPARES: "Accuracy", Trait.BINARY: "L1Loss", Trait.REGIONS: "BatchReindex",
-    Trait.ROWS_OF_1: "Bias", Trait.PROPOSES: "NMS", Trait.CHOOSES_ROWS: "ROIPooling", Trait.DETECTS: "Proposal",
+    Trait.IMAGE_INFO: "Convolution", Trait.ROWS_OF_1: "Bias", Trait.PROPOSES: "NMS", Trait.CHOOSES_ROWS: "ROIPooling", Trait.DETECTS: "Proposal",
     Trait.RESTORES: "BoxAnnotatorOHEM", Trait.RUNS_ONCE: "LSTMUnit",
 }  # fmt: skip
 

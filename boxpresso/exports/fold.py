@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..layers.core import Trait
 from ..layers.core.lowering import Affine
 from .steps import Numpy, Step, Steps
-
-WEIGHTED = (
-    "Convolution", "DepthwiseConvolution", "Deconvolution", "InnerProduct", "DeformableConvolution",
-    "ModulatedDeformableConvolution",
-)  # fmt: skip
-MAPS = ("BatchNorm", "BN", "Scale", "Bias")
 
 
 def fold(net: Steps) -> Steps:
@@ -57,7 +52,8 @@ def fold(net: Steps) -> Steps:
 
 def affine(step: Step, channels: int) -> tuple[Numpy, Numpy] | None:
     """Scale and shift of each channel, axis 1, where a step is such a map with learned numbers; else None."""
-    fused = step.layer.fuse() if step.type in MAPS and len(step.outputs) == 1 else None
+    by_channel = Trait.BY_CHANNEL in step.layer.traits and Trait.ELEMENTWISE not in step.layer.traits
+    fused = step.layer.fuse() if by_channel and len(step.outputs) == 1 else None
     if not isinstance(fused, Affine):
         return None
     scale = np.ones(channels) if fused.scale is None else np.broadcast_to(fused.scale, (channels,))
@@ -71,9 +67,7 @@ def absorbs(step: Step, channels: int) -> bool:
     if step.type == "Affine":
         return bool(step.params[0].size == channels)
     layer: Any = step.layer
-    if step.type == "InnerProduct":
-        return bool(layer.param.inner_product_param.axis == 1 and layer.outputs == channels)
-    return step.type in WEIGHTED and bool(layer.outputs == channels and layer.channel_axis == 1)
+    return Trait.WEIGHTED in layer.traits and bool(layer.outputs == channels and layer.output_axis == 1)
 
 
 def absorb(step: Step, after: Step, scale: Numpy, shift: Numpy) -> Step:
@@ -83,15 +77,7 @@ def absorb(step: Step, after: Step, scale: Numpy, shift: Numpy) -> Step:
     if step.type == "Affine":
         params = [step.params[0] * scale, step.params[1] * scale + shift]
         return replace(step, params=params, outputs=outputs, layers=layers)
-    weights = step.params[0].astype(np.float64)
+    weights = layer.scaled(step.params[0].astype(np.float64), scale)
     bias = step.params[1].astype(np.float64).reshape(-1) if len(step.params) > 1 else np.zeros(scale.size)
-    if step.type == "InnerProduct":
-        weights = weights * (scale if layer.transpose else scale[:, None])
-    elif step.type == "Deconvolution":  # (channels, outputs / group, *kernel), group by group
-        each = scale.reshape(layer.group, 1, -1)
-        grouped = weights.reshape(layer.group, -1, *weights.shape[1:])
-        weights = (grouped * each.reshape(*each.shape, *[1] * (weights.ndim - 2))).reshape(weights.shape)
-    else:
-        weights = weights * scale.reshape(-1, *[1] * (weights.ndim - 1))
     params = [weights, bias * scale + shift]
     return replace(step, params=params, outputs=outputs, layers=layers)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
 
 import numpy as np
 
-from ...device import Array, Blob, Check, Device, Kernels
+from ...device import AnyArray, Array, Blob, Check, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
@@ -127,6 +127,9 @@ class Layer:
     traits: Trait = Trait.NONE  # what others want to know of it; setup changes those of a layer whose parameters decide
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     output_axis = 1  # of a linear map (Trait.WEIGHTED): the axis of its top along which its outputs lie
+    list_shapes: ClassVar[
+        tuple[tuple[int, ...], ...]
+    ] = ()  # of tops of which a forward tells the length of an axis, -1
     offsets_top: ClassVar[int | None] = (
         None  # the top with targets of box offsets, which tell how many classes there are
     )
@@ -274,6 +277,10 @@ class Layer:
 
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         """What follows `forward_launch`: waits for it, and gives the tops their shapes."""
+
+    def carried(self) -> Sequence[AnyArray]:
+        """The arrays that a forward leaves to the next one, such as the states of a recurrent layer (Trait.RUNS_ONCE)."""
+        return ()
 
     @property
     def repeatable(self) -> bool:

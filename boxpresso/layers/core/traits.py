@@ -47,6 +47,7 @@ class Trait(Flag):
 
     - ROWS_OF_1: row r (axis 0) of the top is made for row r of bottom 1.
     - REGIONS: bottom 1 holds regions, (R, 4), (R, 5) or (R, 6). Implies ROWS_OF_1.
+    - IMAGE_INFO: bottom 2 holds height and width of the images, and mostly how they were scaled.
     - PROPOSES: top 0 holds regions that it chooses among its bottoms'.
     - CHOOSES_ROWS: a forward gives the tops other shapes than reshape did; `rows` says which where that is fixed.
     - DETECTS: top 0 holds rows of detections (1, 1, N, 7): image, class, score, corners.
@@ -77,6 +78,7 @@ class Trait(Flag):
     BINARY = auto()
     ROWS_OF_1 = auto()
     REGIONS = auto()
+    IMAGE_INFO = auto()
     PROPOSES = auto()
     CHOOSES_ROWS = auto()
     DETECTS = auto()

@@ -53,6 +53,9 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
 
     # The four verbs
 
+    def carried(self) -> Sequence[AnyArray]:
+        return self.last
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.recurrent_param, partial(blas.gemm, self.device)
         for fork in FORKS:

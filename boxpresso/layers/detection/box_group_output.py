@@ -74,6 +74,7 @@ class BoxGroupOutput(
     [[0.0, 6.0, 6.0, 25.0, 25.0, 0.75]]
     """
 
+    list_shapes = (-1, 5, 1, 1), (-1, 6, 1, 1)
     pixels = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

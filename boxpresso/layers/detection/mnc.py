@@ -19,7 +19,12 @@ from .rcnn import Upright
 
 
 class MNCProposal(
-    PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2), traits=Trait.PROPOSES
+    PlainProposal,
+    type="MNCProposal",
+    param="python_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES | Trait.IMAGE_INFO,
 ):
     """Proposal of MNC, whose regions pass their gradient on to the offsets.
 
@@ -59,6 +64,8 @@ class MNCProposal(
     >>> numbers.tolist()
     [[1.0, 0.0]]
     """
+
+    list_shapes = (-1, 5), (1, -1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"

@@ -15,7 +15,12 @@ from .plain_proposal import PlainProposal
 
 
 class SSHProposal(
-    PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2), traits=Trait.PROPOSES
+    PlainProposal,
+    type="SSHProposal",
+    param="python_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES | Trait.IMAGE_INFO,
 ):
     """The best boxes of one detection module of SSH, with their scores.
 
@@ -61,6 +66,8 @@ class SSHProposal(
     >>> run_layer(text, scores, offsets, [[16, 32, 1]]).tolist()
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
+
+    list_shapes = (-1, 5), (-1, 1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

@@ -20,6 +20,7 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
     A subclass's setup gives `p` and `on_device`.
     """
 
+    list_shapes = ((1, 1, -1, 7),)
     kernels = suppress.kernels
     place_kernels = yolo_device.kernels
     gpu_files = yolo_device.FILES

@@ -12,7 +12,12 @@ from .marked import Marked
 
 
 class RotateROIPooling(
-    Marked, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2), traits=Trait.REGIONS
+    Marked,
+    type="RotateROIPooling",
+    param="rotate_pooling_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.REGIONS | Trait.IMAGE_INFO,
 ):
     """The largest feature, or 0 if none is above 0, inside each rotated bin of each region.
 
