@@ -130,6 +130,7 @@ class Layer:
     list_shapes: ClassVar[
         tuple[tuple[int, ...], ...]
     ] = ()  # of tops of which a forward tells the length of an axis, -1
+    overlap_field: ClassVar[str] = ""  # of one that suppresses boxes: the path of the overlap in its LayerParameter
     offsets_top: ClassVar[int | None] = (
         None  # the top with targets of box offsets, which tell how many classes there are
     )

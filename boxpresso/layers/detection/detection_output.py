@@ -99,6 +99,7 @@ class DetectionOutput(
     [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
+    overlap_field = "detection_output_param.nms_param.nms_threshold"
     list_shapes = ((1, 1, -1, 7),)
     kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels

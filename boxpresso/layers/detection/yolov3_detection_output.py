@@ -119,6 +119,8 @@ class Yolov3DetectionOutput(
     [[[[0.0, 1.0, 0.25, 0.0, 0.0, 1.0, 1.0]]]]
     """
 
+    overlap_field = "yolov3_detection_output_param.nms_threshold"
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.p = self.param.yolov3_detection_output_param
@@ -184,6 +186,8 @@ class YoloDetectionOutput(
     >>> run_layer(text, [[[[0]]] * 6]).tolist()
     [[[[0.0, 1.0, 0.5, 0.0, 0.0, 1.0, 1.0]]]]
     """
+
+    overlap_field = "yolo_detection_output_param.nms_threshold"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
