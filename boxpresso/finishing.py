@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from .device import Blob, open_device
-from .layers.core import Layer, make_layer
+from .layers.core import Layer, Trait, make_layer, traits_of
 from .layers.core.boundary import Named
+from .layers.core.layer import known_type
 from .layers.core.served import SERVED
 from .layers.detection.fields import Deviation
 from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
@@ -33,20 +34,7 @@ from .proto.errors import BoxpressoWarning, ModelError, nearest
 __all__ = ["Finished", "finish"]
 
 Numpy = np.ndarray[Any, Any]
-LOSSES = ("smoothl1loss", "smoothl1lossohem", "euclideanloss")
-SAME = ("reshape", "flatten", "split", "dropout", "pooling")  # each output column stays what it was
-VOTES = {  # position-sensitive pooling: the message with its number of bins, and the fields that may hold it
-    "psroipooling": ("psroi_pooling_param", "group_size"),
-    "psroialign": ("psroi_align_param", "group_size"),
-    "deformablepsroipooling": ("deformable_psroi_pooling_param", "group_size"),
-}
-WEIGHTS = {
-    "innerproduct": "inner_product_param",
-    "convolution": "convolution_param",
-    "cudnnconvolution": "convolution_param",
-    "deformableconvolution": "deformable_convolution_param",
-}
-RESTORE = ("decodebbox", "frcnnoutput")  # they multiply offsets by bbox_reg_param's deviations themselves
+PASSES = Trait.VIEW | Trait.POOLS  # with one of them each column of a layer's top is what it was in its bottom
 MARK = "boxpresso finish: "  # a layer of this name and without blobs says that a layer is finished
 DETAILS = "docs/finish.md says what is looked for"
 
@@ -198,7 +186,7 @@ def heads_of(net: NetParameter) -> list[Head]:
     found: dict[str, Head] = {}
     makers, said = Makers(net), dict[tuple[int, str], tuple[Any, Any, str]]()
     for index, loss in enumerate(net.layer):
-        if loss.type.lower() not in LOSSES or len(loss.bottom) < 2:
+        if not compares(loss) or len(loss.bottom) < 2:
             continue
         maker = makers.maker(loss.bottom[1], index)
         if maker is None or "anchortarget" in kind_of(maker):
@@ -250,7 +238,7 @@ class Makers:
         """The layer that computes a blob, through layers that hand it on."""
         while (index := self.last(blob, before)) is not None:
             layer = self.layers[index]
-            if layer.type.lower() not in (*SAME, "concat", "slice", "permute") or not layer.bottom:
+            if not layer.bottom or not traits_of(layer.type) & (PASSES | Trait.REARRANGES | Trait.JOINS | Trait.PARTS):
                 return layer
             blob, before = layer.bottom[0], index
         return None
@@ -266,21 +254,43 @@ class Makers:
                 continue
             seen.add((index, bins))
             layer = self.layers[index]
-            kind = layer.type.lower()
-            if kind in WEIGHTS:
+            traits, votes = traits_of(layer.type), votes_of(layer)
+            if outputs_of(layer):
                 found[index, bins] = layer, bins
-            elif kind == "concat" and layer.concat_param.axis == 0:
+            elif Trait.JOINS in traits and layer.concat_param.axis == 0:
                 waiting += [(bottom, index, bins) for bottom in dict.fromkeys(reversed(layer.bottom))]
-            elif kind in VOTES or kind in SAME:  # of something else, the columns are not known
-                bins *= votes_of(layer) if kind in VOTES else 1
-                waiting += [(bottom, index, bins) for bottom in layer.bottom[:1]]
+            elif votes or traits & PASSES:  # of something else, the columns are not known
+                waiting += [(bottom, index, bins * (votes or 1)) for bottom in layer.bottom[:1]]
         return list(found.values())
 
 
+def compares(layer: LayerParameter) -> bool:
+    """Whether a layer is a loss that compares numbers, such as the offsets of boxes with their targets."""
+    traits = traits_of(layer.type)
+    return Trait.LOSS | Trait.COMPARES in traits and Trait.BINARY not in traits
+
+
+def outputs_of(layer: LayerParameter) -> int:
+    """How many outputs a layer with weights has, one for each row of them; 0 for any other layer."""
+    known = known_type(layer.type)
+    if known is None or Trait.WEIGHTED not in known.traits:
+        return 0
+    window = known.window_of(layer)
+    if window is not None and window.spreads:
+        return 0  # its weights have a column for each output
+    return int(next((getattr(layer, name).num_output for name in known.messages if layer.HasField(name)), 0))
+
+
 def votes_of(layer: LayerParameter) -> int:
-    """How many bins position-sensitive pooling has for each of its outputs."""
-    message, field = VOTES[layer.type.lower()]
-    size = int(getattr(getattr(layer, message), field))
+    """How many bins position-sensitive pooling has for each of its outputs; 0 for any other layer."""
+    known = known_type(layer.type)
+    if known is None or Trait.REGIONS not in known.traits:
+        return 0
+    field = "group_size"
+    of = [p for p in (getattr(layer, name) for name in known.messages) if field in p.DESCRIPTOR.fields_by_name]
+    if not of:
+        return 0
+    size = int(getattr(of[0], field))
     if not 0 < size < 2**15:
         raise ModelError(f"layer {layer.name!r} has a {field} of {size}; it must be 1 or more, and small")
     return size * size
@@ -334,8 +344,9 @@ def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | No
     for which, where in ((deploy, "the deploy net"), (None if guided else net, "the train net")):
         makers = Makers(which) if which is not None else None
         for index, reader in enumerate(makers.layers if makers else ()):
-            if makers and kind_of(reader) in RESTORE and reader.bbox_reg_param.bbox_std:
-                at = 1 if kind_of(reader) == "frcnnoutput" else 0
+            restores = known_type(kind_of(reader)) if reader.bbox_reg_param.bbox_std else None
+            if makers and restores is not None and Trait.RESTORES in restores.traits:
+                at = restores.offsets_bottom
                 if at >= len(reader.bottom):
                     raise ModelError(f"layer {reader.name!r} of {where} has no bottom {at}, the offsets")
                 for layer, _ in makers.origins(reader.bottom[at], index):
@@ -354,12 +365,12 @@ def named_heads(net: NetParameter, names: Sequence[str]) -> list[Head]:
     """The layers of these names, each with the bins of the position-sensitive pooling that reads it."""
     heads, makers = [], Makers(net)
     by_name = {layer.name: layer for layer in makers.layers}
-    pools = [(i, reader) for i, reader in enumerate(makers.layers) if reader.type.lower() in VOTES and reader.bottom]
+    pools = [(i, reader) for i, reader in enumerate(makers.layers) if reader.bottom and votes_of(reader)]
     for name in names:
         if name not in by_name:
             raise ModelError(f"{net.name or 'the train net'} has no layer {name!r}{nearest(name, by_name)}")
         layer, bins = by_name[name], 1
-        if layer.type.lower() not in WEIGHTS:
+        if not outputs_of(layer):
             raise ModelError(f"layer {name!r} is a {layer.type}; layers to finish are InnerProduct or Convolution")
         for index, reader in pools:
             sources = makers.origins(reader.bottom[0], index)
@@ -385,7 +396,7 @@ def chosen(heads: Sequence[Head], names: Sequence[str], net: NetParameter) -> li
 
 def nothing(net: NetParameter) -> str:
     """What was looked for in vain."""
-    losses = [layer.name for layer in net.layer if layer.type.lower() in LOSSES]
+    losses = [layer.name for layer in net.layer if compares(layer)]
     if not losses:
         return "it has no SmoothL1Loss, SmoothL1LossOHEM or EuclideanLoss in phase TRAIN; give the train net"
     return (
@@ -404,7 +415,7 @@ def finished(file: Weights, head: Head) -> Finished:
         raise ModelError(f"{file.path} has no layer {name!r}{nearest(name, file)}; are these the train net's weights?")
     if MARK + name in file:
         raise ModelError(f"{file.path} is finished already: layer {name!r} was multiplied by its targets' deviations")
-    outputs = int(getattr(head.layer, WEIGHTS[head.layer.type.lower()]).num_output)
+    outputs = outputs_of(head.layer)
     source = file[name]
     for i, blob in enumerate(source.blobs[:2]):
         if blob is None or not outputs or not blob.size or blob.size % outputs or (i == 1 and blob.size != outputs):

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .exports.operations import AFFINE, Operation, operations
+from .exports.operations import Operation, operations
+from .layers.core import Trait
 from .net import Net
 from .net.prepare import select
 from .net.weights import Row, Source, save_weights, write_whole
@@ -93,7 +94,7 @@ def merge(
         raise ModelError(
             f"{net.name!r} has several layers with weights that are called {twice[0]!r}; give them other names"
         )
-    joined = [step for step in operations(net).steps if step.type != AFFINE and len(step.layers) > 1]
+    joined = [step for step in operations(net).steps if Trait.WEIGHTED in step.layer.traits and len(step.layers) > 1]
     users = users_of(net)
     joined = [step for step in joined if not any(users[at] - set(step.layers) for at in places_of(net, step.layers))]
     gone = [name for step in joined for name in step.layers[1:]]

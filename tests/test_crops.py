@@ -18,6 +18,7 @@ INPUT = 'layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 
 CONV = 'layer {{ name: "{0}" type: "Convolution" bottom: "{1}" top: "{0}" convolution_param {{ num_output: 1 {2} }} }}'
 UP = 'layer {{ name: "{0}" type: "Deconvolution" bottom: "{1}" top: "{0}" convolution_param {{ num_output: 1 {2} }} }}'
 POOL = 'layer {{ name: "{0}" type: "Pooling" bottom: "{1}" top: "{0}" pooling_param {{ kernel_size: 2 stride: 2 }} }}'
+CLIP = 'layer { name: "s" type: "Clip" bottom: "c" top: "s" clip_param { min: -9 max: 9 } }'
 CROP = 'layer {{ name: "cut" type: "Crop" bottom: "{}" bottom: "x" top: "y" {} }}'
 
 
@@ -48,6 +49,8 @@ def centre(net: Net) -> np.ndarray:
     [
         ([CONV.format("c", "x", "kernel_size: 3 pad: 10")], "c", [9]),
         ([CONV.format("c", "x", "kernel_size: 3 pad: 10 dilation: 2")], "c", [8]),
+        ([CONV.format("c", "x", "kernel_size: 3 pad: 10").replace("Convolution", "ConvolutionDepthwise")], "c", [9]),
+        ([CONV.format("c", "x", "kernel_size: 3 pad: 10"), CLIP], "s", [9]),
         ([CONV.format("c", "x", "kernel_size: 1 kernel_size: 5 pad: 3 pad: 4")], "c", [3, 2]),
         ([CONV.format("c", "x", "kernel_h: 1 kernel_w: 5 pad_h: 3 pad_w: 4")], "c", [3, 2]),
         ([CONV.format("c", "x", "kernel_size: 3 pad: 10"), CONV.format("d", "c", "kernel_size: 5 pad: 4")], "d", [11]),

@@ -20,7 +20,7 @@ from boxpresso import ops
 from boxpresso.device import open_device
 from boxpresso.device.cast import cast_to
 from boxpresso.device.signature import BFLOAT16
-from boxpresso.layers.core import REGISTRY, discover
+from boxpresso.layers.core import REGISTRY, Trait, discover
 from boxpresso.ops import arrays
 from boxpresso.proto.errors import LayerError
 
@@ -87,7 +87,7 @@ def test_a_layer_without_some_of_its_sizes(case, device):
         whole.layer.reshape(whole.bottom, whole.top)
         shapes = [blob.shape for blob in whole.top]
         once = whole.forward()
-        told = whole.layer.chooses_rows or whole.layer.most_rows(whole.bottom)
+        told = Trait.CHOOSES_ROWS in whole.layer.traits or whole.layer.most_rows(whole.bottom)
         assert told or [top.shape for top in once] == shapes, f"{case.type} does not say that it chooses rows"
         for letter in case.letters:
             what = f"{case.type} without {letter}"

@@ -16,7 +16,7 @@ import survey
 from shared import SHARED, need
 
 from boxpresso import BoxpressoError, LayerError, ModelError, Net
-from boxpresso.layers.data.shapes import data_tops
+from boxpresso.layers.core.data_tops import data_tops
 from boxpresso.proto import parse_net, read_net
 
 DATA = {  # the fields of a data layer, and the shapes of its tops

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..layers.core import Trait
+from ..layers.core.catalogue import layer_types
+from ..layers.core.layer import known_type
 from ..net.crops import (
-    PASS_THROUGH_LAYERS,
     AxisMismatchException,  # noqa: F401  (pycaffe has it here)
     Map,
     UndefinedMapException,
@@ -19,9 +21,17 @@ from ..net.crops import (
     inverse,
     window_map,
 )
+from ..proto import LayerParameter
 from .net_spec import layers as L
 
 LEGACY = ["pad_h", "pad_w", "kernel_h", "kernel_w", "stride_h", "stride_w"]
+
+
+def __getattr__(name: str) -> list[str]:
+    """PASS_THROUGH_LAYERS: the types of all layers that leave coordinates as they are."""
+    if name != "PASS_THROUGH_LAYERS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return [name for cls in layer_types() if Trait.KEEPS_PLACES in cls.traits for name in cls.types]
 
 
 def conv_params(fn: Any) -> tuple[int, Any, Any, Any]:
@@ -56,9 +66,10 @@ def coord_map(fn: Any) -> Map:
     UndefinedMapException
         For a type of layer that has none.
     """
-    if fn.type_name in ("Convolution", "Pooling", "Im2col", "Deconvolution"):
-        return window_map(fn.type_name, *conv_params(fn))
-    if fn.type_name in PASS_THROUGH_LAYERS:
+    known = known_type(fn.type_name)
+    if known is not None and (window := known.window_of(LayerParameter())) is not None:
+        return window_map(*conv_params(fn), window.spreads)
+    if known is not None and Trait.KEEPS_PLACES in known.traits:
         return None, 1, 0
     if fn.type_name == "Crop":
         axis, offset = crop_params(fn)

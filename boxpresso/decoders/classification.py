@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..layers.core import Trait
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import OneNet, Settings, producer, shape_of, single, softmax
 from .detections import Detections
 
 TOP = 5  # how many classes are given
-SOURCES = ("Softmax", "InnerProduct", "Pooling", "Convolution", "Reshape", "Flatten", "Sigmoid")
 
 
 class Classification(OneNet):
@@ -35,7 +35,7 @@ class Classification(OneNet):
     def __init__(self, net: Net, top: str) -> None:
         super().__init__(net, [top])
         layer = producer(net, top)
-        self.raw = layer is None or layer.type not in ("Softmax", "Sigmoid")
+        self.raw = layer is None or Trait.PROBABILITIES not in layer.traits
         _, channels, height, _ = shape_of(net, net.inputs[0])
         if channels == 3 and height >= 200:
             self.settings = self.settings.given(mean=(104.0, 117.0, 123.0))
@@ -50,7 +50,7 @@ class Classification(OneNet):
         shape = shape_of(net, net.outputs[0])
         flat = len(shape) >= 2 and shape[1] >= 2 and all(side == 1 for side in shape[2:])
         layer = producer(net, net.outputs[0])
-        return net.outputs[0] if flat and layer is not None and layer.type in SOURCES else None
+        return net.outputs[0] if flat and layer is not None and Trait.WRITES_ALL in layer.traits else None
 
     @classmethod
     def signs(cls, nets: Sequence[Net]) -> dict[str, bool]:
@@ -87,7 +87,7 @@ class Classification(OneNet):
 def pooled(net: Net, top: str | None) -> bool:
     """Whether an output is a Softmax that was reshaped or pooled."""
     layer = producer(net, top) if top else None
-    if layer is None or layer.type not in ("Reshape", "Flatten", "Pooling"):
+    if layer is None or not layer.traits & (Trait.VIEW | Trait.POOLS):
         return False
     bottoms = next(bottoms for each, (bottoms, _) in zip(net.layers, net.names) if each is layer)
     before = producer(net, bottoms[0])

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy
+from ..layers.core import Trait
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import Decoder, OneNet, Settings, picture_input, prepare, producer, shape_of
 from .detections import Detections
 
 COUNTS = (5, 14, 19, 21, 29, 51, 68, 72, 98, 106, 194)  # of points, as data sets have them
-SOURCES = ("InnerProduct", "Convolution", "Flatten", "Reshape", "PReLU", "Concat", "BatchNorm", "Scale")
 
 
 class Landmarks(OneNet):
@@ -50,7 +50,8 @@ class Landmarks(OneNet):
             return None
         shape, layer = shape_of(net, net.outputs[0]), producer(net, net.outputs[0])
         flat = len(shape) >= 2 and all(side == 1 for side in shape[2:]) and shape[1] % 2 == 0
-        return net.outputs[0] if flat and layer is not None and layer.type in SOURCES else None
+        known = layer is not None and Trait.WRITES_ALL in layer.traits and Trait.PROBABILITIES not in layer.traits
+        return net.outputs[0] if flat and known else None
 
     @classmethod
     def split(cls, nets: Sequence[Net]) -> tuple[Net | None, list[Net]]:

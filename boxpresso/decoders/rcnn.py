@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data.inputs import Numpy
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..layers.detection.rcnn import Boxes, Rotated, Upright
 from ..layers.detection.suppress import suppress_boxes
 from ..net import Net
@@ -16,7 +16,6 @@ from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, single
 from .detections import Detections
 
-PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal")
 PIXEL_MEANS = (102.9801, 115.9465, 122.7717)  # blue, green, red: what the R-CNN family subtracts
 SHORTEST, LONGEST = 600, 1000  # the sides of its pictures, in pixels
 OVERLAP = 0.3  # from which on a better detection of the same class suppresses another
@@ -142,4 +141,5 @@ def found_of(labels: Numpy, scores: Numpy, boxes: Numpy) -> Detections:
 
 def proposes(layer: Layer) -> bool:
     """Whether the first top of a layer is regions that the net proposes."""
-    return layer.type in PROPOSALS or (layer.type == "Python" and layer.param.python_param.layer == "ProposalLayer")
+    users_own = layer.type == "Python" and layer.param.python_param.layer == "ProposalLayer"
+    return users_own or Trait.PROPOSES in layer.traits

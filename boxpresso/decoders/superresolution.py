@@ -9,24 +9,12 @@ import numpy as np
 from PIL import Image
 
 from ..data.inputs import Numpy
+from ..layers.core import Trait
 from ..net import Net
 from ..proto.errors import ModelError
 from .base import OneNet, Settings, picture_input, prepare, producer, shape_of, single
 from .detections import Detections
 
-SOURCES = (
-    "Convolution",
-    "Deconvolution",
-    "Eltwise",
-    "Crop",
-    "Power",
-    "ReLU",
-    "PReLU",
-    "Scale",
-    "Sigmoid",
-    "TanH",
-    "Clip",
-)
 ENLARGED = 2  # how much a picture is enlarged before a net that does not do so itself
 
 
@@ -60,7 +48,7 @@ class SuperResolution(OneNet):
             return None
         source, result = shape_of(net, net.inputs[0]), shape_of(net, net.outputs[0])
         layer = producer(net, net.outputs[0])
-        if len(source) != 4 or len(result) != 4 or layer is None or layer.type not in SOURCES:
+        if len(source) != 4 or len(result) != 4 or layer is None or Trait.WRITES_ALL not in layer.traits:
             return None
         fits = source[1] == result[1] and source[1] in (1, 3) and min(source[2:]) > 8
         larger = result[2] >= source[2] and result[3] >= source[3]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..layers.core.lowering import Affine, Lowering, Same, folded
 from ..layers.core.replaced import acting
 from ..net import Net
@@ -79,7 +79,7 @@ def lower(plan: Plan, source: Source, fold: bool) -> Plan:
         lowering: Lowering | None = None
         if layer.type == "Split":
             lowering = Same()
-        elif fold and (acting(layer).per_map(np.ones(channels(step, source))) is not None or scales(step, source)):
+        elif fold and (weighs(step, source) or scales(step, source)):
             lowering = Foldable()
         steps.append(replace(step, lowering=lowering))
     return replace(plan, steps=tuple(steps))
@@ -89,6 +89,12 @@ def channels(step: Step, source: Source) -> int:
     """The length of axis 1 of a step's only top; 0 where it has none."""
     shape = source.blobs[step.writes[0][0]].shape if len(step.writes) == 1 else ()
     return shape[1] if len(shape) > 1 else 0
+
+
+def weighs(step: Step, source: Source) -> bool:
+    """Whether weights make the channels of a step's top."""
+    layer = acting(source.layers[step.layer])
+    return Trait.WEIGHTED in layer.traits and layer.output_axis == 1 and channels(step, source) > 0
 
 
 def scales(step: Step, source: Source) -> bool:
@@ -170,14 +176,14 @@ def operation(step: Step, source: Source, names: dict[Value, str]) -> Operation:
     own = acting(layer)
     type, params = own.type, [np.array(blob.data, np.float32) for blob in layer.blobs]
     count = channels(step, source)
-    if isinstance(step.lowering, Foldable) and own.per_map(np.ones(count)) is None:
+    if isinstance(step.lowering, Foldable) and not weighs(step, source):
         first = layer.fuse()
         assert isinstance(first, Affine)
         affine = first.then(affine)
         scale, shift = (np.ones(count) if affine.scale is None else affine.scale), affine.shift
         type, params = AFFINE, [np.broadcast_to(v, (count,)) for v in (scale, 0.0 if shift is None else shift)]
     elif step.affine:
-        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, own.per_map))
+        params = list(folded(params[0], params[1] if len(params) > 1 else None, affine, count, own.scaled))
     inputs, outputs = ([names[value] for value in values] for values in (step.reads, step.writes))
     layers = [source.layers[i].name for i in step.layers]
     return Operation(type, layer.name, own, inputs, outputs, params, layers)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..device import AnyArray, Blob
-from ..layers.core import Layer, check_arity
+from ..layers.core import Layer, Trait, check_arity
 from ..layers.core.boundary import Named
 from ..proto import LayerParameter
 from ..proto.binary import Source
@@ -44,7 +44,7 @@ def connect(layer: Layer, blobs: Mapping[str, Blob]) -> tuple[list[str], dict[st
     that `blobs`, those of the layers before it, lacks, and for a top that is there already.
     """
     bottoms, tops = list(layer.param.bottom), list(layer.param.top)
-    if layer.loss and not tops:
+    if Trait.LOSS in layer.traits and not tops:
         tops = [f"{layer.name} (automatic)"]
     check_arity(layer, len(bottoms), len(tops))
     for name in bottoms:
@@ -73,7 +73,9 @@ def folders(given: Source | Sequence[Source] | None) -> tuple[str, ...] | None:
 
 def loss_weights(layer: Layer, tops: int) -> list[float]:
     """The weight of each top in the loss: that of the prototxt, or else 1 for the first top of a loss and 0 for any other."""
-    weights = list(layer.param.loss_weight) or ([1.0] + [0.0] * (tops - 1) if layer.loss and tops else [0.0] * tops)
+    weights = list(layer.param.loss_weight) or (
+        [1.0] + [0.0] * (tops - 1) if Trait.LOSS in layer.traits and tops else [0.0] * tops
+    )
     layer.need(len(weights) == tops, f"has {len(weights)} loss_weight values for {tops} tops; give one each, or none")
     return weights
 

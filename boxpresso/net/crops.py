@@ -7,18 +7,17 @@ on; axis None stands for a layer that works on each element alone.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from ..layers.core import Trait, traits_of
+from ..layers.core.layer import known_type
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import BoxpressoWarning
 
-PASS_THROUGH_LAYERS = [
-    "AbsVal", "BatchNorm", "Bias", "BNLL", "Dropout", "Eltwise", "ELU", "Log", "LRN", "Exp", "MVN", "Power", "ReLU", "PReLU",
-    "Scale", "Sigmoid", "Split", "TanH", "Threshold",
-]  # fmt: skip
 Map = tuple[Any, Any, Any]
 IDENTITY: Map = (None, Fraction(1), Fraction(0))
 DIGITS = 256  # bits of a fraction: a map of longer ones is of no net that anybody has run
@@ -32,24 +31,17 @@ class AxisMismatchException(Exception):
     """Two maps work on different axes."""
 
 
-def window_map(type: str, axis: int, stride: Any, size: Any, pad: Any) -> Map:
-    """The map of a layer with windows, from its bottom to its top. size: of the dilated kernel.
-
-    Raises
-    ------
-    UndefinedMapException
-        For a type of layer that has no windows.
+def window_map(axis: int, stride: Any, size: Any, pad: Any, spreads: bool = False) -> Map:
+    """The map of a layer with windows, from its bottom to its top. size: of the dilated kernel. spreads: of Deconvolution.
 
     Examples
     --------
-    >>> window_map("Convolution", 1, 2, 3, 1)
+    >>> window_map(1, 2, 3, 1)
     (1, 0.5, 0.0)
     """
-    if type in ("Convolution", "Pooling", "Im2col"):
-        return axis, 1 / stride, (pad - (size - 1) / 2) / stride
-    if type == "Deconvolution":
+    if spreads:
         return axis, stride, (size - 1) / 2 - pad
-    raise UndefinedMapException(f"{type} has no map of coordinates")
+    return axis, 1 / stride, (pad - (size - 1) / 2) / stride
 
 
 def compose(base_map: Map, next_map: Map) -> Map:
@@ -144,45 +136,31 @@ def offsets_of(net: NetParameter) -> dict[int, tuple[int, list[int]]]:
         except (UndefinedMapException, AxisMismatchException, ValueError):  # ValueError: axes of other numbers
             here = None
         for j, top in enumerate(layer.top):
-            known[top] = here if here is not None and (j == 0 or layer.type == "Split") else ((i, j), IDENTITY)
+            known[top] = (
+                here if here is not None and (j == 0 or Trait.VIEW in traits_of(layer.type)) else ((i, j), IDENTITY)
+            )
     return found
 
 
 def map_of(layer: LayerParameter, axis: int, offsets: list[int]) -> Map:
     """The map of a layer, from its first bottom to its first top. axis, offsets: of a Crop without crop_param."""
-    if layer.type in PASS_THROUGH_LAYERS:
+    if Trait.KEEPS_PLACES in traits_of(layer.type):
         return IDENTITY
     if layer.type == "Crop":
         if layer.HasField("crop_param"):
             axis, offsets = layer.crop_param.axis, list(layer.crop_param.offset)
         return axis - 1, exact([1]), -exact(offsets or [0])
-    if layer.type == "Pooling":
-        p = layer.pooling_param
-        if p.global_pooling:
-            raise UndefinedMapException("a pooling of the whole image has no map of coordinates")
-        size, stride, pad = (
-            [getattr(p, f"{short}_h"), getattr(p, f"{short}_w")] if p.HasField(f"{short}_h") else [getattr(p, long)]
-            for long, short in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"))
-        )
-        return positive("Pooling", 1, stride, size, pad, [1])
-    p = layer.convolution_param
-    size, stride, pad = (
-        [getattr(p, f"{short}_h"), getattr(p, f"{short}_w")]
-        if p.HasField(f"{short}_h")
-        else list(getattr(p, long)) or one
-        for long, short, one in (("kernel_size", "kernel", [0]), ("stride", "stride", [1]), ("pad", "pad", [0]))
-    )
-    return positive(layer.type, p.axis, stride, size, pad, list(p.dilation) or [1])
+    known = known_type(layer.type)
+    window = known.window_of(layer) if known is not None else None
+    if window is None:
+        raise UndefinedMapException(f"a {layer.type} of these parameters has no map of coordinates")
+    if min(*window.stride, *window.kernel, *window.dilation) < 1:
+        raise UndefinedMapException(f"a {layer.type} of these sizes is refused")
+    size = (exact(window.kernel) - 1) * exact(window.dilation) + 1
+    return window_map(window.axis, exact(window.stride), size, exact(window.pad), window.spreads)
 
 
-def positive(type: str, axis: int, stride: list[int], size: list[int], pad: list[int], dilation: list[int]) -> Map:
-    """`window_map` in fractions; undefined for sizes that no layer takes."""
-    if min(*stride, *size, *dilation) < 1:
-        raise UndefinedMapException(f"a {type} of these sizes is refused")
-    return window_map(type, axis, exact(stride), (exact(size) - 1) * exact(dilation) + 1, exact(pad))
-
-
-def exact(numbers: list[int]) -> Any:
+def exact(numbers: Sequence[int]) -> Any:
     """An array of fractions."""
     return np.array([Fraction(n) for n in numbers], object)
 

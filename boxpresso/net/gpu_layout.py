@@ -15,24 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob, Device
+from ..layers.core import Trait
 from ..layers.core.lowering import Pointwise
 from ..layers.dense.channels_last import AffineLast, ConvolveLast, ForwardLast, OnLast, PoolLast
 from ..layers.dense.columns import CudnnConvolution
 from ..layers.dense.gpu_lowerings import Convolve
 from ..layers.dense.pooling import Pooling
-from ..layers.neuron.dropout import Dropout
 from ..layers.shape import strided
 from ..layers.shape.concat import Concat
 from ..layers.shape.permute import Permute
 from .plan import LAST, Plan, Source, Step, Value
 
 LEAST = 2  # convolutions of a chain
-# Layers that take each element alone, by kernels that do not ask where it lies.
-ELEMENTWISE = frozenset({
-    "AbsVal", "BNLL", "Clip", "Dropout", "ELU", "Eltwise", "Exp", "Log", "Power", "ReLU", "ReLU6", "Sigmoid", "Swish", "TanH",
-})  # fmt: skip
-VIEWS = frozenset({"Flatten", "Reshape"})  # layers that change nothing but a shape
-BY_CHANNEL = frozenset({"BN", "BatchNorm", "Bias", "PReLU", "Scale"})
 
 
 # Steps
@@ -90,12 +84,12 @@ def on_last(step: Step, source: Source) -> OnLast | None:
             if [sum(b.shape[1] for b in blobs[:-1]), *blobs[0].shape[2:]] == [*blobs[-1].shape[1:]]
             else None
         )
-    if layer.type in BY_CHANNEL:
+    if Trait.ELEMENTWISE in layer.traits:
+        return ForwardLast(layer) if len({blob.shape for blob in blobs}) == 1 else None
+    if Trait.BY_CHANNEL in layer.traits:
         known = isinstance(layer.lower(source.bottoms[step.layer], source.tops[step.layer]), Pointwise)
         return AffineLast(layer, blobs[0].shape[1]) if known and len(step.reads) == 1 else None
-    alone = layer.type in ELEMENTWISE and len({blob.shape for blob in blobs}) == 1
-    drops = isinstance(layer, Dropout) and layer.drops
-    return ForwardLast(layer) if alone and not drops else None
+    return None
 
 
 # Chains
@@ -171,7 +165,7 @@ def tangled(plan: Plan, source: Source) -> set[int]:
             buffer = id(source.blobs[value[0]]._data)
             if newest.setdefault(buffer, same.get(value, value)) != same.get(value, value):
                 found.add(buffer)
-        view = bool(step.reads) and source.layers[step.layer].type in VIEWS
+        view = bool(step.reads) and Trait.VIEW in source.layers[step.layer].traits
         for value in step.writes:
             buffer = id(source.blobs[value[0]]._data)
             if view and source.blobs[step.reads[0][0]]._data is source.blobs[value[0]]._data:

@@ -14,7 +14,7 @@ from ..device import Blob, Buffer
 from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..layers.core.lowering import Constant
 from ..layers.core.replaced import acting
 from ..layers.dense.channels_last import OnLast
@@ -56,18 +56,9 @@ def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
         inner = fewer
 
 
-# Layers whose forward writes every element of their tops, from their bottoms and parameters alone, or has bottoms for tops.
-PURE = frozenset({
-    "AbsVal", "BNLL", "BatchNorm", "Bias", "Clip", "Concat", "Convolution", "ConvolutionDepthwise", "Deconvolution",
-    "DepthwiseConvolution", "Dropout", "ELU", "Eltwise", "Exp", "Flatten", "InnerProduct", "Interp", "LRN", "Log", "Normalize",
-    "PReLU", "Permute", "Pooling", "Power", "ReLU", "ReLU6", "Reshape", "Scale", "Sigmoid", "Softmax", "Split", "Swish", "TanH",
-    "Upsample",
-})  # fmt: skip
-
-
 def pure(layer: Layer) -> bool:
     """Whether a forward of a layer does nothing but make its tops of its bottoms and parameters."""
-    return layer.type in PURE and not layer.updates_parameters
+    return Trait.WRITES_ALL in layer.traits and not layer.updates_parameters
 
 
 def ours(layer: Layer) -> bool:

@@ -17,9 +17,8 @@ import numpy as np
 from ..device import Blob, Buffer, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..layers.core.lowering import POINTWISE, Constant
-from ..layers.core.replaced import acting
 from ..layers.dense.lowerings import bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
 from .connect import AtWork, named
@@ -233,7 +232,8 @@ class Runner:
         read = {name for bottoms, _ in source.names for name in bottoms}
         return {
             i for i, layer in enumerate(source.layers)
-            if (acting(layer).chooses_rows or layer.most_rows(source.bottoms[i])) and read.intersection(source.names[i][1])
+            if (Trait.CHOOSES_ROWS in layer.traits or layer.most_rows(source.bottoms[i]))
+            and read.intersection(source.names[i][1])
         }  # fmt: skip
 
     def optimised(self) -> list[Plan]:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..layers.core import Trait, traits_of
+from ..layers.core.layer import known_type
 from ..layers.core.param_str import read_param_str
-from ..layers.detection.prior_box import PriorBox
 from ..proto import LayerParameter, NetParameter
 from ..proto.errors import LayerError
 from .crops import align_crops
 
-TARGETS = {"frcnnproposaltarget": 2, "fpnproposaltarget": 5}  # which top holds box offsets, four for each class
-SAME = {
-    "permute",
-    "pooling",
-    "reshape",
-    "relu",
-    "scale",
-    "flatten",
-    "dropout",
-    "split",
-    "eltwise",
-}  # keep the channels, or join what follows
-LOSSES = {"smoothl1loss", "smoothl1lossohem", "euclideanloss"}
+KEEPS = (
+    Trait.REARRANGES | Trait.BY_CHANNEL | Trait.ELEMENTWISE
+)  # with one of them a layer has as many channels as its bottom
 
 
 def settle(net: NetParameter) -> NetParameter:
@@ -88,7 +81,7 @@ def priors(net: NetParameter) -> dict[str, str]:
     if not boxes or any(b.prior_box_param.faceboxes or b.prior_box_param.denser_prior_boxes for b in boxes):
         return marks
     for reader in net.layer:
-        if reader.type not in ("DetectionOutput", "MultiBoxLoss") or len(reader.bottom) < 3:
+        if len(reader.bottom) < 3:
             continue
         locations, found = (joined(made, reader.bottom[i]) for i in (0, 2))
         if len(locations) != len(found):
@@ -100,7 +93,8 @@ def priors(net: NetParameter) -> dict[str, str]:
             p = layer.prior_box_param
             if not all(0 < ratio < float("inf") for ratio in (*p.aspect_ratio, *p.min_size)):
                 continue  # the layer refuses them
-            count = PriorBox.boxes(p)
+            kind: Any = known_type(layer.type)
+            count = kind.boxes(p)
             if outputs == 8 * count:
                 marks[layer.name] = "denser_prior_boxes"
             elif outputs == 84 and sorted(map(int, p.min_size)) == [32, 64, 128] and count == 3:
@@ -113,27 +107,34 @@ def joined(made: dict[str, LayerParameter], blob: str) -> list[str]:
     itself."""
     for _ in range(4):
         layer = made.get(blob)
-        if layer is None or not layer.bottom or layer.type not in ("Concat", "Reshape", "Flatten", "Split"):
+        traits = traits_of(layer.type) if layer is not None else Trait.NONE
+        if layer is None or not layer.bottom or not traits & (Trait.JOINS | Trait.VIEW):
             return [blob]
-        if layer.type == "Concat":
+        if Trait.JOINS in traits:
             return list(layer.bottom)
         blob = layer.bottom[0]
     return [blob]
 
 
 def kind_of(layer: LayerParameter) -> str:
-    """The type of a layer, or the one that a Module or Python layer names, lower-case."""
+    """The type of a layer, or the one that a Module or Python layer names."""
     if layer.type == "Module":
-        return str(layer.module_param.type).lower()
+        return str(layer.module_param.type)
     if layer.type == "Python" and layer.python_param.layer.endswith("TargetLayer") and len(layer.top) == 8:
-        return "fpnproposaltarget"
-    return str(layer.type).lower()
+        return "FPNProposalTarget"
+    return str(layer.type)
+
+
+def offsets_of(layer: LayerParameter) -> int | None:
+    """Which top of a layer holds the targets of offsets that tell how many classes there are; None where none does."""
+    known = known_type(kind_of(layer)) if len(layer.top) > 4 else None
+    return known.offsets_top if known is not None else None
 
 
 def wants_classes(layer: LayerParameter) -> bool:
     """Whether a layer needs a number of classes that its prototxt does not give."""
     p = layer.proposal_target_param
-    if kind_of(layer) not in TARGETS or p.cls_num or p.HasField("n_classes"):
+    if offsets_of(layer) is None or p.cls_num or p.HasField("n_classes"):
         return False
     text = layer.module_param.param_str if layer.type == "Module" else layer.python_param.param_str
     try:
@@ -145,16 +146,18 @@ def wants_classes(layer: LayerParameter) -> bool:
 
 def classes_of(net: NetParameter, layer: LayerParameter) -> int:
     """How many classes the offsets are of that are compared with a layer's targets; 0 if that cannot be seen."""
-    at = TARGETS[kind_of(layer)]
-    if at >= len(layer.top):
+    at = offsets_of(layer)
+    if at is None or at >= len(layer.top):
         return 0
     targets = {layer.top[at]}
     for reader in net.layer:
-        kind = reader.type.lower()
-        if kind in LOSSES and len(reader.bottom) > 1 and reader.bottom[1] in targets:
+        if not set(reader.bottom) & targets:
+            continue
+        traits = traits_of(reader.type)
+        if Trait.LOSS | Trait.COMPARES in traits and len(reader.bottom) > 1 and reader.bottom[1] in targets:
             outputs = outputs_of(net, reader.bottom[0])
             return outputs // 4 if outputs % 4 == 0 else 0
-        if set(reader.bottom) & targets and kind not in LOSSES and kind in SAME | {"concat"}:
+        if traits & (KEEPS | Trait.JOINS):
             targets |= set(reader.top)
     return 0
 
@@ -172,7 +175,7 @@ def outputs_of(net: NetParameter, blob: str) -> int:
         ):  # fmt: skip
             if count:
                 return int(count)
-        if maker.type.lower() not in SAME or not maker.bottom:
+        if not maker.bottom or not traits_of(maker.type) & KEEPS:
             return 0
         blob = maker.bottom[0]
     return 0

@@ -11,28 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..device import Blob
-from ..layers.core import Layer
-from ..layers.data.shapes import REGIONS, Top, by_name, data_tops
+from ..layers.core import Layer, Trait, traits_of
+from ..layers.core.data_tops import REGIONS, Top, by_name, data_tops
 from ..proto import LayerParameter, ModelError, NetParameter, nearest
 
 Shapes = Mapping[str, Sequence[int]]
 Numpy = np.ndarray[Any, Any]
-KEPT = {"input", "dummydata", "parameter", "range"}  # layers without bottoms that read no file
-LABELLED = {  # losses and measures whose second bottom holds a class for each place of the first
-    "softmaxwithloss", "softmaxwithlossohem", "accuracy", "multinomiallogisticloss", "infogainloss", "hingeloss",
-    "segaccuracy", "focalloss",
-}  # fmt: skip
-ALIKE = {
-    "euclideanloss",
-    "sigmoidcrossentropyloss",
-    "smoothl1loss",
-    "smoothl1lossohem",
-    "l1loss",
-    "cosloss",
-    "yoloseg",
-    "segmentationevaluate",
-    "diceloss",
-}
 
 
 class Sources:
@@ -163,13 +147,14 @@ class Sources:
         changed
             Called when a top has another shape: reshapes the layers that were built before.
         """
-        kind = layer.type.lower()
-        if kind == "split":
+        traits = layer.traits
+        if Trait.VIEW | Trait.ELEMENTWISE in traits:
             for name in layer.param.top:
                 if bottoms[0] in self.origin:
                     self.origin[name] = self.origin[bottoms[0]]
             return
-        if len(bottoms) < 2 or kind not in LABELLED | ALIKE:
+        labelled = Trait.CLASS_LABELS in traits
+        if len(bottoms) < 2 or not (labelled or Trait.COMPARES in traits):
             return
         rows = blobs[bottoms[0]].shape
         for at, name in enumerate(bottoms[1:], 1):
@@ -177,20 +162,20 @@ class Sources:
             if top is None:
                 continue
             wanted = rows
-            if kind in LABELLED and rows:
-                axis = axis_of(layer.param, kind) % len(rows)
+            if labelled and rows:
+                axis = axis_of(layer) % len(rows)
                 self.classes[top] = min(self.classes.get(top, rows[axis]), rows[axis])
                 wanted = labels_of(rows, axis)
                 if self.tops[top].role == "identity":
                     wanted = (rows[axis], rows[axis])
                 elif at > 1:
                     self.tops[top] = Top(self.tops[top].shape, "ones", self.tops[top].certain)
-            elif kind in ("sigmoidcrossentropyloss", "yoloseg", "segmentationevaluate"):
+            elif Trait.BINARY in traits:
                 self.classes[top] = 2
                 self.tops[top] = Top(self.tops[top].shape, "class", self.tops[top].certain)
             known = self.tops[top]
             if not known.certain and int(np.prod(known.shape)) != int(np.prod(wanted)):
-                role = "numbers" if kind in ALIKE and known.role == "image" else known.role
+                role = "numbers" if not labelled and known.role == "image" else known.role
                 self.tops[top] = Top(wanted, role, False)
                 blobs[top].reshape(*wanted)
                 changed()
@@ -224,7 +209,7 @@ def stand_ins(
 
 def is_source(layer: LayerParameter, python_layers: Sequence[str]) -> bool:
     """Whether a layer reads data: it has no bottom, and is not of those that make their tops by themselves."""
-    if layer.bottom or not layer.top or layer.type.lower() in KEPT:
+    if layer.bottom or not layer.top or Trait.FILLED in traits_of(layer.type):
         return False
     return layer.type.lower() != "python" or layer.python_param.module not in python_layers
 
@@ -252,9 +237,10 @@ def rows_of_regions(net: NetParameter, tops: Sequence[Top]) -> int:
     return int(points[0]) if points else 0
 
 
-def axis_of(param: LayerParameter, kind: str) -> int:
+def axis_of(layer: Layer) -> int:
     """The axis of the classes of a loss or measure."""
-    return int(param.accuracy_param.axis if kind == "accuracy" else param.softmax_param.axis)
+    measures = "accuracy_param" in layer.messages
+    return int(layer.param.accuracy_param.axis if measures else layer.param.softmax_param.axis)
 
 
 def labels_of(scores: tuple[int, ...], axis: int) -> tuple[int, ...]:

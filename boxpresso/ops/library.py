@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..device import Blob
-from ..layers.core import make_layer
+from ..layers.core import Trait, layer_class, make_layer, traits_of
 from ..proto import LayerParameter
 from . import OPERATORS, arrays
 from . import batched_nms as suppressed_by_class
@@ -187,12 +187,6 @@ def register_suppression(name: str, function: Callable[..., Any], arguments: str
 
 # A whole layer
 
-LISTS = {  # layers that give a list as long as they find: the columns of its rows, and further axes of a row
-    "Proposal": ((5, 1), 0), "FrcnnProposal": ((5, 1), 2), "RotateProposal": ((6, 1), 0), "BoxGroupOutput": ((5, 6), 2),
-    "SSHProposal": ((5, 1), 0), "MNCProposal": ((5, 1), 0),
-}  # fmt: skip
-ROWS = ("DetectionOutput", "Yolov3DetectionOutput", "YoloDetectionOutput")
-
 
 def made(bottoms: Sequence[Any], layer: str, tops: int) -> tuple[Any, list[Blob], list[Blob]]:
     """The layer after its forward pass, its bottoms and its tops; layer: its message, as hexadecimal digits."""
@@ -219,15 +213,9 @@ def run_layer(bottoms: Sequence[Any], layer: str, kind: str, tops: int, tail: Se
 
 def fake_layer(bottoms: Sequence[Any], layer: str, kind: str, tops: int, tail: Sequence[int]) -> list[Any]:
     """Tensors like its tops."""
-    if kind in (*LISTS, *ROWS, "NMS"):
+    if lists := layer_class(kind, kind).list_shapes:
         count = torch.library.get_ctx().new_dynamic_size()
-        if kind in LISTS:
-            columns, ones = LISTS[kind]
-            shapes = [[count, n, *[1] * ones] for n in columns[:tops]]
-            if kind == "MNCProposal":  # the numbers of its anchors are one row
-                shapes[1:] = [shape[::-1] for shape in shapes[1:]]
-            return [bottoms[0].new_empty(shape) for shape in shapes]
-        return [bottoms[0].new_empty([count] if kind == "NMS" else [1, 1, count, 7])]
+        return [bottoms[0].new_empty([count if n < 0 else n for n in shape]) for shape in lists[:tops]]
     return [bottoms[0].new_empty([bottoms[1].shape[0], *tail]) for _ in range(tops)]
 
 
@@ -254,7 +242,7 @@ def layer_gradients(ctx: Any, grads: Sequence[Any]) -> tuple[Any, ...]:
     """Of a layer that chooses, such as Proposal, there is no gradient."""
     bottoms = list(ctx.saved_tensors)
     given: list[Any] = [None] * len(bottoms)
-    if ctx.kind not in (*LISTS, *ROWS, "NMS", "DecodeBBox"):
+    if Trait.CHOOSES_ROWS not in traits_of(ctx.kind):
         wanted = [i == 0 and x.requires_grad for i, x in enumerate(bottoms)]  # the features', not the regions'
         if any(wanted):
             results = iter(torch.ops.boxpresso.layer_backward(list(grads), bottoms, ctx.layer, wanted))

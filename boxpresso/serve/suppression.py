@@ -17,12 +17,6 @@ from ..layers.core import Layer, make_layer
 from ..layers.core.boundary import Named
 from ..net import Net
 
-PARAMETERS = {  # of the layers that suppress themselves: {type: (message, path of the overlap in it)}
-    "DetectionOutput": ("detection_output_param", ("nms_param", "nms_threshold")),
-    "Yolov3DetectionOutput": ("yolov3_detection_output_param", ("nms_threshold",)),
-    "YoloDetectionOutput": ("yolo_detection_output_param", ("nms_threshold",)),
-}
-
 
 class Suppression:
     """What suppresses the boxes of a decoder: a layer of its net, or the decoder itself, or nothing.
@@ -39,7 +33,7 @@ class Suppression:
         self.decoder = decoder
         self.layer: Layer | None = None
         self.bottoms: list[str] = []
-        if isinstance(decoder, RowsDecoder) and decoder.layer.type in PARAMETERS:
+        if isinstance(decoder, RowsDecoder) and decoder.layer.overlap_field:
             self.layer = decoder.layer
             self.bottoms = list(decoder.net.bottom_names[decoder.layer.name])
 
@@ -49,10 +43,9 @@ class Suppression:
             return settings.overlap if self.layer or self.decoder.SETTINGS.overlap is not None else None
         if self.layer is None:
             return None
-        name, path = PARAMETERS[self.layer.type]
-        value: Any = getattr(self.layer.param, name)
-        for step in path:
-            value = getattr(value, step)
+        value: Any = self.layer.param
+        for field in self.layer.overlap_field.split("."):
+            value = getattr(value, field)
         return round(float(value), 6)
 
     def where(self, settings: Settings) -> str:
@@ -83,12 +76,12 @@ class Suppression:
             return values
         message = type(self.layer.param)()
         message.CopyFrom(self.layer.param)
-        name, path = PARAMETERS[self.layer.type]
-        param = getattr(message, name)
-        for step in path[:-1]:
-            param = getattr(param, step)
-        setattr(param, path[-1], overlap)
-        if self.layer.type == "DetectionOutput":
+        param: Any = message
+        *path, last = self.layer.overlap_field.split(".")
+        for field in path:
+            param = getattr(param, field)
+        setattr(param, last, overlap)
+        if message.detection_output_param.HasField("save_output_param"):
             message.detection_output_param.ClearField("save_output_param")  # files are not written again
         layer = make_layer(message, device=net.device, dtype=net.dtype)
         bottom = []

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...layers.core import Trait
 from ...net import Net
 from ...proto.errors import ModelError
 from ..operations import Numpy
-from .writer import PROPOSALS, REGION_LAYERS
 
 LIMIT = 1e-4  # a larger difference is an error
 NUDGE = 1e-6  # by which an input is changed to see which rows a rounding decides
@@ -146,8 +146,8 @@ def inputs_of(net: Net, seed: int, picture: bool = False) -> Arrays:
     rng = np.random.default_rng(seed)
     shapes = {name: tuple(net.blobs[name].shape) for name in net.inputs}
     image = next((s for s in shapes.values() if len(s) == 4), (1, 1, 1, 1))
-    regions = fed_to(net, REGION_LAYERS, 1)
-    infos = fed_to(net, (*PROPOSALS, "TextProposal", "RotateROIPooling"), 2)
+    regions = fed_to(net, Trait.REGIONS, 1)
+    infos = fed_to(net, Trait.IMAGE_INFO, 2)
     result: Arrays = {}
     for name, shape in shapes.items():
         if name in regions:
@@ -162,15 +162,14 @@ def inputs_of(net: Net, seed: int, picture: bool = False) -> Arrays:
     return result
 
 
-def fed_to(net: Net, types: Sequence[str], index: int) -> set[str]:
-    """The inputs that are bottom `index` of layers of some types, also through Split."""
+def fed_to(net: Net, trait: Trait, index: int) -> set[str]:
+    """The inputs that are bottom `index` of layers with a trait, also through Split."""
     names = set()
     for layer, (bottoms, _) in zip(net.layers, net.names):
-        own = getattr(layer, "inner", None) or layer
-        if own.type in types and len(bottoms) > index:
+        if trait in layer.traits and len(bottoms) > index:
             names.add(bottoms[index])
     for layer, (bottoms, tops) in reversed(list(zip(net.layers, net.names))):
-        if layer.type == "Split" and names.intersection(tops):
+        if Trait.VIEW | Trait.ELEMENTWISE in layer.traits and names.intersection(tops):
             names.add(bottoms[0])
     return names & set(net.inputs)
 
@@ -249,9 +248,8 @@ def nudged(net: Net, inputs: Mapping[str, Numpy], seed: int, outputs: Sequence[s
 def fresh(net: Net) -> Iterator[None]:
     """Recurrent layers start from zeros, as a file does."""
     for layer in net.layers:
-        if layer.type in ("LSTM", "RNN"):
-            for array in layer.last:  # type: ignore[attr-defined]
-                array.fill(0)
+        for array in layer.carried():
+            array.fill(0)
     yield
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...layers.core import Trait
 from ...net import Net
 from ...proto.errors import LayerError, ModelError, storable
 from ..operations import Numpy, Operation, Operations, operations
@@ -17,12 +18,6 @@ from .graph import LOWERINGS, Graph, Work
 from .targets import DEFAULT, NEWEST, OLDEST, target_named
 
 IR_VERSION = 8  # of the file; readers of opset 16 know it
-REGION_LAYERS = (
-    "ROIPooling", "ROIAlign", "ROIAlignRotated", "RiROIAlignRotated", "RotateROIPooling", "ROIWarping", "PSROIPooling",
-    "PSROIAlign", "DeformablePSROIPooling", "DeformROIPooling", "ModulatedDeformROIPooling", "PrROIPooling",
-)  # fmt: skip
-PROPOSALS = ("Proposal", "FrcnnProposal", "RotateProposal", "BoxGroupOutput", "SSHProposal", "MNCProposal")
-CONSTANT = ("PriorBox", "DummyData", "Parameter")  # what they give does not depend on the input
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,9 @@ def onnx_model(
 
 def refuse(steps: Operations) -> None:
     """Raises LayerError that names every layer without a lowering."""
-    missing = [s for s in steps.steps if s.type != "Input" and s.type not in CONSTANT and s.type not in LOWERINGS]
+    missing = [s for s in steps.steps if s.type not in ("Input", *LOWERINGS) and Trait.CONSTANT not in s.layer.traits]
+    if drawn := [step for step in missing if Trait.FILLED in step.layer.traits]:
+        raise LayerError(f"{drawn[0]}: cannot be written as ONNX: it draws random numbers")
     if missing:
         names = ", ".join(str(step) for step in missing[:4]) + (" .." if len(missing) > 4 else "")
         raise LayerError(f"cannot be written as ONNX: {names}: there is no counterpart; name other outputs before it")
@@ -132,19 +129,22 @@ def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]
     """{value: the name of its first axis} of the values whose first axis has no length yet."""
     leads: dict[str, str] = {}
     if dynamic_batch:
-        region_inputs = {s.inputs[1] for s in steps.steps if s.type in REGION_LAYERS}
+        region_inputs = {s.inputs[1] for s in steps.steps if Trait.REGIONS in s.layer.traits}
         for name in steps.inputs:
             if name in region_inputs:
                 leads[name] = "regions"
             elif len(steps.shapes[name]) == 4 or name == steps.inputs[0]:
                 leads[name] = "batch"
     for step in steps.steps:
-        if step.type in PROPOSALS:
-            leads.update(dict.fromkeys(step.outputs[: 1 if step.type == "MNCProposal" else None], "regions"))
-        elif step.type in ("NMS", "Filter"):
+        traits = step.layer.traits
+        if Trait.PROPOSES in traits:
+            leads.update(
+                {name: "regions" for name, shape in zip(step.outputs, step.layer.list_shapes) if shape[0] == -1}
+            )
+        elif Trait.CHOOSES_ROWS in traits and Trait.DETECTS not in traits:
             leads.update(dict.fromkeys(step.outputs, f"kept by {step.name}"))
-        elif step.type not in (*CONSTANT, "Input", "DetectionOutput", "Yolov3DetectionOutput", "YoloDetectionOutput"):
-            main = [step.inputs[1]] if step.type in (*REGION_LAYERS, "BatchReindex") else step.inputs
+        elif not traits & (Trait.CONSTANT | Trait.FILLED | Trait.DETECTS):
+            main = [step.inputs[1]] if Trait.ROWS_OF_1 in traits else step.inputs
             lead = next((leads[name] for name in main if name in leads), None)
             if lead is not None:
                 leads.update({name: lead for name in step.outputs if steps.shapes[name]})
@@ -199,7 +199,7 @@ def write_steps(
             if preprocess is not None and steps.inputs[:1] == step.outputs[:1]:
                 values[step.outputs[0]] = prepared(graph, step.outputs[0], steps.shapes[step.outputs[0]], preprocess)
             continue
-        if step.type in CONSTANT:
+        if Trait.CONSTANT in step.layer.traits:
             for value, blob in zip(step.outputs, constants(net, step)):
                 values[value] = graph.const(blob)
             continue
@@ -225,10 +225,6 @@ def write_steps(
 def constants(net: Net, step: Operation) -> list[Numpy]:
     """What a layer that does not depend on the input gives."""
     index = next(i for i, layer in enumerate(net.layers) if layer is step.layer)
-    if step.type == "DummyData":
-        fillers = step.layer.param.dummy_data_param.data_filler
-        if any(filler.type not in ("", "constant") for filler in fillers):
-            raise LayerError(f"{step}: cannot be written as ONNX: it draws random numbers")
     net.forward_layer(index)
     return [np.array(blob.data, np.float32) for blob in net.tops[index]]
 

@@ -10,16 +10,22 @@ from typing import Any, Union
 import numpy as np
 import torch
 
+from ...layers.core import Trait
 from ...net import Net
 from ...net.weights import save_weights
 from ...proto.errors import LayerError, ModelError
-from ..onnx.writer import CONSTANT, constants
+from ..onnx.writer import constants
 from ..operations import Operation, operations
 from ..tensors import parameter_keys
 from . import dense, neuron, norm, proposals, regions, shapes  # noqa: F401  their functions
-from .table import FACTORIES, Run, Work
+from .table import FACTORIES, Factory, Run, Work
 
 BUFFERS = ("running_mean", "running_var", "scale_factor")  # statistics, which are not learned by a gradient
+
+
+def factory_of(step: Operation) -> Factory | None:
+    """What makes a layer run on tensors: its own function, or for one that chooses rows the layer as a whole."""
+    return FACTORIES.get(step.type) or (regions.whole_layer if step.layer.list_shapes else None)
 
 
 class CaffeLayer(torch.nn.Module):
@@ -82,17 +88,18 @@ class CaffeModule(torch.nn.Module):
         for step in steps.steps:
             if step.type == "Input":
                 continue
-            if step.type in CONSTANT and not step.params:
+            if Trait.CONSTANT in step.layer.traits and not step.params:
                 for value, array in zip(step.outputs, constants(net, step)):
                     key = f"constant_{len(self.constants)}"
                     self.register_buffer(key, torch.from_numpy(array), persistent=False)
                     self.constants.append((value, key))
                 continue
-            if step.type not in FACTORIES:
+            make = factory_of(step)
+            if make is None:
                 raise LayerError(f"{step}: cannot be a torch module: there is no counterpart")
             keys = parameter_keys(step.layer.type, [values.shape for values in step.params])
             before, after = ([steps.shapes[name] for name in names] for names in (step.inputs, step.outputs))
-            run = FACTORIES[step.type](Work(step, before, after, keys))
+            run = make(Work(step, before, after, keys))
             seen[step.name] += 1
             name = f"{step.name}@{seen[step.name]}" if seen[step.name] > 1 else step.name  # Caffe takes a name twice
             layers.append((name, CaffeLayer(step, keys, known, run)))

@@ -6,12 +6,6 @@ from typing import Any
 
 from .table import Run, Work, factory, import_torch
 
-COLUMNS = {"ROIAlignRotated": 6, "RiROIAlignRotated": 6, "RotateROIPooling": 6}
-LISTS = (
-    "Proposal", "FrcnnProposal", "RotateProposal", "BoxGroupOutput", "DetectionOutput", "Yolov3DetectionOutput",
-    "YoloDetectionOutput", "NMS", "SSHProposal", "MNCProposal",
-)  # fmt: skip
-
 
 def operators() -> Any:
     """boxpresso.ops.torch."""
@@ -108,7 +102,7 @@ def prroi_pooling(w: Work) -> Run:
     return lambda p, x, rois: ops.prroi_pool(x, rois.reshape(-1, 5), pooled, scale)
 
 
-@factory(*LISTS, "PSROIPooling", "ROIWarping", "DecodeBBox")
+@factory("PSROIPooling", "ROIWarping", "DecodeBBox")
 def whole_layer(w: Work) -> Run:
     """The layer itself as one operator: it chooses, or has no function of its own in boxpresso.ops."""
     w.need(not w.params, "it has learned numbers")

@@ -4,7 +4,19 @@ Read layer.py first.
 """
 
 from .filler import fill
-from .layer import REGISTRY, Layer, check_arity, discover, layer_class, make_layer
+from .layer import REGISTRY, Layer, check_arity, discover, layer_class, make_layer, traits_of
 from .run import run_layer
+from .traits import Trait
 
-__all__ = ["REGISTRY", "Layer", "check_arity", "discover", "fill", "layer_class", "make_layer", "run_layer"]
+__all__ = [
+    "REGISTRY",
+    "Layer",
+    "Trait",
+    "check_arity",
+    "discover",
+    "fill",
+    "layer_class",
+    "make_layer",
+    "run_layer",
+    "traits_of",
+]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...proto import LayerParameter, ModelError, nearest, parse_text
 from .layer import REGISTRY, Arity, Layer, discover
+from .traits import Trait
 
 SCHEMA = Path(__file__).parents[2] / "proto" / "boxpresso.proto"
 _FIELD = re.compile(r"(optional|repeated) ([\w.]+) (\w+) = \d+ *(?:\[(.*?)\])?;(?: *// *(.*))?")
@@ -115,11 +116,13 @@ def describe(type: str) -> str:
     parts = [", ".join(cls.types), "", textwrap.indent(inspect.cleandoc(cls.__doc__ or summary(cls)), "  "), ""]
     parts += [
         f"bottoms: {count(cls.bottoms)}",
-        f"tops: {count(cls.tops)}{' (or none: one is added)' if cls.loss else ''}",
+        f"tops: {count(cls.tops)}{' (or none: one is added)' if Trait.LOSS in cls.traits else ''}",
     ]
     parts += ["may work in place"] if cls.in_place else []
     parts += (
-        ["is a loss: its first top counts with a weight of 1 unless loss_weight says otherwise"] if cls.loss else []
+        ["is a loss: its first top counts with a weight of 1 unless loss_weight says otherwise"]
+        if Trait.LOSS in cls.traits
+        else []
     )
     for name in parameter_names(cls.type):
         parts += ["", parameters(name)]
@@ -163,7 +166,7 @@ def count(arity: Arity) -> str:
 def example(cls: type[Layer]) -> str:
     """A prototxt of one such layer, with the parameters that its docstring shows."""
     low, high = (arity if isinstance(arity, tuple) else (arity, arity) for arity in (cls.bottoms, cls.tops))
-    bottoms, tops = low[0] or 0, max(high[0] or 0, int(high[0] is None or cls.loss))
+    bottoms, tops = low[0] or 0, max(high[0] or 0, int(high[0] is None or Trait.LOSS in cls.traits))
     lines = [f'name: "{cls.type.lower()}"', f'type: "{cls.type}"']
     lines += [f'bottom: "{name}"' for name in names("in", bottoms)] + [f'top: "{name}"' for name in names("out", tops)]
     shown = shown_parameters(cls)

@@ -1,8 +1,9 @@
 """Layer: four verbs (setup, reshape, forward, backward) and a registry of types.
 
-    class ReLU(Layer, type="ReLU", bottoms=1, tops=1, in_place=True): ...
+    class ReLU(Layer, type="ReLU", bottoms=1, tops=1, in_place=True, traits=Trait.ELEMENTWISE): ...
 
-The class statement registers the type. Layers of Boxpresso itself need no list: a file in `layers/` is enough.
+The class statement registers the type. Layers of Boxpresso itself need no list: a file in `layers/` is enough, and what other
+files want to know of a type they ask of its `traits` (traits.py).
 A user's own layer is such a class in the user's own file; importing that file registers it.
 """
 
@@ -18,17 +19,18 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Protocol, Union, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Union, cast
 
 import numpy as np
 
-from ...device import Array, Blob, Check, Device, Kernels
+from ...device import AnyArray, Array, Blob, Check, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import Fills, Seed
 from .lowering import Fusible, Lowering, Numbers
 from .numbers import too_large
+from .traits import Trait, with_implied
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
@@ -45,6 +47,20 @@ class Room(Protocol):
 
     def check(self, layer: Layer, what: str, more: int) -> None:
         """Raises DeviceError where that many bytes more are too much."""
+
+
+class Window(NamedTuple):
+    """The windows of a layer, as a LayerParameter says: numbers once for all spatial axes, or once for each.
+
+    spreads: whether each element of the bottom goes into a window of the top, as in Deconvolution, not the other way round.
+    """
+
+    axis: int  # of the channels
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    pad: Sequence[int]
+    dilation: Sequence[int]
+    spreads: bool = False
 
 
 class Layer:
@@ -104,14 +120,22 @@ class Layer:
     bottoms: ClassVar[Arity]
     tops: ClassVar[Arity]
     in_place: ClassVar[bool]
-    loss: ClassVar[bool]
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
-    chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
-    row_axis: int = 0  # of its tops, along which they then lie
+    row_axis: int = 0  # of the tops of one that chooses rows, along which they then lie
+    traits: Trait = Trait.NONE  # what others want to know of it; setup changes those of a layer whose parameters decide
     pass_number = 0  # how many forwards there were, of a layer that draws in each
+    output_axis = 1  # of a linear map (Trait.WEIGHTED): the axis of its top along which its outputs lie
+    list_shapes: ClassVar[
+        tuple[tuple[int, ...], ...]
+    ] = ()  # of tops of which a forward tells the length of an axis, -1
+    overlap_field: ClassVar[str] = ""  # of one that suppresses boxes: the path of the overlap in its LayerParameter
+    offsets_top: ClassVar[int | None] = (
+        None  # the top with targets of box offsets, which tell how many classes there are
+    )
+    offsets_bottom: ClassVar[int] = 0  # of one that restores offsets (Trait.RESTORES): the bottom that holds them
     updates_parameters = (
         False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
     )
@@ -131,6 +155,7 @@ class Layer:
         in_place: bool = False,
         loss: bool = False,
         param: str | tuple[str, ...] | None = None,
+        traits: Trait | None = None,
     ) -> None:
         """Registers the class for its type.
 
@@ -148,6 +173,9 @@ class Layer:
         param
             The messages of a LayerParameter that the layer reads, such as "pooling_param", so that a NetSpec knows
             where a keyword belongs; None takes those of the base class.
+        traits
+            What other files want to know of it (traits.py); None takes those of the base class, unless that is a layer whose
+            forward this one replaces: of another forward nobody knows.
 
         Raises
         ------
@@ -155,6 +183,10 @@ class Layer:
             For a type that another class has, or a message that a LayerParameter lacks.
         """
         super().__init_subclass__()
+        if traits is None and "forward" in vars(cls) and any("types" in vars(base) for base in cls.__mro__[1:]):
+            traits = Trait.NONE
+        if traits is not None:
+            cls.traits = with_implied(traits)
         if param is not None:
             cls.messages = (param,) if isinstance(param, str) else param
             known_messages = LayerParameter.DESCRIPTOR.fields_by_name
@@ -168,7 +200,8 @@ class Layer:
             return
         cls.types = (type,) if isinstance(type, str) else type
         cls.type = cls.types[0]
-        cls.bottoms, cls.tops, cls.in_place, cls.loss = bottoms, tops, in_place, loss
+        cls.bottoms, cls.tops, cls.in_place = bottoms, tops, in_place
+        cls.traits = cls.traits | Trait.LOSS if loss else cls.traits & ~Trait.LOSS
         for name in cls.types:
             known = REGISTRY.get(name.lower())
             if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -251,6 +284,10 @@ class Layer:
     def forward_finish(self, bottom: list[Blob], top: list[Blob]) -> None:
         """What follows `forward_launch`: waits for it, and gives the tops their shapes."""
 
+    def carried(self) -> Sequence[AnyArray]:
+        """The arrays that a forward leaves to the next one, such as the states of a recurrent layer (Trait.RUNS_ONCE)."""
+        return ()
+
     @property
     def repeatable(self) -> bool:
         """Whether a second forward with the same bottoms does nothing that the first has not done.
@@ -259,22 +296,25 @@ class Layer:
         nobody knows. A net runs such a layer once a forward, whatever else it has to do again.
         """
         ours = type(self).__module__.startswith(__name__.partition(".")[0] + ".")
-        return ours and not self.updates_parameters and not self.pass_number
+        once = self.updates_parameters or self.pass_number or Trait.RUNS_ONCE in self.traits
+        return ours and not once
 
     def fuse(self) -> Fusible | None:
         """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""
         return None
 
-    def per_map(self, values: Numbers) -> Numbers | None:
-        """Numbers, one for each channel of axis 1 of the top, in the shape that multiplies the weights, parameter 0.
-
-        None: no weights make these channels, so that nothing can be folded into them.
-        """
-        return None
-
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         """How this layer runs in a plan, on channels-last arrays (core/lowering.py); None: by its own forward alone."""
         return None
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        """The windows of a layer with this LayerParameter; None for one without, or whose window is the whole image."""
+        return None
+
+    def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
+        """The weights of a linear map (Trait.WEIGHTED) of which each output is multiplied by a factor."""
+        return np.asarray(weights * factors.reshape(-1, *[1] * (weights.ndim - 1)))
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""
@@ -542,6 +582,16 @@ def known_type(type: str) -> type[Layer] | None:
             return REGISTRY[each]
     discover()
     return REGISTRY.get(wanted[0]) or REGISTRY.get(wanted[1])
+
+
+def traits_of(type: str) -> Trait:
+    """The traits of a layer type of a prototxt, in any case; none for a type that is unknown.
+
+    >>> Trait.VIEW in traits_of("Flatten")
+    True
+    """
+    known = known_type(type)
+    return Trait.NONE if known is None else known.traits
 
 
 def make_layer(param: Any, *, device: Device, dtype: Any = np.float32, phase: str = "TEST", seed: int = 0) -> Layer:

@@ -48,16 +48,14 @@ def product(a: Numbers | None, b: Numbers | None) -> Numbers | None:
 
 
 def folded(
-    weights: Numbers, bias: Numbers | None, affine: Affine, channels: int, per_map: Callable[[Numbers], Numbers | None]
+    weights: Numbers, bias: Numbers | None, affine: Affine, channels: int, scaled: Callable[[Numbers, Numbers], Numbers]
 ) -> tuple[Numbers, Numbers]:
-    """Weights and bias in float64 with an affine map of so many channels folded into them; per_map: `Layer.per_map`."""
+    """Weights and bias in float64 with an affine map of so many channels folded into them; scaled: `Layer.scaled`."""
     weights = np.asarray(weights, np.float64)
     total = np.zeros(channels) if bias is None else np.asarray(bias, np.float64).reshape(-1)
     if affine.scale is not None:
         scale = np.broadcast_to(affine.scale, (channels,))
-        by_map = per_map(scale)
-        assert by_map is not None  # the layer has weights, or nothing would be folded into them
-        weights, total = weights * by_map, total * scale
+        weights, total = scaled(weights, scale), total * scale
     return weights, total if affine.shift is None else total + affine.shift
 
 

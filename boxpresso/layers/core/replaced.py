@@ -20,7 +20,7 @@ class Replaced(Layer):
         check_arity(self.inner, len(bottom), len(top))
         self.inner.setup(bottom, top)
         self.blobs, self.no_gradient = self.inner.blobs, self.inner.no_gradient
-        self.updates_parameters = self.inner.updates_parameters
+        self.updates_parameters, self.traits = self.inner.updates_parameters, self.inner.traits
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.inner:

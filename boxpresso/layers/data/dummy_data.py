@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from ...device import Blob
-from ..core import Layer, fill
+from ..core import Layer, Trait, fill
 
 Value = TypeVar("Value")
 
 
-class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None)):
+class DummyData(
+    Layer, type="DummyData", param="dummy_data_param", bottoms=0, tops=(1, None), traits=Trait.FILLED | Trait.CONSTANT
+):
     """Tops of given shapes, filled by fillers: by a constant filler once, by any other before every forward pass.
 
     Parameters
@@ -46,6 +48,9 @@ class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, to
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         param = self.param.dummy_data_param
         self.fillers = self.each(list(param.data_filler) or [None], "data_filler", len(top))
+        self.drawn = any(filler is not None and filler.type != "constant" for filler in self.fillers)
+        if self.drawn:
+            self.traits &= ~Trait.CONSTANT
         old = ("num", "channels", "height", "width")
         if any(len(getattr(param, name)) for name in old):
             self.need(not param.shape, f"give shape or {', '.join(old)}, not both")
@@ -74,6 +79,8 @@ class DummyData(Layer, type="DummyData", param="dummy_data_param", bottoms=0, to
         """The tops keep the shapes that setup gave them."""
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if not self.drawn:
+            return
         draws = self.draws()
         for blob, filler in zip(top, self.fillers, strict=True):
             if filler is not None and filler.type != "constant":

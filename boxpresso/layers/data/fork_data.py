@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ...device import Blob
 from ..core import Layer
-from .shapes import data_tops
+from ..core.data_tops import data_tops
 
 READERS = {  # layers of ours that read data of the same kind
     "RoIData, which reads VOC and COCO folders": ("FrcnnRoiData", "FrcnnVidData"),

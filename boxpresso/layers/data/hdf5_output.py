@@ -9,11 +9,11 @@ import numpy as np
 from ...data.errors import DataError
 from ...data.hdf5 import Writer
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.writing import refusal
 
 
-class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2, tops=0):
+class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2, tops=0, traits=Trait.RUNS_ONCE):
     """Writes the rows of its bottoms to the data sets "data" and "label" of an HDF5 file, batch after batch.
 
     The first batch replaces an older file; each further batch is added to the file. The layer gives no gradient: the
@@ -56,10 +56,6 @@ class HDF5Output(Layer, type="HDF5Output", param="hdf5_output_param", bottoms=2,
             self.writer = Writer(name, ("data", "label"))
         except DataError as error:
             self.need(False, str(error))
-
-    @property
-    def repeatable(self) -> bool:
-        return False  # it writes rows
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         counts = [blob.shape[0] if blob.shape else 1 for blob in bottom]

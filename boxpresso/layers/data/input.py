@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Input(Layer, type="Input", param="input_param", bottoms=0, tops=(1, None)):
+class Input(Layer, type="Input", param="input_param", bottoms=0, tops=(1, None), traits=Trait.FILLED):
     """Tops of given shapes, whose data the caller writes before the forward pass; the caller may reshape them too.
 
     Parameters

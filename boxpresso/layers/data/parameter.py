@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Parameter(Layer, type="Parameter", param="parameter_param", bottoms=0, tops=1):
+class Parameter(
+    Layer, type="Parameter", param="parameter_param", bottoms=0, tops=1, traits=Trait.FILLED | Trait.CONSTANT
+):
     """A learned blob as a top: the top is the layer's one parameter.
 
     The gradient of the parameter is that of the top.

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from ..core import Trait
 from .convolution_base import ConvolutionLayer
 
 
-class Convolution(ConvolutionLayer, type="Convolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
+class Convolution(
+    ConvolutionLayer,
+    type="Convolution",
+    param="convolution_param",
+    bottoms=(1, None),
+    tops=(1, None),
+    traits=Trait.WEIGHTED | Trait.WRITES_ALL,
+):
     """top[n, m, y] = sum over c, k of W[m, c, k] * bottom[n, c, stride * y - pad + dilation * k], plus bias[m].
 
     A correlation, as in all of deep learning, along any number of spatial axes. Several bottoms of one shape go through

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...device import AnyArray, Blob, Device, Kernels, blas
+from ...proto import LayerParameter
 from ..core import Layer
-from ..core.lowering import Lowering, Numbers
+from ..core.layer import Window
+from ..core.lowering import Lowering
 from .columns import DEVICE, ColumnConvolution, convolution_of
 from .lowerings import ConvolutionLowering, DepthwiseLowering
 from .sizes import GEOMETRY, SMALL, Sizes, scratch
@@ -269,7 +271,7 @@ class WindowLayer(Layer):
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.convolution_param
-        self.channel_axis = self.axis(bottom[0], p.axis)
+        self.channel_axis = self.output_axis = self.axis(bottom[0], p.axis)
         self.outputs, self.bias_term = p.num_output, p.bias_term
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
         self.need(not p.relu, "relu: true, of Intel's Caffe, is not known here; write a ReLU layer after this one")
@@ -288,6 +290,17 @@ class WindowLayer(Layer):
         if self.bias_term:
             self.parameter(1, (self.outputs,), p.bias_filler)
         self.sizes, self.made = None, None
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        p = param.convolution_param
+        pairs = {
+            name: [getattr(p, f"{name}_h"), getattr(p, f"{name}_w")] if p.HasField(f"{name}_h") else []
+            for name in ("kernel", "stride", "pad")
+        }
+        kernel, stride = pairs["kernel"] or list(p.kernel_size) or [0], pairs["stride"] or list(p.stride) or [1]
+        pad, dilation = pairs["pad"] or list(p.pad) or [0], list(p.dilation) or [1]
+        return Window(p.axis, kernel, stride, pad, dilation, cls.spreads)
 
     def read_window(self, axes: int) -> None:
         """Reads and checks kernel, stride, pad and dilation along each spatial axis."""
@@ -359,9 +372,6 @@ class WindowLayer(Layer):
             if self.device.kind != "cpu" or len(image) > 2:
                 self.made = convolution_of(sizes, self.device, self.dtype)
         return before
-
-    def per_map(self, values: Numbers) -> Numbers | None:
-        return values.reshape(-1, *[1] * (1 + len(self.kernel))) if self.channel_axis == 1 else None
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
         if self.sizes is None or not min(bottom[0].count, top[0].count):

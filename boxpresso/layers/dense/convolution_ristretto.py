@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from ..core.lowering import Lowering
 from .convolution_base import ConvolutionLayer
 
@@ -15,6 +16,7 @@ class ConvolutionRistretto(
     param=("convolution_param", "quantization_param"),
     bottoms=(1, None),
     tops=(1, None),
+    traits=Trait.WRITES_ALL,
 ):
     """A convolution whose weights, and at TEST whose inputs, are rounded to what a fixed-point machine holds.
 

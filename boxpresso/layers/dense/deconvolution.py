@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...device import Blob
+from ..core import Trait
 from ..core.lowering import Lowering, Numbers
 from .convolution_base import WindowLayer
 from .lowerings import DeconvolutionLowering
 
 
-class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param", bottoms=(1, None), tops=(1, None)):
+class Deconvolution(
+    WindowLayer,
+    type="Deconvolution",
+    param="convolution_param",
+    bottoms=(1, None),
+    tops=(1, None),
+    traits=Trait.WEIGHTED | Trait.WRITES_ALL,
+):
     """Each bottom element adds W, times itself, to a window of the top; then the bias is added.
 
     This is the gradient of a Convolution as a layer, a transposed convolution. Several bottoms of one shape go through
@@ -59,6 +65,12 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
     def weights_shape(self) -> tuple[int, ...]:
         return self.channels, self.outputs // self.group, *self.kernel
 
+    def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
+        grouped = weights.reshape(self.group, -1, *weights.shape[1:])  # each group's (channels, outputs, *kernel)
+        each = factors.reshape(self.group, 1, -1, *[1] * (weights.ndim - 2))
+        scaled: Numbers = (grouped * each).reshape(weights.shape)
+        return scaled
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         map = self.spatial(bottom, top)
         image = [s * (m - 1) + e - 2 * p for s, m, e, p in zip(self.stride, map, self.extent, self.pad)]
@@ -75,12 +87,6 @@ class Deconvolution(WindowLayer, type="Deconvolution", param="convolution_param"
         before = self.plan(bottom, self.outputs, image, self.channels, map)
         for blob in top:
             blob.reshape(*before, self.outputs, *image)
-
-    def per_map(self, values: Numbers) -> Numbers | None:
-        if self.channel_axis != 1:
-            return None
-        by_group = np.repeat(values.reshape(self.group, -1), self.channels // self.group, axis=0)
-        return by_group.reshape(self.channels, -1, *[1] * len(self.kernel))
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         for x, y in zip(bottom, top):

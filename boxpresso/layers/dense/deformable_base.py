@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
+from ...proto import LayerParameter
+from ..core.layer import Window
 from .convolution_base import WindowLayer
 from .sizes import GEOMETRY, scratch
 
@@ -30,6 +32,10 @@ class DeformableLayer(WindowLayer):
 
     moved, spread = Kernels("deformable.cu"), Kernels("deformable_spread.cu")
     message = "deformable_convolution_param"
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        return None  # each of its taps may lie anywhere
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         given = getattr(self.param, self.message)

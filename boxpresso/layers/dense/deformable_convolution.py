@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core import Trait
 from .deformable_base import DeformableLayer
 
 
@@ -11,6 +12,7 @@ class DeformableConvolution(
     param=("deformable_convolution_param", "convolution_param"),
     bottoms=2,
     tops=1,
+    traits=Trait.WEIGHTED | Trait.WRITES_ALL,
 ):
     """Convolution whose taps are moved by offsets: each tap reads a bilinear sample at its pixel plus its offset.
 

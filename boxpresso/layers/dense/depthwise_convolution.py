@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core import Trait
 from .convolution_base import ConvolutionLayer
 
 
@@ -11,6 +12,7 @@ class DepthwiseConvolution(
     param="convolution_param",
     bottoms=(1, None),
     tops=(1, None),
+    traits=Trait.WEIGHTED | Trait.WRITES_ALL,
 ):
     """A Convolution with one group for each channel: each channel is filtered on its own.
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...device import Blob, Kernels
 from ...device.records import Numbers
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.checked import checked_by
 
 
-class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1):
+class Embed(Layer, type="Embed", param="embed_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """top[..., :] = W[bottom[...]] (+ bias): a learned vector for each whole number.
 
     Learned parameters: W (K, N), K being input_dim and N num_output; bias (N,) unless bias_term is false. They get

@@ -39,7 +39,7 @@ class GpuLowering(Lowering):
         if nothing:
             return
         own = None if len(blobs) < 2 else np.asarray(blobs[1].data)
-        weights, bias = folded(np.asarray(blobs[0].data), own, affine, after.channels, self.layer.per_map)
+        weights, bias = folded(np.asarray(blobs[0].data), own, affine, after.channels, self.layer.scaled)
         if affine.scale is not None:
             self.weights = self.device.table(weights, dtype)
         self.bias = self.device.table(bias, dtype)

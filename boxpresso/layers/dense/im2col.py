@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
+from ..core import Trait
 from .convolution_base import WindowLayer
 from .sizes import Sizes
 
 
-class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, tops=1):
+class Im2col(WindowLayer, type="Im2col", param="convolution_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """Each window of an image as a column: channel c * taps + tap holds the pixel under that tap of each window.
 
     The windows are Convolution's; their padding is 0. Backward adds up the columns of each pixel.

@@ -9,12 +9,14 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels, blas
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Lowering, Numbers
 from .lowerings import InnerProductLowering
 
 
-class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bottoms=1, tops=1):
+class InnerProduct(
+    Layer, type="InnerProduct", param="inner_product_param", bottoms=1, tops=1, traits=Trait.WEIGHTED | Trait.WRITES_ALL
+):
     """top = bottom W^T + bias, where the bottom's axes from `axis` on are taken as one of K elements.
 
     The fully connected layer. Learned parameters: W (N, K), or (K, N) with transpose, N being num_output; bias (N,)
@@ -57,6 +59,7 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.inner_product_param, partial(blas.gemm, self.device)
         self.outputs, self.bias_term, self.transpose = p.num_output, p.bias_term, p.transpose
+        self.output_axis = p.axis
         self.need(self.outputs > 0, "num_output must be at least 1; the prototxt gives none")
         depth = prod(bottom[0].shape[self.axis(bottom[0], p.axis) :])
         self.need(depth > 0, f"the bottom's axes from {p.axis} on hold no elements, its shape is {bottom[0].shape}")
@@ -87,10 +90,8 @@ class InnerProduct(Layer, type="InnerProduct", param="inner_product_param", bott
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
 
-    def per_map(self, values: Numbers) -> Numbers | None:
-        if self.param.inner_product_param.axis != 1:
-            return None
-        return values if self.transpose else values[:, None]
+    def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
+        return np.asarray(weights * (factors if self.transpose else factors[:, None]))
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         if self.param.inner_product_param.axis != 1 or len(bottom[0].shape) not in (2, 4):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2):
+class LSTMUnit(Layer, type="LSTMUnit", bottoms=3, tops=2, traits=Trait.WRITES_ALL):
     """c = cont * f * c_before + i * g and h = o * tanh(c): one step of an LSTM, without its weights.
 
     i, f, o = sigmoid and g = tanh of their pre-activations. c_before and the pre-activations have gradients, cont has

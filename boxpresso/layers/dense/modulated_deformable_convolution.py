@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...device import Blob
+from ..core import Trait
 from .deformable_base import DeformableLayer
 
 
@@ -12,6 +13,7 @@ class ModulatedDeformableConvolution(
     param=("modulated_deformable_convolution_param", "deformable_convolution_param", "convolution_param"),
     bottoms=3,
     tops=1,
+    traits=Trait.WEIGHTED | Trait.WRITES_ALL,
 ):
     """DeformableConvolution with a third bottom, the mask, that multiplies the samples.
 

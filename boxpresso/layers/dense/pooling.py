@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ...proto import LayerParameter
+from ..core import Layer, Trait
+from ..core.layer import Window
 from ..core.lowering import Lowering
 from .lowerings import PoolingLowering
 
@@ -15,7 +17,9 @@ WIDE = 64  # windows of more columns than this have a block each
 FORKS = ("pad_l", "pad_r", "pad_t", "pad_b", "pad_type", "output_shift_instead_division", "bin_size", "bin_h", "bin_w")
 
 
-class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2)):
+class Pooling(
+    Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 2), traits=Trait.POOLS | Trait.WRITES_ALL
+):
     """The maximum, the mean or a random pick of each window of an image, (N, C, H, W) to (N, C, h, w).
 
     MAX: the largest value; -FLT_MAX for an empty window. AVE: the sum, divided by the size of the window within image
@@ -103,6 +107,17 @@ class Pooling(Layer, type="Pooling", param="pooling_param", bottoms=1, tops=(1, 
             self.need(fits, f"the padding must be smaller than the kernel, got {self.pad} and {self.kernel}")
         self.down = not p.ceil_mode or p.round_mode == p.FLOOR
         self.key = int(self.rng.integers(2**32))
+
+    @classmethod
+    def window_of(cls, param: LayerParameter) -> Window | None:
+        p = param.pooling_param
+        if p.global_pooling:
+            return None
+        kernel, stride, pad = (
+            [getattr(p, f"{short}_h"), getattr(p, f"{short}_w")] if p.HasField(f"{short}_h") else [getattr(p, both)]
+            for both, short in (("kernel_size", "kernel"), ("stride", "stride"), ("pad", "pad"))
+        )
+        return Window(1, kernel, stride, pad, [1])
 
     def reseed(self, seed: int | Sequence[int]) -> None:
         super().reseed(seed)

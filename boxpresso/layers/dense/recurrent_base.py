@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
-from ..core import Layer
+from ..core import Layer, Trait
 
 FORKS = ("default_initial", "continue_recur", "tf_rnn", "linear_before_reset", "activations", "sparse_mode")
 
 
-class Recurrent(Layer):
+class Recurrent(Layer, traits=Trait.RUNS_ONCE):
     """The base of layers that go through T time steps of N sequences; D is num_output.
 
     recurrent_param { num_output: D weight_filler {} bias_filler {} expose_hidden: false }. Bottoms: x (T, N, ...);
@@ -53,9 +53,8 @@ class Recurrent(Layer):
 
     # The four verbs
 
-    @property
-    def repeatable(self) -> bool:
-        return False  # a batch begins with the states of the one before
+    def carried(self) -> Sequence[AnyArray]:
+        return self.last
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.recurrent_param, partial(blas.gemm, self.device)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class SPP(Layer, type="SPP", param="spp_param", bottoms=1, tops=1):
+class SPP(Layer, type="SPP", param="spp_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """Spatial pyramid pooling: level l pools each channel into 2^l x 2^l bins, for l from 0 to pyramid_height - 1.
 
     (N, C, H, W) becomes (N, C * (1 + 4 + 16 ...)), one length for every image size. The levels follow each other, each

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from .field_regions import FieldRegions
 
 
@@ -17,6 +18,7 @@ class BoxGroupOutput(
     param=("box_group_output_param", "bbox_reg_param"),
     bottoms=(2, None),
     tops=(1, 2),
+    traits=Trait.PROPOSES,
 ):
     """Regions from the feature maps of a multi-scale proposal network.
 
@@ -72,6 +74,7 @@ class BoxGroupOutput(
     [[0.0, 6.0, 6.0, 25.0, 25.0, 0.75]]
     """
 
+    list_shapes = (-1, 5, 1, 1), (-1, 6, 1, 1)
     pixels = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from ..core.param_str import settings
 from . import fields
 from .field_regions import FieldRegions
@@ -18,6 +19,7 @@ class BoxOutput(
     param=("box_output_param", "bbox_reg_param", "python_param"),
     bottoms=(1, None),
     tops=(1, 2),
+    traits=Trait.PROPOSES,
 ):
     """Regions from the maps of a multi-scale proposal network, one bottom for each field.
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Generic, Protocol, TypeVar
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.places import told
 
 
@@ -20,13 +20,11 @@ class Chooser(Protocol):
 There = TypeVar("There", bound=Chooser)
 
 
-class Choosing(Layer):
+class Choosing(Layer, traits=Trait.CHOOSES_ROWS):
     """A layer of which only a forward tells how many rows its tops have.
 
     A subclass gives `forward_launch` and `forward_finish`, for devices that need no host, `forward_host` and `shape`.
     """
-
-    chooses_rows = True
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if self.forward_launch(bottom, top):

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg_param"), bottoms=(2, 3), tops=1):
+class DecodeBBox(
+    Layer,
+    type="DecodeBBox",
+    param=("decode_bbox_param", "bbox_reg_param"),
+    bottoms=(2, 3),
+    tops=1,
+    traits=Trait.CHOOSES_ROWS | Trait.RESTORES,
+):
     """Regions moved by the offsets that a detector predicts, for the next stage of a cascade.
 
     Each region is moved by offset * std + mean. Its centre is the middle of its first and last pixel. In TRAIN,
@@ -62,10 +69,10 @@ class DecodeBBox(Layer, type="DecodeBBox", param=("decode_bbox_param", "bbox_reg
     [[0.0, 15.0, 10.0, 24.0, 19.0]]
     """
 
-    chooses_rows = True
-
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
+        if self.phase == "TEST":
+            self.traits &= ~Trait.CHOOSES_ROWS  # all rows stay
         p = self.param.bbox_reg_param
         self.mean, self.std = np.zeros(4), np.ones(4)
         if p.bbox_mean and p.bbox_std:

@@ -9,11 +9,13 @@ from ...data.evaluation import RIGHT, WRONG, judge
 from ...device import Blob
 from ...proto.errors import ModelError
 from ...proto.reading import read_file
-from ..core import Layer
+from ..core import Layer, Trait
 from .results import in_image
 
 
-class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=(2, 3), tops=1):
+class DetectionEvaluate(
+    Layer, type="DetectionEvaluate", param="detection_evaluate_param", bottoms=(2, 3), tops=1, traits=Trait.CHOOSES_ROWS
+):
     """Tells which detections are right; average precision is computed from its rows.
 
     A detection is compared with the true box of its label that it overlaps most. It is right when that overlap is
@@ -66,8 +68,6 @@ class DetectionEvaluate(Layer, type="DetectionEvaluate", param="detection_evalua
     >>> run_layer(text, [[detections]], [[[[0, 1, 0, 0, 0, 1, 1, 0]]]])[0, 0].tolist()
     [[-1.0, 1.0, 1.0, -1.0, -1.0], [0.0, 1.0, 0.75, 1.0, 0.0], [0.0, 1.0, 0.5, 0.0, 1.0]]
     """
-
-    chooses_rows = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

@@ -13,6 +13,7 @@ from ...data.boxes import best
 from ...device import UNFUSED, AnyArray, Blob, Kernels
 from ...proto.boxpresso_pb2 import DetectionOutputParameter
 from ...proto.errors import BoxpressoWarning, LayerError
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.writing import refusal
 from . import detection_device, suppress
@@ -26,7 +27,12 @@ CENTER_SIZE = _CODES["CENTER_SIZE"].number
 
 
 class DetectionOutput(
-    ChoosingThere[DeviceDetections], type="DetectionOutput", param="detection_output_param", bottoms=(3, 5), tops=1
+    ChoosingThere[DeviceDetections],
+    type="DetectionOutput",
+    param="detection_output_param",
+    bottoms=(3, 5),
+    tops=1,
+    traits=Trait.DETECTS,
 ):
     """The last layer of SSD: turns predictions relative to priors into a list of detections.
 
@@ -94,6 +100,8 @@ class DetectionOutput(
     [[[[0.0, 1.0, 0.75, 0.25, 0.0, 0.75, 0.5]]]]
     """
 
+    overlap_field = "detection_output_param.nms_param.nms_threshold"
+    list_shapes = ((1, 1, -1, 7),)
     kernels = Kernels("detection_output.cu", UNFUSED)
     suppress_kernels = suppress.kernels
     gpu_files = detection_device.FILES
@@ -119,15 +127,13 @@ class DetectionOutput(
         )
         self.need(0 < p.nms_param.eta <= 1, f"eta must be above 0 and at most 1, got {p.nms_param.eta}")
         self.results = self.results_of(p)
+        if self.results is not None:
+            self.traits |= Trait.RUNS_ONCE  # it writes files
         self.on_device = DeviceDetections(self, self.coding)
         if p.visualize:
             warnings.warn(
                 f"{self}: visualize is ignored; `boxpresso detect` draws boxes", BoxpressoWarning, stacklevel=2
             )
-
-    @property
-    def repeatable(self) -> bool:
-        return self.results is None and super().repeatable
 
     def results_of(self, p: Any) -> Results | None:
         """The files to write, or None, with a warning where a directory is named but they cannot be."""

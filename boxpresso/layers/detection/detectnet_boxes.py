@@ -11,7 +11,7 @@ import numpy as np
 from ...data.detectnet import grid_boxes, group_rectangles, judged
 from ...device import Blob
 from ...proto.errors import LayerError
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import read_param_str
 
 MOST = 50  # boxes of an image
@@ -180,7 +180,7 @@ class ClusterDetections(GridBoxes, type="ClusterDetections", param="python_param
         return np.array(kept).reshape(-1, 5)
 
 
-class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1):
+class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=Trait.CHOOSES_ROWS):
     """Says which boxes are right: each true box in turn takes the first free one that overlaps it by 0.7 or more.
 
     Parameters
@@ -211,8 +211,6 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1):
     >>> run_layer('type: "ScoreDetections"', [[[0, 0, 9, 9, 0]]], [[[0, 0, 9, 8, 1], [20, 0, 29, 9, 1]]])[0, :3, 4].tolist()
     [1.0, 2.0, 0.0]
     """
-
-    chooses_rows = True
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import settings
 from . import proposal_device, pyramid, pyramid_device, suppress
@@ -21,7 +22,12 @@ from .rcnn import Upright
 
 
 class FPNProposal(
-    Choosing, type="FPNProposal", param=("python_param", "module_param"), bottoms=(3, None), tops=(1, None)
+    Choosing,
+    type="FPNProposal",
+    param=("python_param", "module_param"),
+    bottoms=(3, None),
+    tops=(1, None),
+    traits=Trait.PROPOSES,
 ):
     """Regions of interest from the levels of a feature pyramid, chosen from all of them at once.
 

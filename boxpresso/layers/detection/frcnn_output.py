@@ -6,6 +6,7 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from . import fields, frcnn_device, suppress
 from .choosing import ChoosingThere
@@ -14,7 +15,12 @@ from .order import ON_DEVICE
 
 
 class FrcnnOutput(
-    ChoosingThere[DeviceFrcnn], type="FrcnnOutput", param=("frcnn_output_param", "bbox_reg_param"), bottoms=4, tops=1
+    ChoosingThere[DeviceFrcnn],
+    type="FrcnnOutput",
+    param=("frcnn_output_param", "bbox_reg_param"),
+    bottoms=4,
+    tops=1,
+    traits=Trait.CHOOSES_ROWS | Trait.RESTORES,
 ):
     """The detections of one image, from class probabilities, box offsets and regions.
 
@@ -63,6 +69,7 @@ class FrcnnOutput(
     """
 
     kernels = suppress.kernels
+    offsets_bottom = 1
     gpu_files = frcnn_device.FILES
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

@@ -9,14 +9,16 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import settings
 from . import suppress
 
 LEAST = float(np.finfo(np.float64).eps)  # of a probability
 
 
-class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7), tops=(2, 5)):
+class HardRegions(
+    Layer, type="HardRegions", param="python_param", bottoms=(4, 7), tops=(2, 5), traits=Trait.CHOOSES_ROWS
+):
     """Online hard example mining of Fast R-CNN: the regions with the greatest loss, of which none lies on another.
 
     This is the OHEMDataLayer of ohem's roi_data_layer.layer. The loss of a region is -log of the probability of its label, and
@@ -68,7 +70,6 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
     [[0.0, 50.0, 0.0, 59.0, 9.0]]
     """
 
-    chooses_rows = True
     kernels: ClassVar[Kernels] = suppress.kernels
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:

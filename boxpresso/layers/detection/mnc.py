@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from ..core.param_str import settings
 from . import proposal_device
 from .anchor_base import AnchorTargets
@@ -18,7 +19,14 @@ from .rcnn import Upright
 from .target_base import give
 
 
-class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class MNCProposal(
+    PlainProposal,
+    type="MNCProposal",
+    param="python_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES | Trait.IMAGE_INFO,
+):
     """Proposal of MNC, whose regions pass their gradient on to the offsets.
 
     This is the ProposalLayer of MNC's pylayer.proposal_layer. The regions are those of Proposal. The gradient of a corner that
@@ -57,6 +65,8 @@ class MNCProposal(PlainProposal, type="MNCProposal", param="python_param", botto
     >>> numbers.tolist()
     [[1.0, 0.0]]
     """
+
+    list_shapes = (-1, 5), (1, -1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         train = self.phase == "TRAIN"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import settings
 from .mask_targets import INFO, MaskedTargets, overlap_of
 from .order import ON_DEVICE
@@ -177,7 +177,9 @@ class MNCStageBridge(
             f"has {len(bottom)} bottoms and {len(top)} tops; it takes 4 and 1, or 7 and 8 while training",
         )
         self.read_settings()
-        self.by_kernel, self.chooses_rows = ON_DEVICE[self.device.kind] and not self.trains, self.trains
+        self.by_kernel = ON_DEVICE[self.device.kind] and not self.trains
+        if not self.trains:
+            self.traits &= ~Trait.CHOOSES_ROWS
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         rows = bottom[0].shape[0] if bottom[0].shape else 0

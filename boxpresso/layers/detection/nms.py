@@ -55,6 +55,7 @@ class NMS(ChoosingThere[DeviceNMS], type=("NMS", "NMSRotated", "RotateNMS"), par
     [1.0, 2.0]
     """
 
+    list_shapes = ((-1,),)
     kernels: ClassVar[Kernels] = suppress.kernels
     gpu_files = nms_device.FILES
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Constant, Lowering
 
 SAME = 1e-6  # aspect ratios that differ by less are one
 
 
-class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1):
+class PriorBox(Layer, type="PriorBox", param="prior_box_param", bottoms=2, tops=1, traits=Trait.CONSTANT):
     """The default boxes of SSD: a fixed set of boxes around the centre of every cell of a feature map.
 
     Each cell has, for each `min_size` s (and its `max_size` m), these boxes: s x s; then sqrt(s m) x sqrt(s m) if m is

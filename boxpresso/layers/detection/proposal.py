@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from ..core.param_str import given_names, settings
 from . import proposal_device, suppress
@@ -31,7 +32,12 @@ def away(x: np.ndarray) -> np.ndarray:
 
 
 class Proposal(
-    ChoosingThere[DeviceProposals], type="Proposal", param=("proposal_param", "python_param"), bottoms=3, tops=(1, 2)
+    ChoosingThere[DeviceProposals],
+    type="Proposal",
+    param=("proposal_param", "python_param"),
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES | Trait.IMAGE_INFO,
 ):
     """Regions of interest from the output of a region proposal network: scores, box offsets, suppression.
 
@@ -99,6 +105,7 @@ class Proposal(
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
 
+    list_shapes: ClassVar[tuple[tuple[int, ...], ...]] = (-1, 5), (-1, 1)
     boxes: ClassVar[Boxes] = Upright
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     ratios: ClassVar[tuple[float, ...]] = (0.5, 1, 2)
@@ -253,6 +260,7 @@ class FrcnnProposal(Proposal, type="FrcnnProposal", bottoms=3, tops=(1, 2)):
     ((1, 5, 1, 1), [0.0, 0.0, 0.0, 15.0, 15.0])
     """
 
+    list_shapes = (-1, 5, 1, 1), (-1, 1, 1, 1)
     trailing = (1, 1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
@@ -307,6 +315,7 @@ class RotateProposal(Proposal, type="RotateProposal", bottoms=3, tops=(1, 2)):
     [[0.0, 7.0, 7.0, 16.0, 16.0, 0.0]]
     """
 
+    list_shapes = (-1, 6), (-1, 1)
     boxes = Rotated
     ratios = (0.2, 0.5, 1)
     angles = (-30, 0, 30, 60, 90, 120)

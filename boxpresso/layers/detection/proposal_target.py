@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from . import fields, group_target, pyramid
 from .rcnn import Rotated
 from .target_base import RegionTargets, give, put
@@ -270,6 +271,7 @@ class FrcnnProposalTarget(ProposalTarget, type="FrcnnProposalTarget", bottoms=(2
     ((4, 5, 1, 1), [1.0, 0.0, 0.0, 0.0])
     """
 
+    offsets_top = 2
     trailing, fills_up = (1, 1), True
     changed: ClassVar[dict[str, Any]] = {
         "num_classes": 0, "batch_size": 128, "fg_fraction": 0.25, "fg_thresh": 0.5, "bg_thresh_hi": 0.5, "bg_thresh_lo": 0.0,
@@ -304,6 +306,7 @@ class FPNProposalTarget(
     param=("proposal_target_param", "bbox_reg_param", "python_param", "module_param"),
     bottoms=(2, 3),
     tops=(6, None),
+    traits=Trait.CHOOSES_ROWS,
 ):
     """ProposalTarget for a feature pyramid: the regions drawn, sorted by the level that their size belongs to.
 
@@ -346,6 +349,8 @@ class FPNProposalTarget(
     >>> len(small), large.tolist(), labels.tolist()
     (2, [[0.0, 0.0, 0.0, 0.0, 0.0]], [1.0, 0.0, -1.0])
     """
+
+    offsets_top = 5
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.changed = {"num_classes": 0}  # type: ignore[misc]

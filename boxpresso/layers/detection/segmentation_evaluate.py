@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class SegmentationEvaluate(Layer, type="SegmentationEvaluate", param="segmentation_evaluate_param", bottoms=2, tops=1):
+class SegmentationEvaluate(
+    Layer,
+    type="SegmentationEvaluate",
+    param="segmentation_evaluate_param",
+    bottoms=2,
+    tops=1,
+    traits=Trait.COMPARES | Trait.BINARY,
+):
     """The intersection over union of each class, of scores and labels above a threshold, in the first image.
 
     Scores of another size than the labels are resized first, by the areas of pixels, in steps of 1/255. There is no gradient.
@@ -107,7 +114,7 @@ def spread(old: int, new: int) -> np.ndarray:
     return result
 
 
-class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms=2, tops=1):
+class SegAccuracy(Layer, type="SegAccuracy", param="seg_accuracy_param", bottoms=2, tops=1, traits=Trait.CLASS_LABELS):
     """The accuracy of pixels, the mean recall of classes and their mean intersection over union, of the best class.
 
     They are counted in this batch, or with `reset: false` in all batches so far. There is no gradient.

@@ -8,12 +8,20 @@ import numpy as np
 
 from ...data.boxes import best
 from ...device import Blob
+from ..core import Trait
 from ..core.param_str import settings
 from .anchor_base import AnchorTargets
 from .plain_proposal import PlainProposal
 
 
-class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", bottoms=3, tops=(1, 2)):
+class SSHProposal(
+    PlainProposal,
+    type="SSHProposal",
+    param="python_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.PROPOSES | Trait.IMAGE_INFO,
+):
     """The best boxes of one detection module of SSH, with their scores.
 
     This is the ProposalLayer of SSH.layers.proposal_layer. The anchors at each place are moved by the offsets and clipped to
@@ -58,6 +66,8 @@ class SSHProposal(PlainProposal, type="SSHProposal", param="python_param", botto
     >>> run_layer(text, scores, offsets, [[16, 32, 1]]).tolist()
     [[0.0, 16.0, 0.0, 31.0, 15.0], [0.0, 0.0, 0.0, 16.0, 15.0]]
     """
+
+    list_shapes = (-1, 5), (-1, 1)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import settings
 from . import suppress
 from .rcnn import Boxes, Upright
@@ -52,11 +52,10 @@ def put(top: Blob, width: int, rows: np.ndarray, place: np.ndarray, values: np.n
         data.reshape(top.shape[0], top.shape[1] // width, width)[rows, place] = values
 
 
-class RegionTargets(Layer):
+class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
     """A layer whose bottoms 0 and 1 are the regions and the true boxes of one image; its settings are
     ProposalTarget's."""
 
-    chooses_rows = True
     boxes: ClassVar[Boxes] = Upright
     trailing: ClassVar[tuple[int, ...]] = ()  # further axes of the tops
     extra: ClassVar[dict[str, Any]] = {

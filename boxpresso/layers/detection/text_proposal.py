@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...device import UNFUSED, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.param_str import settings
 
 HEIGHTS = (11, 16, 23, 33, 48, 68, 97, 139, 198, 283)
 
 
-class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, tops=2):
+class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, tops=2, traits=Trait.IMAGE_INFO):
     """All boxes of CTPN, of the width of one place, with their probabilities.
 
     This is CTPN's ProposalLayer of layers.text_proposal_layer. An anchor with the centre y and the height h becomes a box with

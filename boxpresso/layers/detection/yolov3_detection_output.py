@@ -7,18 +7,20 @@ from typing import Any
 import numpy as np
 
 from ...device import Blob
+from ..core import Trait
 from ..core.doubt import warn_of_nan
 from . import suppress, yolo_device
 from .choosing import ChoosingThere
 from .yolo_device import DeviceYolo
 
 
-class YoloOutput(ChoosingThere[DeviceYolo]):
+class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
     """What both forms share: maps in, boxes and scores of each place, suppression, rows of detections out.
 
     A subclass's setup gives `p` and `on_device`.
     """
 
+    list_shapes = ((1, 1, -1, 7),)
     kernels = suppress.kernels
     place_kernels = yolo_device.kernels
     gpu_files = yolo_device.FILES
@@ -117,6 +119,8 @@ class Yolov3DetectionOutput(
     [[[[0.0, 1.0, 0.25, 0.0, 0.0, 1.0, 1.0]]]]
     """
 
+    overlap_field = "yolov3_detection_output_param.nms_threshold"
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.p = self.param.yolov3_detection_output_param
@@ -182,6 +186,8 @@ class YoloDetectionOutput(
     >>> run_layer(text, [[[[0]]] * 6]).tolist()
     [[[[0.0, 1.0, 0.5, 0.0, 0.0, 1.0, 1.0]]]]
     """
+
+    overlap_field = "yolo_detection_output_param.nms_threshold"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

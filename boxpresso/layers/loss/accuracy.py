@@ -7,12 +7,12 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.checked import checked_by
 from .normalized_sum import refuse_found, refuse_label
 
 
-class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2)):
+class Accuracy(Layer, type="Accuracy", param="accuracy_param", bottoms=2, tops=(1, 2), traits=Trait.CLASS_LABELS):
     """top 0 = the share of the labels that are among the top_k highest scores; top 1 = that share of each class alone.
 
     Of equal scores the later channel is the higher. There is no gradient.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .pairs import batch_of_pair
 
 
-class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True):
+class EuclideanLoss(Layer, type="EuclideanLoss", bottoms=2, tops=(0, 1), loss=True, traits=Trait.COMPARES):
     """top = sum((a - b)^2) / (2 N), N being the first axis.
 
     Both bottoms get a gradient.

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer, softmax
+from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization
 from .normalized_sum import refuse_label
 
@@ -22,6 +22,7 @@ class FocalLoss(
     bottoms=2,
     tops=(1, 2),
     loss=True,
+    traits=Trait.CLASS_LABELS,
 ):
     """top 0 = the sum of -alpha (1 - p)^gamma log(p) over all labels, p = softmax(bottom 0)[label], divided as
     SoftmaxWithLoss does.

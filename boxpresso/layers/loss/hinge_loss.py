@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .normalized_sum import KERNELS, Sum, labelled_rows
 
 
-class HingeLoss(Layer, type="HingeLoss", param="hinge_loss_param", bottoms=2, tops=(0, 1), loss=True):
+class HingeLoss(
+    Layer, type="HingeLoss", param="hinge_loss_param", bottoms=2, tops=(0, 1), loss=True, traits=Trait.CLASS_LABELS
+):
     """top = sum(max(0, margin - s x)^p) / N, s = 1 at a row's label and -1 elsewhere, p = 1 for L1 and 2 for L2.
 
     The loss of one-against-all support vector machines. The gradient of the labels, if it is asked for, is 0.

@@ -7,13 +7,19 @@ from math import prod
 
 from ...device import AnyArray, Blob, Kernels
 from ...proto.binary import read_blob
-from ..core import Layer, softmax
+from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
 class InfogainLoss(
-    Layer, type="InfogainLoss", param=("infogain_loss_param", "loss_param"), bottoms=(2, 3), tops=(0, 2), loss=True
+    Layer,
+    type="InfogainLoss",
+    param=("infogain_loss_param", "loss_param"),
+    bottoms=(2, 3),
+    tops=(0, 2),
+    loss=True,
+    traits=Trait.CLASS_LABELS,
 ):
     """top = -sum(H[label, k] log(p[k])) over all positions and channels k, divided by a normaliser.
 

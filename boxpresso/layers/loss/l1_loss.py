@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .normalized_sum import KERNELS, Sum
 from .pairs import batch_of_pair
 
 
-class PairLoss(Layer):
+class PairLoss(Layer, traits=Trait.COMPARES):
     """A loss of two bottoms (N, ...) of one size, by a kernel for the terms and one for the gradient of each bottom."""
 
     kernels, sum_kernels = Kernels("pair_loss.cu"), KERNELS

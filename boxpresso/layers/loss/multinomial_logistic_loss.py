@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .normalized_sum import KERNELS, Sum, labelled_rows
 
 
-class MultinomialLogisticLoss(Layer, type="MultinomialLogisticLoss", bottoms=2, tops=(0, 1), loss=True):
+class MultinomialLogisticLoss(
+    Layer, type="MultinomialLogisticLoss", bottoms=2, tops=(0, 1), loss=True, traits=Trait.CLASS_LABELS
+):
     """top = -sum(log(bottom 0[n, label n])) / N: the cross entropy of labels and probabilities.
 
     Probabilities below 1e-20 count as 1e-20. The labels have no gradient. For scores use SoftmaxWithLoss.

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
 class SigmoidCrossEntropyLoss(
-    Layer, type="SigmoidCrossEntropyLoss", param="loss_param", bottoms=(2, 3), tops=(0, 1), loss=True
+    Layer,
+    type="SigmoidCrossEntropyLoss",
+    param="loss_param",
+    bottoms=(2, 3),
+    tops=(0, 1),
+    loss=True,
+    traits=Trait.COMPARES | Trait.BINARY,
 ):
     """top = the sum of -t log(p) - (1 - t) log(1 - p), p = sigmoid(bottom 0), t = bottom 1, divided by a normaliser.
 

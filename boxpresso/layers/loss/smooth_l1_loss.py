@@ -7,10 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class SmoothL1Loss(Layer, type="SmoothL1Loss", param="smooth_l1_loss_param", bottoms=(2, 4), tops=(1, 2), loss=True):
+class SmoothL1Loss(
+    Layer,
+    type="SmoothL1Loss",
+    param="smooth_l1_loss_param",
+    bottoms=(2, 4),
+    tops=(1, 2),
+    loss=True,
+    traits=Trait.COMPARES,
+):
     """top = sum(outside * f(inside * (a - b))) / N, the Huber loss of box regression.
 
     f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, elsewhere |d| - 1 / (2 sigma^2). a and b get a gradient; the weights

@@ -8,11 +8,13 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.normalizer import divisor, normalization
 
 
-class SmoothL1LossOHEM(Layer, type="SmoothL1LossOHEM", param="loss_param", bottoms=(2, 3), tops=(1, 2), loss=True):
+class SmoothL1LossOHEM(
+    Layer, type="SmoothL1LossOHEM", param="loss_param", bottoms=(2, 3), tops=(1, 2), loss=True, traits=Trait.COMPARES
+):
     """top 0 = sum(f(weights * (a - b))) / normaliser, and as top 1 the loss of each region.
 
     f(d) = d^2 / 2 where |d| < 1, elsewhere |d| - 1 / 2. PRE_FIXED divides by pre_fixed_normalizer, which may be below

@@ -8,13 +8,19 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer, softmax
+from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization, refuse_forks
 from .normalized_sum import KERNELS, Sum
 
 
 class SoftmaxWithLoss(
-    Layer, type="SoftmaxWithLoss", param=("loss_param", "softmax_param"), bottoms=(2, 3), tops=(1, 3), loss=True
+    Layer,
+    type="SoftmaxWithLoss",
+    param=("loss_param", "softmax_param"),
+    bottoms=(2, 3),
+    tops=(1, 3),
+    loss=True,
+    traits=Trait.CLASS_LABELS,
 ):
     """top 0 = the sum of -log(softmax(bottom 0)[label]) over all labels, divided by a normaliser of 1 at least.
 

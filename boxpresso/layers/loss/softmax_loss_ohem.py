@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer, softmax
+from ..core import Layer, Trait, softmax
 from ..core.normalizer import divisor, normalization
 from .normalized_sum import KERNELS, check_labels
 
 
 class SoftmaxWithLossOHEM(
-    Layer, type="SoftmaxWithLossOHEM", param=("loss_param", "softmax_param"), bottoms=2, tops=(1, 3), loss=True
+    Layer,
+    type="SoftmaxWithLossOHEM",
+    param=("loss_param", "softmax_param"),
+    bottoms=2,
+    tops=(1, 3),
+    loss=True,
+    traits=Trait.CLASS_LABELS,
 ):
     """SoftmaxWithLoss with a third top: the loss of each label, not normalised.
 

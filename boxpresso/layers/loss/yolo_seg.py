@@ -7,11 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from .normalized_sum import KERNELS, Sum
 
 
-class YoloSeg(Layer, type="YoloSeg", param="yolo_seg_param", bottoms=(2, 3), tops=1, loss=True):
+class YoloSeg(
+    Layer,
+    type="YoloSeg",
+    param="yolo_seg_param",
+    bottoms=(2, 3),
+    tops=1,
+    loss=True,
+    traits=Trait.COMPARES | Trait.BINARY,
+):
     """The sum of (scale * (sigmoid(score) - label))^2 over all pixels and classes / N.
 
     The scale is `object_scale`. With bottom 2, that of a pixel with the label 1 is object_scale * (2 - pixels of its class /

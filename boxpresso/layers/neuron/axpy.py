@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Axpy(Layer, type="Axpy", bottoms=3, tops=1):
+class Axpy(Layer, type="Axpy", bottoms=3, tops=1, traits=Trait.WRITES_ALL):
     """top = a * x + y, with one factor `a` for each channel of each image.
 
     Squeeze-and-excitation networks use it. All three bottoms get a gradient.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class CReLU(Layer, type="CReLU", param="crelu_param", bottoms=1, tops=1):
+class CReLU(Layer, type="CReLU", param="crelu_param", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
     """top = (relu(x), relu(-x)), concatenated along one axis.
 
     Below zero, relu(x) is negative_slope * x. At 0, each of the two parts has the gradient that it has below zero,

@@ -65,6 +65,7 @@ class Dropout(DropoutBase, type="Dropout", param="dropout_param", bottoms=1, top
         else:
             self.scale = 1.0 if param.scale_train or self.phase == "TRAIN" else 1 - ratio
         self.identity = not self.drops and self.scale == 1
+        self.lose_traits()
         self.threshold = self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32)) if param.random_seed < 0 else param.random_seed % 2**32
 

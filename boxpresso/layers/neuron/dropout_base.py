@@ -5,21 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import AnyArray, Blob
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class DropoutBase(Layer):
+class DropoutBase(Layer, traits=Trait.ELEMENTWISE | Trait.VIEW):
     """A layer whose forward and backward let the same elements pass, at the same scale.
 
     What is drawn depends on the seed and on the number of the forward, so that backward draws it again.
     """
 
     key: int  # of the random numbers in the kernels
-    identity: bool  # whether the top is the bottom; set in setup
+    drops: bool  # whether elements are dropped, set in setup
+    identity: bool  # whether the top is the bottom, set in setup
 
     def reseed(self, seed: int | Sequence[int]) -> None:
         super().reseed(seed)
         self.key = int(self.rng.integers(2**32))
+
+    def lose_traits(self) -> None:
+        """In setup: which elements are dropped depends on their place, and only an identity is a view."""
+        if self.drops:
+            self.traits &= ~Trait.ELEMENTWISE
+        if not self.identity:
+            self.traits &= ~(Trait.VIEW | Trait.REARRANGES)
 
     @staticmethod
     def threshold_of(ratio: float) -> int:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Combine, Lowering, Pointwise
 
 
-class Eltwise(Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True):
+class Eltwise(
+    Layer, type="Eltwise", param="eltwise_param", bottoms=(2, None), tops=1, in_place=True, traits=Trait.ELEMENTWISE
+):
     """top = sum(coeff[i] * bottom[i]), or the product, or the maximum of all bottoms, element by element.
 
     MAX: where bottoms have equal elements, bottom 1 wins over bottom 0, and both win over later bottoms; the winner

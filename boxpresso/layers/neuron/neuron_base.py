@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ...device import Blob, Kernels
 from ...device.kernel import BoundKernel
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Elementwise, Lowering
 
 
-class Neuron(Layer):
+class Neuron(Layer, traits=Trait.ELEMENTWISE):
     """One forward kernel (n, bottom, top, *numbers) and one backward (n, place, top_diff, bottom_diff, *numbers).
 
     The kernels are named after the file: `elu_forward` and `elu_backward` of elu.cu. `place` is the bottom, of which a

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 
 
-class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_place=True):
+class Power(Layer, type="Power", param="power_param", bottoms=1, tops=1, in_place=True, traits=Trait.ELEMENTWISE):
     """top = (shift + scale * x) ^ power, element by element.
 
     With a scale of 0 or a power of 0 the input is ignored, even where it is NaN: the top is shift ^ power (1 for power

@@ -8,11 +8,19 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 
 
-class PReLU(Layer, type="PReLU", param="prelu_param", bottoms=1, tops=1, in_place=True):
+class PReLU(
+    Layer,
+    type="PReLU",
+    param="prelu_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = max(x, 0) + a * min(x, 0), with a learned slope `a` for each channel, or one for all channels.
 
     The learned parameter holds the slopes: its shape is (C), or () with channel_shared. In place the layer keeps a copy

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Quantize(Layer, type="Quantize", bottoms=1, tops=1):
+class Quantize(Layer, type="Quantize", bottoms=1, tops=1, traits=Trait.ELEMENTWISE):
     """The class of each scale: 1 from 1 on, 2 from 12 on, 3 from 36 on, 4 from 80 on, 0 below 1 and from 200 on.
 
     It has no gradient.
@@ -47,7 +47,7 @@ class Quantize(Layer, type="Quantize", bottoms=1, tops=1):
         return False
 
 
-class Rescale(Layer, type="Rescale", param="rescale_param", bottoms=1, tops=(1, 2)):
+class Rescale(Layer, type="Rescale", param="rescale_param", bottoms=1, tops=(1, 2), traits=Trait.ELEMENTWISE):
     """2 x / rf - 1 for scales x below rf; 0 for others, and for those from -0.0001 to 0.0001.
 
     It has no gradient.

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from math import inf
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Activation, Fusible, Lowering, Pointwise
 
 
-class ReLU(Layer, type=("ReLU", "ReLU6"), param=("relu6_param", "relu_param"), bottoms=1, tops=1, in_place=True):
+class ReLU(
+    Layer,
+    type=("ReLU", "ReLU6"),
+    param=("relu6_param", "relu_param"),
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.ELEMENTWISE,
+):
     """top = min(max(x, 0) + negative_slope * min(x, 0), ceiling), element by element.
 
     ReLU has no ceiling by default; that of ReLU6 is 6. If several ceilings are given, the smallest counts. The gradient

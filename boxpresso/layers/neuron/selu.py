@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from .dropout_base import DropoutBase
 from .neuron_base import Neuron
 
@@ -41,7 +42,13 @@ class SeLU(Neuron, type=("SeLu", "SeLU"), param="selu_param", bottoms=1, tops=1,
 
 
 class SeLuDropout(
-    DropoutBase, type=("SeLuDropout", "SeLUDropout"), param="selu_dropout_param", bottoms=1, tops=1, in_place=True
+    DropoutBase,
+    type=("SeLuDropout", "SeLUDropout"),
+    param="selu_dropout_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.ELEMENTWISE | Trait.VIEW,
 ):
     """While training, sets a random part of the elements to `alpha`, so that after a * x + b mean and variance stay.
 
@@ -84,6 +91,8 @@ class SeLuDropout(
         ratio = p.dropout_ratio
         self.need(0 <= ratio < 1, f"dropout_ratio must be from 0 to below 1, got {ratio:g}")
         self.drops = ratio > 0 and self.phase == "TRAIN"
+        self.identity = not self.drops
+        self.lose_traits()
         self.scale = ((1 - ratio) * (1 + p.alpha**2 * ratio)) ** -0.5
         self.dropped, self.shift = self.scale * p.alpha, -self.scale * ratio * p.alpha
         self.threshold = self.threshold_of(ratio)

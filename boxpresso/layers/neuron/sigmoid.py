@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...device import Kernels
+from ..core import Trait
 from .neuron_base import Neuron
 
 
-class Sigmoid(Neuron, type="Sigmoid", bottoms=1, tops=1, in_place=True):
+class Sigmoid(Neuron, type="Sigmoid", bottoms=1, tops=1, in_place=True, traits=Trait.ELEMENTWISE | Trait.PROBABILITIES):
     """top = 1 / (1 + exp(-x)), element by element.
 
     It does not overflow, and it does not lose small values. The gradient, top * (1 - top), is computed from the top.

@@ -74,6 +74,7 @@ class SpatialDropout(
         )
         self.drops = ratio > 0 and s["phase"] == "TRAIN"
         self.identity = not self.drops
+        self.lose_traits()
         self.scale, self.threshold = 1 / (1 - ratio), self.threshold_of(ratio)
         self.key = int(self.rng.integers(2**32))
 

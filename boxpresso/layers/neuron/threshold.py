@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Threshold(Layer, type="Threshold", param="threshold_param", bottoms=1, tops=1, in_place=True):
+class Threshold(
+    Layer, type="Threshold", param="threshold_param", bottoms=1, tops=1, in_place=True, traits=Trait.ELEMENTWISE
+):
     """top = 1 where bottom > threshold, otherwise 0.
 
     It has no gradient.

@@ -8,12 +8,20 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
 
-class BatchNorm(Layer, type="BatchNorm", param="batch_norm_param", bottoms=1, tops=1, in_place=True):
+class BatchNorm(
+    Layer,
+    type="BatchNorm",
+    param="batch_norm_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = (bottom - mean) / sqrt(variance + eps), for each channel (axis 1).
 
     The mean and variance are those of the batch, which are then also recorded, or with use_global_stats the recorded

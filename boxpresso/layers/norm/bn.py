@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
 from .batch_norm_kernels import kernels as batch_norm_kernels
 
@@ -16,7 +16,15 @@ OLDER = {"var_eps", "moving_average", "decay", "axis", "across_spatial", "sync_f
 SEGNET = {"scale_filler", "shift_filler", "bn_mode"}
 
 
-class BN(Layer, type="BN", param="bn_param", bottoms=1, tops=(1, 3), in_place=True):
+class BN(
+    Layer,
+    type="BN",
+    param="bn_param",
+    bottoms=1,
+    tops=(1, 3),
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = scale * (bottom - mean) / sqrt(variance + eps) + shift, for each channel (axis 1).
 
     Two layers have this name; their fields tell them apart.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...device import Blob, Kernels
 from ...device.chain import Chain
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Last, Lowering, layout
 
 LAST = Kernels(Path(__file__).with_name("lrn_last.cpp"))
@@ -30,7 +30,7 @@ class LrnLowering(Lowering):
         chain.add(LAST.lrn_last, top.images * top.height, bottoms[0].memory, top.memory, sizes, shapes)
 
 
-class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1):
+class LRN(Layer, type="LRN", param="lrn_param", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL):
     """top = x / (k + alpha / n * sum(x^2))^beta, with the sum over a window of n elements around x.
 
     Elements of the window that lie outside the blob count as 0; n includes them.

@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True):
+class MVN(
+    Layer,
+    type="MVN",
+    param="mvn_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = (x - mean) / (sqrt(variance) + eps), for each channel of each image.
 
     With across_channels the mean and variance are those of each image instead. Without normalize_variance only the mean
@@ -51,6 +59,10 @@ class MVN(Layer, type="MVN", param="mvn_param", bottoms=1, tops=1, in_place=True
     """
 
     kernels, reads_top = Kernels("mvn.cu"), True
+
+    def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
+        if self.param.mvn_param.across_channels:
+            self.traits &= ~Trait.BY_CHANNEL
 
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, shape = self.param.mvn_param, bottom[0].shape

@@ -126,7 +126,8 @@ class NormChain:
     def gradients(self, down: bool, through: bool) -> None:
         """The backward of the last layers: the sums that parameters and statistics need, and what their blob's diff becomes.
 
-        down: whether `backward` will come; on the CPU most of its work is done here. through: whether Scale's bottom gets a diff.
+        down: whether `backward` will come; on the CPU most of its work is done here. through: whether Scale's bottom gets a
+        diff.
         """
         norm, self.through, self.keep = self.norm, through, self.in_places[through]
         if not self.ready or not (self.summed or self.keep):

@@ -8,11 +8,13 @@ from math import prod
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Launch, Lowering, Planes
 
 
-class Normalize(Layer, type="Normalize", param="norm_param", bottoms=1, tops=1):
+class Normalize(
+    Layer, type="Normalize", param="norm_param", bottoms=1, tops=1, traits=Trait.KEEPS_PLACES | Trait.WRITES_ALL
+):
     """top = scale * bottom / sqrt(sum(bottom^2) + eps), with the sum over a whole image or over the channels.
 
     With across_spatial the sum is over the whole image, otherwise over the channels of each position. The learned

@@ -7,14 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Affine as channel_affine
 from ..core.lowering import Fusible, Lowering, Pointwise
 from .affine import Affine, place
 from .affine import kernels as affine_kernels
 
 
-class Scale(Layer, type="Scale", param="scale_param", bottoms=(1, 2), tops=1, in_place=True):
+class Scale(
+    Layer,
+    type="Scale",
+    param="scale_param",
+    bottoms=(1, 2),
+    tops=1,
+    in_place=True,
+    traits=Trait.BY_CHANNEL | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = bottom * scale (+ bias), with scale and bias broadcast over the axes that they lack.
 
     With one bottom the scale is a learned parameter; its axes are num_axes axes of the bottom from `axis` on. With two

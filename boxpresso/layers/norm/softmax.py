@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import AnyArray, Blob
-from ..core import Layer, softmax
+from ..core import Layer, Trait, softmax
 from ..core.lowering import Launch, Lowering, Planes
 
 
-class Softmax(Layer, type="Softmax", param="softmax_param", bottoms=1, tops=1, in_place=True):
+class Softmax(
+    Layer,
+    type="Softmax",
+    param="softmax_param",
+    bottoms=1,
+    tops=1,
+    in_place=True,
+    traits=Trait.PROBABILITIES | Trait.KEEPS_PLACES | Trait.WRITES_ALL,
+):
     """top = exp(bottom) / sum(exp(bottom)) along one axis.
 
     It is computed from the differences to the maximum, so that exp does not overflow.

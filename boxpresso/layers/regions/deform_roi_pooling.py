@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..core import Trait
 from .deform_roi_base import DeformPoolingLayer
 
 
@@ -11,6 +12,7 @@ class DeformROIPooling(
     param="deform_roi_pooling_param",
     bottoms=(2, 3),
     tops=1,
+    traits=Trait.REGIONS,
 ):
     """ROIAlign with `aligned`, where every bin is moved by a learned offset: by gamma * size of the region * offset.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from .psroi_base import PositionSensitive
 from .region_check import SAMPLE
 
@@ -17,6 +18,7 @@ class DeformablePSROIPooling(
     param="deformable_psroi_pooling_param",
     bottoms=(2, 3),
     tops=(1, 2),
+    traits=Trait.REGIONS,
 ):
     """Position-sensitive average pooling whose bins are moved: each bin is averaged in a channel of its own.
 

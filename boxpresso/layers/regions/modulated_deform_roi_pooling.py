@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...device import Blob
+from ..core import Trait
 from .deform_roi_base import DeformPoolingLayer
 
 
@@ -12,6 +13,7 @@ class ModulatedDeformROIPooling(
     param=("modulated_deform_roi_pooling_param", "deform_roi_pooling_param"),
     bottoms=4,
     tops=1,
+    traits=Trait.REGIONS,
 ):
     """DeformROIPooling times a mask, which multiplies every channel of a bin.
 

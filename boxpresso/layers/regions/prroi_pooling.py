@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from .listed_both import ListedBoth
 from .region_base import first_numbers
 
 BAND = 16  # rows of a map that its regions' gradients are added to at a time: they stay in the nearest cache
 
 
-class PrROIPooling(ListedBoth, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1):
+class PrROIPooling(
+    ListedBoth, type="PrROIPooling", param="prroi_pooling_param", bottoms=2, tops=1, traits=Trait.REGIONS
+):
     """The exact average of the bilinear surface of the features over each bin: its integral divided by the bin's area.
 
     A region is scaled by spatial_scale; a negative side counts as 0. The bilinear surface passes through the pixels and

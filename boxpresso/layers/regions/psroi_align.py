@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from .psroi_base import ONE_BY_ONE, PositionSensitive
 
 
-class PSROIAlign(PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2)):
+class PSROIAlign(
+    PositionSensitive, type="PSROIAlign", param="psroi_align_param", bottoms=2, tops=(1, 2), traits=Trait.REGIONS
+):
     """Position-sensitive ROIAlign: bin (i, j) of each output is the average of samples in a channel of its own.
 
     For output c that channel is (c * group_size + i) * group_size + j.

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from .psroi_base import PositionSensitive
 
 
-class PSROIPooling(PositionSensitive, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2)):
+class PSROIPooling(
+    PositionSensitive, type="PSROIPooling", param="psroi_pooling_param", bottoms=2, tops=(1, 2), traits=Trait.REGIONS
+):
     """Position-sensitive average pooling: bin (i, j) of each output is averaged in a channel of its own.
 
     For output c that channel is (c * group_size + i) * group_size + j.

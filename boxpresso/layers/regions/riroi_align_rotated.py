@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from .align_rotated_base import AlignRotated
 
 
-class RiROIAlignRotated(AlignRotated, type="RiROIAlignRotated", param="riroi_align_rotated_param", bottoms=2, tops=1):
+class RiROIAlignRotated(
+    AlignRotated, type="RiROIAlignRotated", param="riroi_align_rotated_param", bottoms=2, tops=1, traits=Trait.REGIONS
+):
     """ROIAlignRotated of orientation channels, which are shifted by the region's angle.
 
     Samples are as in ROIAlignRotated without `aligned`: no half pixel is subtracted, and sizes are at least 1. Then the

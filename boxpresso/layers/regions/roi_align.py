@@ -10,6 +10,7 @@ import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
 from ...proto.errors import BoxpressoWarning
+from ..core import Trait
 from .listed import Listed
 from .marked import Marked
 
@@ -27,7 +28,15 @@ OTHERS = {
 }
 
 
-class ROIAlign(Listed, Marked, type="ROIAlign", param=("roi_align_param", "roi_pooling_param"), bottoms=2, tops=(1, 3)):
+class ROIAlign(
+    Listed,
+    Marked,
+    type="ROIAlign",
+    param=("roi_align_param", "roi_pooling_param"),
+    bottoms=2,
+    tops=(1, 3),
+    traits=Trait.REGIONS,
+):
     """The average, or the largest, of bilinear samples in each bin of each region.
 
     A region is scaled by spatial_scale, and its size is at least 1 pixel of the map. With `aligned`, half a pixel is

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob
+from ..core import Trait
 from .align_rotated_base import AlignRotated
 
 
-class ROIAlignRotated(AlignRotated, type="ROIAlignRotated", param="roi_align_rotated_param", bottoms=2, tops=1):
+class ROIAlignRotated(
+    AlignRotated, type="ROIAlignRotated", param="roi_align_rotated_param", bottoms=2, tops=1, traits=Trait.REGIONS
+):
     """The average of bilinear samples in each bin of each rotated region.
 
     A region is scaled by spatial_scale. With `aligned`, half a pixel is subtracted from its centre; without it, its

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels
+from ..core import Trait
 from .listed import Listed
 from .region_base import KERNELS
 
 PIXELS_A_SAMPLE = 7  # of the maps that may be packed for a sample of the top
 
 
-class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1):
+class ROIWarping(Listed, type="ROIWarping", param="roi_warping_param", bottoms=2, tops=1, traits=Trait.REGIONS):
     """Cuts each region out of the features and resizes it, with one bilinear sample in each bin.
 
     The corners of a region are scaled and rounded to pixels of the map, halves away from 0; a negative side counts as

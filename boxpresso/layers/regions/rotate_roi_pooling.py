@@ -7,10 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
+from ..core import Trait
 from .marked import Marked
 
 
-class RotateROIPooling(Marked, type="RotateROIPooling", param="rotate_pooling_param", bottoms=3, tops=(1, 2)):
+class RotateROIPooling(
+    Marked,
+    type="RotateROIPooling",
+    param="rotate_pooling_param",
+    bottoms=3,
+    tops=(1, 2),
+    traits=Trait.REGIONS | Trait.IMAGE_INFO,
+):
     """The largest feature, or 0 if none is above 0, inside each rotated bin of each region.
 
     A region is scaled by spatial_scale and divided into bins along its own sides. A bin has the pixels of the map whose

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1):
+class ArgMax(Layer, type="ArgMax", param="argmax_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """The indices of the top_k largest values, in descending order of the values.
 
     Of equal values the one with the higher index comes first. A NaN is among the largest only where nothing else is

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class BatchReindex(Layer, type="BatchReindex", bottoms=2, tops=1):
+class BatchReindex(Layer, type="BatchReindex", bottoms=2, tops=1, traits=Trait.ROWS_OF_1 | Trait.WRITES_ALL):
     """top[m] = bottom 0[bottom 1[m]]: selects entries along the first axis by their index.
 
     An entry may be left out or repeated. The gradient of an entry of bottom 0 is the sum over its copies, or 0 where

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Join, Lowering, Same
 from . import strided
 
 
-class Concat(Layer, type="Concat", param="concat_param", bottoms=(1, None), tops=1):
+class Concat(
+    Layer, type="Concat", param="concat_param", bottoms=(1, None), tops=1, traits=Trait.JOINS | Trait.WRITES_ALL
+):
     """Joins the bottoms along `axis`.
 
     On `axis`, the length of the top is the sum of the lengths of all bottoms. The other axes are the same in all of

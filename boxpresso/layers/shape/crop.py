@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from . import strided
 
 
-class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1):
+class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):
     """Cuts a window out of bottom 0 that is as large as bottom 1.
 
     The window starts at `offset`. The axes from `axis` on are cropped to the lengths of bottom 1. Those before it

@@ -8,11 +8,11 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer, places
+from ..core import Layer, Trait, places
 from ..core.places import Places, told
 
 
-class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
+class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None), traits=Trait.CHOOSES_ROWS):
     """Keeps the entries along the first axis for which the selector is not 0, in their order.
 
     Entries that are not selected have the gradient 0. The selector has no gradient.
@@ -50,7 +50,6 @@ class Filter(Layer, type="Filter", bottoms=(2, None), tops=(1, None)):
     (0, 2)
     """
 
-    chooses_rows = True
     kernels = Kernels("filter.cu")
     gpu_files = (places.kernels,)
 

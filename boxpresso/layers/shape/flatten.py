@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Lowering, View
 
 
-class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1):
+class Flatten(Layer, type="Flatten", param="flatten_param", bottoms=1, tops=1, traits=Trait.VIEW):
     """Joins the axes from `axis` to `end_axis`, both included, into one.
 
     The top shares the bottom's memory. As in Caffe, an `end_axis` just before `axis` inserts an axis of length 1.

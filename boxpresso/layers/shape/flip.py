@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Flip(Layer, type="Flip", param="flip_param", bottoms=1, tops=1):
+class Flip(Layer, type="Flip", param="flip_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL):
     """Reverses the columns of each image, its rows, or both.
 
     Parameters

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1):
+class Interp(Layer, type="Interp", param="interp_param", bottoms=1, tops=1, traits=Trait.BY_CHANNEL | Trait.WRITES_ALL):
     """Resizes each plane to another height and width by bilinear interpolation.
 
     The corners are aligned: pixel y of the top, of height h, lies at y (H - 1) / (h - 1) in the bottom; x likewise.

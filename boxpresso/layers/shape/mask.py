@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer, places
+from ..core import Layer, Trait, places
 from ..core.places import Places, told
 
 
-class Mask(Layer, type="Mask", bottoms=2, tops=1):
+class Mask(Layer, type="Mask", bottoms=2, tops=1, traits=Trait.CHOOSES_ROWS):
     """The channels at each place where the mask is 1 or more, by row and column.
 
     Parameters
@@ -42,7 +42,6 @@ class Mask(Layer, type="Mask", bottoms=2, tops=1):
     [[1.0, 4.0], [3.0, 6.0]]
     """
 
-    chooses_rows = True
     kernels = Kernels("mask.cu")
     gpu_files = (places.kernels,)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import LastView, Lowering, Same
 from . import strided
 
 
-class Permute(Layer, type="Permute", param="permute_param", bottoms=1, tops=1):
+class Permute(
+    Layer, type="Permute", param="permute_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL
+):
     """Reorders the axes: the top's axis k is the bottom's axis `order[k]`.
 
     For example, permute_param { order: 0 order: 2 order: 3 order: 1 } turns (N, C, H, W) into (N, H, W, C). With an

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 OPERATIONS = {"SUM": "SUM", "MEAN": "SUM", "ASUM": "ASUM", "SUMSQ": "SUMSQ"}  # the kernels' constant for each
 
 
-class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, tops=1):
+class Reduction(Layer, type="Reduction", param="reduction_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """top = coeff * the sum, mean, sum of absolute values or sum of squares over the axes from `axis` on.
 
     The gradient is coeff g for SUM, coeff g / count for MEAN, coeff g sign(x) for ASUM, where sign(0) is 0, and

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from . import strided
 
 
-class Reorg(Layer, type="Reorg", param="reorg_param", bottoms=1, tops=1):
+class Reorg(Layer, type="Reorg", param="reorg_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL):
     """(N, C, H, W) to (N, C s^2, H / s, W / s), s = stride: blocks of s x s pixels become channels.
 
     `reverse: true` goes back in shape, from (N, C, H, W) to (N, C / s^2, H s, W s).

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Lowering, View
 
 
-class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1):
+class Reshape(Layer, type="Reshape", param="reshape_param", bottoms=1, tops=1, traits=Trait.VIEW):
     """Gives the bottom's memory another shape.
 
     The `num_axes` axes from `axis` on are replaced by the dims of `shape`:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Reverse(Layer, type="Reverse", param="reverse_param", bottoms=1, tops=1):
+class Reverse(
+    Layer, type="Reverse", param="reverse_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL
+):
     """Reverses the order of the entries along one axis or several.
 
     The last entry along an axis becomes the first, and so on. The gradient is reversed in the same way.

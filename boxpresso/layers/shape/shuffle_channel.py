@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from ..core import Layer
+from ..core import Layer, Trait
 from . import strided
 
 
-class ShuffleChannel(Layer, type="ShuffleChannel", param="shuffle_channel_param", bottoms=1, tops=1):
+class ShuffleChannel(
+    Layer,
+    type="ShuffleChannel",
+    param="shuffle_channel_param",
+    bottoms=1,
+    tops=1,
+    traits=Trait.REARRANGES | Trait.WRITES_ALL,
+):
     """Channel j * group + i of the top is channel i * (C / group) + j of the bottom.
 
     The channels of all groups are interleaved. Backward is the same with C / group groups.

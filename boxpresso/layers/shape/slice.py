@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from . import strided
 
 
-class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None)):
+class Slice(Layer, type="Slice", param="slice_param", bottoms=1, tops=(1, None), traits=Trait.PARTS | Trait.WRITES_ALL):
     """Cuts the bottom into pieces along `axis`; top i holds the bottom from one cut to the next.
 
     Each top's gradient is that of its piece. A single top shares the bottom's memory.

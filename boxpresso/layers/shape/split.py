@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 from ..core.lowering import Lowering, Same
 
 
-class Split(Layer, type="Split", bottoms=1, tops=(1, None)):
+class Split(Layer, type="Split", bottoms=1, tops=(1, None), traits=Trait.ELEMENTWISE | Trait.VIEW):
     """Every top is the bottom, in the bottom's own memory.
 
     The bottom's gradient is the sum of the tops' gradients. The Net inserts a Split where several layers read one top.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
-class Tile(Layer, type="Tile", param="tile_param", bottoms=1, tops=1):
+class Tile(Layer, type="Tile", param="tile_param", bottoms=1, tops=1, traits=Trait.WRITES_ALL):
     """Repeats the bottom `tiles` times along `axis`.
 
     The gradient is the sum over the copies.

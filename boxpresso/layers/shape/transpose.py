@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer
+from ..core import Layer, Trait
 from . import strided
 
 
-class Transpose(Layer, type="Transpose", param="transpose_param", bottoms=1, tops=1):
+class Transpose(
+    Layer, type="Transpose", param="transpose_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL
+):
     """Reorders all axes: the top's axis k is the bottom's axis dim[k], as in numpy.transpose.
 
     Parameters

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from ...device import Blob, Kernels
-from ..core import Layer
+from ..core import Layer, Trait
 
 
 class Upsample(
@@ -17,6 +17,7 @@ class Upsample(
     param=("upsample_param", "upsample_nearest_param", "upsample_darknet_param"),
     bottoms=(1, 2),
     tops=1,
+    traits=Trait.BY_CHANNEL | Trait.WRITES_ALL,
 ):
     """Enlarges planes: by nearest neighbours with one bottom, by undoing a max pooling with two.
 

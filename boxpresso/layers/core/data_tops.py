@@ -12,7 +12,7 @@ from typing import Any
 
 from ...proto import LayerParameter
 from ...proto.errors import LayerError
-from ..core.param_str import read_param_str
+from .param_str import read_param_str
 
 SIDE = 224  # of images whose size no field tells
 REGION_IMAGE = (576, 960)  # of nets with regions, which say no size: multiples of 64, as pyramids need
