@@ -253,6 +253,38 @@ def test_statistics_and_layers_of_users_run_once_a_forward():
         del REGISTRY["scriptviewscounter"]
 
 
+def test_a_layer_of_a_user_runs_in_each_forward_on_priors_too():
+    """The priors are made once for a shape."""
+
+    class Numbered(Layer, type="ScriptViewsNumbered", bottoms=1, tops=1):
+        calls = 0
+
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            self.calls += 1
+            top[0].data[...] = bottom[0].data + self.calls
+
+    text = data(1, 4, 8, 8) + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
+    text += layer("s", "Scale", "prior", text="scale_param { axis: 2 num_axes: 0 }") + layer(
+        "k", "ScriptViewsNumbered", "s"
+    )
+
+    def script(net):
+        seen = []
+        for i in range(4):
+            seen.append(net.forward(data=image(0, net))["k"])
+            if i == 1:
+                net.params["s"][0].data[...] *= 2
+        return seen
+
+    try:
+        agree(script, text)
+    finally:
+        del REGISTRY["scriptviewsnumbered"]
+
+
 @pytest.mark.parametrize("odd", ["before", "after"])
 def test_a_layer_of_a_user_runs_once_on_what_the_layers_give_it(odd):
     """Sums that are not finite come before it, or are made of what it gives."""
