@@ -52,8 +52,10 @@ def refused(blob: Blob, value: ArrayLike, what: str) -> ModelError:
 
 
 def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[str, ArrayLike]) -> None:
-    """Puts arrays into the inputs `names` of a net. Raises ModelError for another name, and for a shape that does not fit, before
-    any of them is changed."""
+    """Puts arrays into the inputs `names` of a net.
+
+    Raises ModelError for another name, and for a shape that does not fit, before any of them is changed.
+    """
     for name, value in inputs.items():
         if name not in names:
             raise ModelError(

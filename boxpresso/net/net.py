@@ -25,7 +25,7 @@ from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, nearest
 from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
-from .chains import TrainingChain, find_chains
+from .chains import TrainingChain, find_chains, watch_bottoms
 from .connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .counted import Counted
 from .gpu_runner import GpuRunner
@@ -206,6 +206,7 @@ class Net(Parameters, Batched, Counted):
         if optimize and not planned:
             parts = self.layers, self.names, self.bottoms, self.tops
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
+            watch_bottoms(self._chains, self.blobs.values(), self._at_work)
             if not lazy:
                 build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
         self._count()
@@ -359,6 +360,9 @@ class Net(Parameters, Batched, Counted):
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
         if self._runner is None:
+            if first > 0 or last + 1 < len(self.layers):
+                for chain in self._chains.values():
+                    chain.leave()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
         written: set[str] = set()

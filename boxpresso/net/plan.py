@@ -163,8 +163,8 @@ def drop_identities(plan: Plan, source: Source) -> Plan:
 def constants(plan: Plan, source: Source) -> Plan:
     """PriorBox and what is made of priors alone reads nothing: it runs once for the shapes of a plan.
 
-    Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have no
-    reads; program.py runs them before the others.
+    Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have
+    no reads; program.py runs them before the others.
     """
     known: set[Value] = set()
     steps = []
