@@ -270,7 +270,8 @@ class Writer:
             shape[0] = int(self.rng.integers(1, 5)) if self.chance(0.95) else 0
         if self.chance(0.4):
             shape[2:] = [max(1, m + int(self.rng.integers(-3, 6))) for m in shape[2:]]
-        self.inputs["x"] = tuple(shape)
+        like = [name for name, known in self.inputs.items() if known == self.inputs["x"]]
+        self.inputs.update(dict.fromkeys(like, tuple(shape)))
         for name in list(self.blob_arrays):
             self.blob_arrays.pop(name)
         self.view_arrays = [name for name in self.view_arrays if "/" in name]
@@ -278,7 +279,7 @@ class Writer:
         if self.chance(0.5):
             lines.append(f"see(net.forward({self.images()}))")
         else:
-            lines.append(f'net.blobs["x"].reshape({", ".join(map(str, shape))})')
+            lines += [f'net.blobs["{name}"].reshape({", ".join(map(str, shape))})' for name in like]
             lines += ["net.reshape()"] if self.chance(0.6) else []
             lines += [f'net.blobs["{name}"].data[...] = {self.fresh(name, self.inputs[name])}' for name in self.inputs]
             lines.append("see(net.forward())")
@@ -596,6 +597,7 @@ import zlib
 import numpy as np
 
 from boxpresso import Net, Solver
+from boxpresso.layers.core import Layer
 from boxpresso.proto import BoxpressoError, parse_net, parse_solver
 
 warnings.simplefilter("ignore")
