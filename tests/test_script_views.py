@@ -409,3 +409,29 @@ def test_arrays_that_do_not_fit_change_nothing():
         return [net.blobs["a"].data, net.blobs["data"].data, net.forward(q=2)["s"], net.blobs["b"].data]
 
     agree(script, text)
+
+
+def test_numbers_of_images_that_a_permute_makes_channels():
+    text = data(1, 8, 7, 9) + layer(
+        "p", "Permute", "data", text="permute_param { order: 1 order: 0 order: 2 order: 3 }"
+    )
+    text += layer("q", "Power", "p", "p", "power_param { scale: 2 }") + relu(
+        "r", "p", "relu_param { negative_slope: 0.5 }"
+    )
+    agree(lambda net: [net.forward(data=image(n, net, n))["p"] for n in (1, 40, 3, 40, 1)], text)
+
+
+def test_constants_after_some_of_the_layers_have_run():
+    text = (
+        data(1, 4, 8, 8)
+        + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
+        + conv("c", "data", 3)
+    )
+    text += layer("e", "Exp", "prior", "prior")
+
+    def script(net):
+        seen = [net.forward(data=image(0, net))["prior"]]
+        net.forward(end="c")
+        return [*seen, net.forward(data=image(1, net))["prior"]]  # nobody has looked at it meanwhile
+
+    agree(script, text)

@@ -19,6 +19,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from .device import Device, GpuDevice
 
 HELD_HERE = 3  # references to a Buffer's host copy in drop_host: the attribute's, the local name's, getrefcount's own
+# numpy's functions that write to their first argument, and those that ask for no element.
+WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
+MEASURES = (np.ndim, np.shape, np.size)
 # Methods of numpy's array that change nothing and give no view.
 READERS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
@@ -285,11 +288,20 @@ class Array(NDArrayOperatorsMixin):
         return np.array(array, dtype) if copy or (dtype is not None and dtype != array.dtype) else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        inputs = tuple(np.asarray(x) if isinstance(x, Array) else x for x in inputs)
+        written = inputs[0] if method == "at" else None
+        inputs = tuple(as_numpy(x, write=x is written) for x in inputs)
         if out is not None:
-            options["out"] = tuple(x.numpy() if isinstance(x, Array) else x for x in out)
+            options["out"] = tuple(as_numpy(x, write=True) for x in out)
         result = getattr(ufunc, method)(*inputs, **options)
         return self if out is not None and out[0] is self else result
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        if function in MEASURES and len(inputs) == 1 and not options and inputs[0] is self:
+            return {np.ndim: self.ndim, np.shape: self.shape, np.size: self.size}[function]
+        values = [as_numpy(x, write=i == 0 and function in WRITERS) for i, x in enumerate(inputs)]
+        named = {name: as_numpy(x, write=name == "out") for name, x in options.items()}
+        result, out = function(*values, **named), options.get("out")
+        return out if out is not None else result
 
     def __getitem__(self, at: Any) -> Any:
         part = self.numpy(write=False)[at]
@@ -323,6 +335,15 @@ class Array(NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"Array({self.numpy(write=False)!r}, device={self.device.name!r})"
+
+
+def as_numpy(value: Any, write: bool) -> Any:
+    """A GPU's array, or those in a list or tuple, as numpy arrays; anything else as it is. write: it will be changed."""
+    if isinstance(value, Array):
+        return value.numpy() if write else np.asarray(value)
+    if type(value) in (list, tuple):
+        return type(value)(as_numpy(each, write) for each in value)
+    return value
 
 
 AnyArray = Union[np.ndarray[Any, np.dtype[Any]], Array]  # the array of a blob: numpy's on the CPU, an Array on a GPU

@@ -43,9 +43,15 @@ class Writer:
     """Draws the steps of a script on a net. It keeps what is known: shapes, which arrays are held, what a step may ask."""
 
     def __init__(
-        self, rng: np.random.Generator, nodes: Sequence[Node], wild: bool, phase: str = "TEST", head: str = ""
+        self,
+        rng: np.random.Generator,
+        nodes: Sequence[Node],
+        wild: bool,
+        phase: str = "TEST",
+        head: str = "",
+        device: str = "cpu",
     ) -> None:
-        self.rng, self.nodes, self.wild, self.phase, self.head = rng, nodes, wild, phase, head
+        self.rng, self.nodes, self.wild, self.phase, self.head, self.device = rng, nodes, wild, phase, head, device
         self.steps = list[str]()
         net = self.empty()
         self.inputs = {name: net.blobs[name].shape for name in net.inputs}
@@ -420,7 +426,10 @@ class Writer:
 
     def hold_view(self) -> None:
         """Takes a part or another form of an array, which is all that is held of it."""
-        kind = self.one((*self.VIEWS, "memoryview", "strided"))
+        buffers = (
+            ("memoryview", "strided") if self.device == "cpu" else ()
+        )  # a GPU's array lies in no memory of the host
+        kind = self.one(self.VIEWS + buffers)
         if self.params and self.chance(0.6):
             layer, i = self.one(self.params)
             key, what = f"{layer}/{i}", f'net.params["{layer}"][{i}].data'
@@ -526,7 +535,7 @@ def draw(
     wild = rng.random() < 0.12 and device == "cpu"  # cuDNN's ReLU makes 0 of NaN
     phase = "TRAIN" if rng.random() < 0.06 else "TEST"
     head = "force_backward: true\n" if rng.random() < (0.8 if phase == "TRAIN" else 0.06) else ""
-    steps = Writer(rng, nodes, wild, phase, head).write(14)
+    steps = Writer(rng, nodes, wild, phase, head, device).write(14)
     if any("train(" in step or "backward(" in step for step in steps):
         dtype = "float64"  # rounding grows from step to step
     return Case(tuple(nodes), steps, dtype, device, phase, head)
