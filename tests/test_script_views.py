@@ -435,3 +435,30 @@ def test_constants_after_some_of_the_layers_have_run():
         return [*seen, net.forward(data=image(1, net))["prior"]]  # nobody has looked at it meanwhile
 
     agree(script, text)
+
+
+def test_views_of_the_arrays_of_a_device(device):
+    """What a part of an array is written to counts, whenever it was taken, and it follows the forwards."""
+    seen = []
+    for net in (
+        Net(parse_net(CHAIN), device=device, seed=3),
+        Net(parse_net(CHAIN), device="cpu", seed=3, optimize=False),
+    ):
+        weights, scales = net.params["b"][0].data[:2], net.params["n"][1].data.reshape(-1)
+        row, x = net.blobs["b"].data[0, :3], image(0, net)
+        results = [net.forward(data=x)["p"], np.array(row)]
+        weights[...] *= -3
+        results += [np.array(net.blobs["a"].data), net.forward(data=x)["p"], np.array(row)]
+        scales[:4] += 2
+        results += [np.array(net.blobs["s"].data), net.forward(data=x)["p"], np.array(row)]
+        pixels = net.blobs["data"].data[0]
+        np.copyto(net.blobs["data"].data, image(1, net))
+        results += net.forward().values()
+        pixels[...] = image(2, net)[0]
+        results += net.forward().values()
+        np.add(net.params["ip"][1].data, 0.5, out=net.params["ip"][1].data)
+        np.putmask(net.params["ip"][0].data, np.asarray(net.params["ip"][0].data) > 0, -0.125)
+        np.add.at(net.params["b"][1].data, [0, 0, 1], 2.0)
+        seen.append([*results, *net.forward().values()])
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-5 * max(1, np.abs(other).max()))

@@ -89,6 +89,7 @@ class Buffer:
         self.lease: tuple[weakref.ref[Any], int] | None = (
             None  # what scripts hold it by, and the allocation that it is of
         )
+        self.shown: weakref.ref[Any] | None = None  # on a GPU, what scripts hold its host copy by
         self.before: np.ndarray[Any, Any] | None = (
             None  # its values of version `changes`, while a script may change them
         )
@@ -124,7 +125,33 @@ class Buffer:
     @property
     def held(self) -> bool:
         """Whether a script may hold an array of it."""
-        return self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
+        whole = self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
+        return whole or self.lent
+
+    def show(self, write: bool, keep: bool = True) -> np.ndarray[Any, Any]:
+        """`on_host` for a script, which may hold a view of it: `lent` is true until all of them are gone."""
+        flat = self.on_host(write, keep)
+        known = self.shown() if self.shown is not None else None
+        if known is None or not np.may_share_memory(known, flat):
+            known = np.asarray(memoryview(cast(Any, flat.view(np.uint8))))  # as in hand_out
+            self.shown = weakref.ref(known)
+        return known.view(self.dtype)
+
+    @property
+    def lent(self) -> bool:
+        """Whether a script may hold a view of the host's copy, made by a GPU's array."""
+        known = self.shown() if self.shown is not None else None
+        return known is not None and self.host is not None and np.may_share_memory(known, self.host)
+
+    def take_back(self) -> None:
+        """Before a forward: what a script has written to a view of the host's copy is to count."""
+        if self.lent and self.host_fresh:
+            self.device_fresh = False
+
+    def follow(self) -> None:
+        """After a forward: views of the host's copy have the values of now."""
+        if self.lent:
+            self.on_host(False)
 
     def used_by(self, user: User) -> int:
         """Notes that somebody works with its values of now in another form; the number of their version."""
@@ -155,7 +182,7 @@ class Buffer:
             if not same_bits(self.elements(), self.before):
                 for user in list(self.users or ()):
                     user.before_change()
-                self.changes += self.device.kind == "cpu"  # a GPU counts them itself
+                self.changes += self.device.kind == "cpu" or self.lent  # a GPU counts its own arrays' itself
                 self.before = None
             if not self.held:
                 self.before = None
@@ -267,7 +294,8 @@ class Array(NDArrayOperatorsMixin):
     def numpy(self, write: bool = True, keep: bool = True) -> np.ndarray[Any, Any]:
         """The host's copy, made fresh; `write` tells that it may be changed, keep=False that every element will be."""
         keep = keep or self.size < self.buffer.count
-        flat = self.buffer.on_host(write, keep)[self.start : self.start + self.size].reshape(self.shape)
+        whole = self.buffer.show if self.lease is not None and write else self.buffer.on_host
+        flat = whole(write, keep)[self.start : self.start + self.size].reshape(self.shape)
         if not write:
             flat.flags.writeable = False
         return flat

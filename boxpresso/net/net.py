@@ -328,7 +328,8 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            names = [*self._pass(more, start, end, inputs), *more]
+            with self._views():
+                names = [*self._pass(more, start, end, inputs), *more]
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._at_work:
@@ -353,8 +354,19 @@ class Net(Parameters, Batched, Counted):
 
     def run_layers(self) -> None:
         """Runs all layers forward, one after another, and returns nothing: a GPU may be at work on them then."""
-        with self._alone():
+        with self._alone(), self._views():
             self._pass((), None, self.layer_names[-1], {})
+
+    @contextmanager
+    def _views(self) -> Iterator[None]:
+        """While a pass runs on a GPU: before it, what scripts wrote to views of its arrays counts; behind it, they follow."""
+        params = (blob for layer in self.layers for blob in layer.blobs)
+        buffers = [blob._data for blob in (*self.blobs.values(), *params)] if self.device.kind != "cpu" else []
+        for buffer in buffers:
+            buffer.take_back()
+        yield
+        for buffer in buffers:
+            buffer.follow()
 
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a

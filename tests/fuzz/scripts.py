@@ -58,6 +58,9 @@ class Writer:
         self.blobs = list(dict.fromkeys(t for node in nodes for t in node.tops))
         self.shapes = {name: net.blobs[name].shape for name in self.blobs}
         self.params = [(node.name, i) for node in nodes for i, b in enumerate(net.params.get(node.name, [])) if b.shape]
+        if device != "cpu":  # a variance below 0 makes NaN, which cuDNN's ReLU makes 0
+            types = {node.name: node.type for node in nodes}
+            self.params = [(name, i) for name, i in self.params if types[name] != "BatchNorm" or not i]
         self.outputs = list(net.outputs)
         views = [node for node in nodes if node.type in nets.VIEWS or node.type == "Permute"]
         self.aliases = {name for node in views for name in (*node.bottoms, *node.tops)}
