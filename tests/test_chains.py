@@ -122,6 +122,74 @@ def test_a_chain_on_what_needs_no_gradient(shape):
     compare(net, plain)
 
 
+CHANGES = {
+    "input": lambda net, held: held("c").__imul__(-2),
+    "held": lambda net, held: held.array.__imul__(-2),
+    "part": lambda net, held: net.forward(end="conv", x=RAW * 3),
+    "scale": lambda net, held: net.params["Scale"][0].data.__imul__(-2),
+}
+
+
+class Held:
+    """Arrays of a net: one from before the first forward, others when they are asked for."""
+
+    def __init__(self, net: Net, early: bool) -> None:
+        self.net, self.array = net, net.blobs["c"].data if early else None
+
+    def __call__(self, name: str) -> np.ndarray:
+        return self.net.blobs[name].data
+
+
+@pytest.mark.parametrize("when", ["after the forward", "after the backward"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("shape", [(OTHER, OTHER, SAME), (SAME, SAME, SAME), (OTHER, SAME, OTHER)], ids=" ".join)
+def test_blobs_inside_a_chain_are_those_of_its_forward(shape, change, when):
+    """Whatever has been done since to what it reads, and to its parameters."""
+    nets = pair(text(*shape))
+    arrays = [Held(net, change == "held") for net in nets]
+    for net, held in zip(nets, arrays):
+        run(net)
+        if when == "after the backward":
+            net.backward()
+        CHANGES[change](net, held)
+    blobs = [{name: np.array(net.blobs[name].data) for name in nets[1].blobs} for net in nets]
+    for name, array in blobs[1].items():
+        close(blobs[0][name], array, what=name)
+    for net in nets:
+        run(net, 2)
+    compare(*nets)
+
+
+def test_a_look_at_what_a_chain_reads_is_over_with_its_pass():
+    net, plain = pair(text(OTHER, OTHER, SAME))
+    for _ in range(2):
+        for one in (net, plain):
+            one.clear_param_diffs()
+            one.forward(x=RAW)
+            one.blobs["c"].data[...] += 1
+            one.backward()
+        compare(net, plain, blobs=False)
+    assert not any(chain.open for chain in net._chains.values())
+    run(net)
+    run(plain)
+    assert not any(chain.open or chain.apart for chain in net._chains.values())
+    compare(net, plain)
+
+
+def test_a_relu_whose_blob_is_overwritten_in_place():
+    """Its backward looks at the sign of what the blob holds then, as Caffe's does."""
+    again = 'bottom: "c" top: "c" batch_norm_param { use_global_stats: false }'
+    prototxt = text(SAME, SAME, SAME).replace(
+        'layer { name: "end"', f'layer {{ name: "again" type: "BatchNorm" {again} }} layer {{ name: "end"'
+    )
+    net, plain = pair(prototxt)
+    for i in range(2):
+        run(net, 1 + i)
+        run(plain, 1 + i)
+        compare(net, plain, blobs=False)
+    assert len(net._chains) == 2
+
+
 @pytest.mark.parametrize("shape", [(OTHER, OTHER, SAME), (SAME, SAME, SAME), (OTHER, SAME, OTHER)], ids=" ".join)
 @pytest.mark.parametrize("last", range(2, 5))
 def test_a_look_in_the_middle_of_a_forward(shape, last):

@@ -253,6 +253,38 @@ def test_statistics_and_layers_of_users_run_once_a_forward():
         del REGISTRY["scriptviewscounter"]
 
 
+def test_a_layer_of_a_user_runs_in_each_forward_on_priors_too():
+    """The priors are made once for a shape."""
+
+    class Numbered(Layer, type="ScriptViewsNumbered", bottoms=1, tops=1):
+        calls = 0
+
+        def reshape(self, bottom, top):
+            top[0].reshape(*bottom[0].shape)
+
+        def forward(self, bottom, top):
+            self.calls += 1
+            top[0].data[...] = bottom[0].data + self.calls
+
+    text = data(1, 4, 8, 8) + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
+    text += layer("s", "Scale", "prior", text="scale_param { axis: 2 num_axes: 0 }") + layer(
+        "k", "ScriptViewsNumbered", "s"
+    )
+
+    def script(net):
+        seen = []
+        for i in range(4):
+            seen.append(net.forward(data=image(0, net))["k"])
+            if i == 1:
+                net.params["s"][0].data[...] *= 2
+        return seen
+
+    try:
+        agree(script, text)
+    finally:
+        del REGISTRY["scriptviewsnumbered"]
+
+
 @pytest.mark.parametrize("odd", ["before", "after"])
 def test_a_layer_of_a_user_runs_once_on_what_the_layers_give_it(odd):
     """Sums that are not finite come before it, or are made of what it gives."""
@@ -377,3 +409,56 @@ def test_arrays_that_do_not_fit_change_nothing():
         return [net.blobs["a"].data, net.blobs["data"].data, net.forward(q=2)["s"], net.blobs["b"].data]
 
     agree(script, text)
+
+
+def test_numbers_of_images_that_a_permute_makes_channels():
+    text = data(1, 8, 7, 9) + layer(
+        "p", "Permute", "data", text="permute_param { order: 1 order: 0 order: 2 order: 3 }"
+    )
+    text += layer("q", "Power", "p", "p", "power_param { scale: 2 }") + relu(
+        "r", "p", "relu_param { negative_slope: 0.5 }"
+    )
+    agree(lambda net: [net.forward(data=image(n, net, n))["p"] for n in (1, 40, 3, 40, 1)], text)
+
+
+def test_constants_after_some_of_the_layers_have_run():
+    text = (
+        data(1, 4, 8, 8)
+        + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
+        + conv("c", "data", 3)
+    )
+    text += layer("e", "Exp", "prior", "prior")
+
+    def script(net):
+        seen = [net.forward(data=image(0, net))["prior"]]
+        net.forward(end="c")
+        return [*seen, net.forward(data=image(1, net))["prior"]]  # nobody has looked at it meanwhile
+
+    agree(script, text)
+
+
+def test_views_of_the_arrays_of_a_device(device):
+    """What a part of an array is written to counts, whenever it was taken, and it follows the forwards."""
+    seen = []
+    for net in (
+        Net(parse_net(CHAIN), device=device, seed=3),
+        Net(parse_net(CHAIN), device="cpu", seed=3, optimize=False),
+    ):
+        weights, scales = net.params["b"][0].data[:2], net.params["n"][1].data.reshape(-1)
+        row, x = net.blobs["b"].data[0, :3], image(0, net)
+        results = [net.forward(data=x)["p"], np.array(row)]
+        weights[...] *= -3
+        results += [np.array(net.blobs["a"].data), net.forward(data=x)["p"], np.array(row)]
+        scales[:4] += 2
+        results += [np.array(net.blobs["s"].data), net.forward(data=x)["p"], np.array(row)]
+        pixels = net.blobs["data"].data[0]
+        np.copyto(net.blobs["data"].data, image(1, net))
+        results += net.forward().values()
+        pixels[...] = image(2, net)[0]
+        results += net.forward().values()
+        np.add(net.params["ip"][1].data, 0.5, out=net.params["ip"][1].data)
+        np.putmask(net.params["ip"][0].data, np.asarray(net.params["ip"][0].data) > 0, -0.125)
+        np.add.at(net.params["b"][1].data, [0, 0, 1], 2.0)
+        seen.append([*results, *net.forward().values()])
+    for one, other in zip(*seen, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-5 * max(1, np.abs(other).max()))

@@ -19,6 +19,9 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from .device import Device, GpuDevice
 
 HELD_HERE = 3  # references to a Buffer's host copy in drop_host: the attribute's, the local name's, getrefcount's own
+# numpy's functions that write to their first argument, and those that ask for no element.
+WRITERS = (np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask)
+MEASURES = (np.ndim, np.shape, np.size)
 # Methods of numpy's array that change nothing and give no view.
 READERS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "item", "max", "mean", "min",
@@ -86,6 +89,7 @@ class Buffer:
         self.lease: tuple[weakref.ref[Any], int] | None = (
             None  # what scripts hold it by, and the allocation that it is of
         )
+        self.shown: weakref.ref[Any] | None = None  # on a GPU, what scripts hold its host copy by
         self.before: np.ndarray[Any, Any] | None = (
             None  # its values of version `changes`, while a script may change them
         )
@@ -121,7 +125,33 @@ class Buffer:
     @property
     def held(self) -> bool:
         """Whether a script may hold an array of it."""
-        return self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
+        whole = self.lease is not None and self.lease[1] == self.version and self.lease[0]() is not None
+        return whole or self.lent
+
+    def show(self, write: bool, keep: bool = True) -> np.ndarray[Any, Any]:
+        """`on_host` for a script, which may hold a view of it: `lent` is true until all of them are gone."""
+        flat = self.on_host(write, keep)
+        known = self.shown() if self.shown is not None else None
+        if known is None or not np.may_share_memory(known, flat):
+            known = np.asarray(memoryview(cast(Any, flat.view(np.uint8))))  # as in hand_out
+            self.shown = weakref.ref(known)
+        return known.view(self.dtype)
+
+    @property
+    def lent(self) -> bool:
+        """Whether a script may hold a view of the host's copy, made by a GPU's array."""
+        known = self.shown() if self.shown is not None else None
+        return known is not None and self.host is not None and np.may_share_memory(known, self.host)
+
+    def take_back(self) -> None:
+        """Before a forward: what a script has written to a view of the host's copy is to count."""
+        if self.lent and self.host_fresh:
+            self.device_fresh = False
+
+    def follow(self) -> None:
+        """After a forward: views of the host's copy have the values of now."""
+        if self.lent:
+            self.on_host(False)
 
     def used_by(self, user: User) -> int:
         """Notes that somebody works with its values of now in another form; the number of their version."""
@@ -152,7 +182,7 @@ class Buffer:
             if not same_bits(self.elements(), self.before):
                 for user in list(self.users or ()):
                     user.before_change()
-                self.changes += self.device.kind == "cpu"  # a GPU counts them itself
+                self.changes += self.device.kind == "cpu" or self.lent  # a GPU counts its own arrays' itself
                 self.before = None
             if not self.held:
                 self.before = None
@@ -264,7 +294,8 @@ class Array(NDArrayOperatorsMixin):
     def numpy(self, write: bool = True, keep: bool = True) -> np.ndarray[Any, Any]:
         """The host's copy, made fresh; `write` tells that it may be changed, keep=False that every element will be."""
         keep = keep or self.size < self.buffer.count
-        flat = self.buffer.on_host(write, keep)[self.start : self.start + self.size].reshape(self.shape)
+        whole = self.buffer.show if self.lease is not None and write else self.buffer.on_host
+        flat = whole(write, keep)[self.start : self.start + self.size].reshape(self.shape)
         if not write:
             flat.flags.writeable = False
         return flat
@@ -285,11 +316,20 @@ class Array(NDArrayOperatorsMixin):
         return np.array(array, dtype) if copy or (dtype is not None and dtype != array.dtype) else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        inputs = tuple(np.asarray(x) if isinstance(x, Array) else x for x in inputs)
+        written = inputs[0] if method == "at" else None
+        inputs = tuple(as_numpy(x, write=x is written) for x in inputs)
         if out is not None:
-            options["out"] = tuple(x.numpy() if isinstance(x, Array) else x for x in out)
+            options["out"] = tuple(as_numpy(x, write=True) for x in out)
         result = getattr(ufunc, method)(*inputs, **options)
         return self if out is not None and out[0] is self else result
+
+    def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
+        if function in MEASURES and len(inputs) == 1 and not options and inputs[0] is self:
+            return {np.ndim: self.ndim, np.shape: self.shape, np.size: self.size}[function]
+        values = [as_numpy(x, write=i == 0 and function in WRITERS) for i, x in enumerate(inputs)]
+        named = {name: as_numpy(x, write=name == "out") for name, x in options.items()}
+        result, out = function(*values, **named), options.get("out")
+        return out if out is not None else result
 
     def __getitem__(self, at: Any) -> Any:
         part = self.numpy(write=False)[at]
@@ -323,6 +363,15 @@ class Array(NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"Array({self.numpy(write=False)!r}, device={self.device.name!r})"
+
+
+def as_numpy(value: Any, write: bool) -> Any:
+    """A GPU's array, or those in a list or tuple, as numpy arrays; anything else as it is. write: it will be changed."""
+    if isinstance(value, Array):
+        return value.numpy() if write else np.asarray(value)
+    if type(value) in (list, tuple):
+        return type(value)(as_numpy(each, write) for each in value)
+    return value
 
 
 AnyArray = Union[np.ndarray[Any, np.dtype[Any]], Array]  # the array of a blob: numpy's on the CPU, an Array on a GPU

@@ -1,33 +1,42 @@
 """Chains: runs of layers of a Net that train as one pass each way, as long as nobody looks at what lies between them.
 
 A script that asks for a blob inside a chain, its data or its diff, gets what the layers one by one would have left there;
-from then on they run one by one, so that arrays which the script keeps are written in every pass.
+from then on they run one by one, so that arrays which the script keeps are written in every pass. One that asks for the blob
+that a chain reads may change it: the rest of that pass, and each pass while the script holds its array, is layer by layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..device import Blob
 from ..layers.core import Layer
 from ..layers.norm.norm_chain import Link, NormChain
+from .connect import AtWork
 
 
 class TrainingChain:
     """A NormChain in a Net: how far its layers have come in this pass."""
 
     def __init__(self, first: int, links: NormChain) -> None:
+        self.at_work = AtWork()  # the net's, once it watches
         self.first, self.links, self.last = first, links, len(links.links) - 1
         self.forwards = -1  # the last link that has gone forward; all of them: `last`
         self.backwards = self.last + 1  # the last that has gone backward
-        self.open = False
+        self.open = False  # whether its layers run by themselves for ever
+        self.apart = False  # and in this pass
+        self.settling = False
+        self.outer: Callable[[Blob], bool | None] | None = None  # the watch of the last top, but while it is half done
         for blob in links.hidden:
             blob._watch = blob._watch_diff = self.look
 
     def forward(self, i: int) -> bool:
         """Layer `i` of the net goes forward; False where it has to do so by itself."""
         step = i - self.first
-        if self.open:
+        if step == 0:
+            self.apart = self.links.bottom._data.held
+        if self.open or self.apart:
             return False
         if step == 0:
             self.links.statistics()
@@ -47,7 +56,7 @@ class TrainingChain:
         runs, needs: of each layer of the net, whether it goes backward, and which of its bottoms get a diff.
         """
         step, links, propagate = i - self.first, self.links, needs[i]
-        if self.open:
+        if self.open or self.apart:
             return False
         follows = step in (self.last, self.backwards - 1) and self.forwards == self.last
         if not follows or not (all(propagate) or step == 0 or links.links[step].layer is links.scale):
@@ -69,19 +78,59 @@ class TrainingChain:
 
     def watch_inside(self, look: Callable[[Blob], None] | None) -> None:
         """A last top that earlier layers write too does not hold their values until it holds the last one's."""
-        if any(link.top is self.links.top for link in self.links.links[:-1]):
-            self.links.top._watch = look
+        top = self.links.top
+        if any(link.top is top for link in self.links.links[:-1]):
+            if look is not None and top._watch != self.look:
+                self.outer = top._watch
+            top._watch = look or self.outer
 
     def look(self, blob: Blob | None) -> None:
         """Somebody looks inside: everything is as without a chain, now and from now on."""
+        if self.settling or (self.apart and self.at_work):  # its own layers look
+            return
         self.open = True
         for hidden in self.links.hidden:
             hidden._watch = hidden._watch_diff = None
         self.watch_inside(None)
-        if self.forwards >= 0 and self.links.ready:
-            self.links.settle(self.forwards)
-        if self.backwards <= self.last and self.links.ready:
-            self.links.settle_diffs(self.backwards)
+        if not self.apart:
+            self.settle()
+
+    def leave(self) -> None:
+        """The blob that the chain reads is about to be changed: the rest of this pass is layer by layer."""
+        if self.forwards == self.last and not (self.open or self.apart):
+            self.apart = True
+            self.settle()
+
+    def settle(self) -> None:
+        """Gives every blob of the chain what the layers by themselves would have left there."""
+        self.settling = True
+        try:
+            with self.at_work:
+                if self.forwards >= 0 and self.links.ready:
+                    self.links.settle(self.forwards)
+                if self.backwards <= self.last and self.links.ready:
+                    self.links.settle_diffs(self.backwards)
+        finally:
+            self.settling = False
+
+
+def watch_bottoms(chains: Mapping[int, TrainingChain], blobs: Iterable[Blob], at_work: AtWork) -> None:
+    """Makes chains see when a script asks for what they read, under whichever name."""
+    readers: dict[int, list[TrainingChain]] = {}
+    for chain in dict.fromkeys(chains.values()):
+        chain.at_work = at_work
+        readers.setdefault(id(chain.links.bottom._data), []).append(chain)
+
+    def asked(of: Sequence[TrainingChain], blob: Blob) -> bool:
+        if at_work:
+            return False
+        for chain in of:
+            chain.leave()
+        return True
+
+    for blob in blobs:
+        if id(blob._data) in readers and blob._watch is None:
+            blob._watch = functools.partial(asked, readers[id(blob._data)])
 
 
 def find_chains(
@@ -121,6 +170,12 @@ def find_chains(
             if not in_place and reads != writes and readers.get(writes[0], 0) != 1:
                 break
         found = NormChain.of(links)
+        if (
+            found is not None and found.rectifier is not None
+        ):  # in place it looks at what its blob holds in the backward
+            end = i + len(found.links)
+            if names[end - 1][0] == names[end - 1][1] and any(names[end - 1][1] == tops for _, tops in names[end:]):
+                found = NormChain.of(links[: len(found.links) - 1])
         if found is not None:
             chain = TrainingChain(i, found)
             chains.update(dict.fromkeys(range(i, i + len(found.links)), chain))

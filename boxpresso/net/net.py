@@ -25,7 +25,7 @@ from ..proto import LayerParameter, NetParameter, read_net
 from ..proto.errors import BoxpressoError, ModelError, OfFile, nearest
 from .anchors import Anchors, read_anchors
 from .batches import Batched, Numpy, assign, set_inputs
-from .chains import TrainingChain, find_chains
+from .chains import TrainingChain, find_chains, watch_bottoms
 from .connect import AtWork, Signature, connect, folders, loss_weights, named, share_parameters, show, signature
 from .counted import Counted
 from .gpu_runner import GpuRunner
@@ -214,6 +214,7 @@ class Net(Parameters, Batched, Counted):
         if optimize and not planned:
             parts = self.layers, self.names, self.bottoms, self.tops
             self._chains = find_chains(*parts, self.outputs, self.loss_weights)
+            watch_bottoms(self._chains, self.blobs.values(), self._at_work)
             if not lazy:
                 build_all(self.device, [type(c.links).kernels for c in self._chains.values()], self.dtype)
         with OfFile(self.source):
@@ -341,7 +342,8 @@ class Net(Parameters, Batched, Counted):
         """
         with self._alone():
             more = [name for name in blobs or () if self._blob(name)]
-            names = [*self._pass(more, start, end, inputs), *more]
+            with self._views():
+                names = [*self._pass(more, start, end, inputs), *more]
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._at_work:
@@ -366,13 +368,27 @@ class Net(Parameters, Batched, Counted):
 
     def run_layers(self) -> None:
         """Runs all layers forward, one after another, and returns nothing: a GPU may be at work on them then."""
-        with self._alone():
+        with self._alone(), self._views():
             self._pass((), None, self.layer_names[-1], {})
+
+    @contextmanager
+    def _views(self) -> Iterator[None]:
+        """While a pass runs on a GPU: before it, what scripts wrote to views of its arrays counts; behind it, they follow."""
+        params = (blob for layer in self.layers for blob in layer.blobs)
+        buffers = [blob._data for blob in (*self.blobs.values(), *params)] if self.device.kind != "cpu" else []
+        for buffer in buffers:
+            buffer.take_back()
+        yield
+        for buffer in buffers:
+            buffer.follow()
 
     def _make_way(self, first: int, last: int) -> None:
         """Layers `first` to `last` are about to run: blobs that they do not write hold the data of the last forward, of which a
         plan may have left out some."""
         if self._runner is None:
+            if first > 0 or last + 1 < len(self.layers):
+                for chain in self._chains.values():
+                    chain.leave()
             return
         read: set[str] = set()  # before it is written, as by a layer in place
         written: set[str] = set()

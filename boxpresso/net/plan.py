@@ -174,13 +174,15 @@ def needed(plan: Plan, source: Source) -> Plan:
 def constants(plan: Plan, source: Source) -> Plan:
     """PriorBox and what is made of priors alone reads nothing: it runs once for the shapes of a plan.
 
-    Steps of constants have no reads; program.py runs them before the others.
+    Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have
+    no reads; program.py runs them before the others.
     """
     known: set[Value] = set()
     steps = []
     for step in plan.steps:
         after_constants = bool(step.reads) and all(value in known for value in step.reads)
-        if isinstance(step.lowering, Constant) or (after_constants and not step.added):
+        layer = source.layers[step.layer]
+        if isinstance(step.lowering, Constant) or (after_constants and layer.repeatable and not layer.blobs):
             known.update(step.writes)
             step = replace(step, reads=(), lowering=Constant())
         steps.append(step)

@@ -38,6 +38,7 @@ class Part:
         self.plan, self.layers = plan, layers
         self.programs: OrderedDict[Shapes, Program] = OrderedDict()
         self.now: Program | None = None
+        self.channels: list[int] = []  # that its steps were prepared for
         made: set[str] = set()
         reads: dict[str, None] = {}
         for i in layers:
@@ -160,12 +161,20 @@ class Runner:
         self.planned = True
         with self.at_work:
             for part in self.parts:
-                self.prepare(part.plan)
+                self.prepare(part)
         self.packed = [(blob, blob._data, blob._data.used_by(self)) for blob in self.parameters]
 
-    def prepare(self, plan: Plan) -> None:
-        """Packs the weights of a plan."""
-        prepare(plan, self.source)
+    def prepare(self, part: Part) -> None:
+        """Packs the weights of a part's plan, and makes its factors for the channels that the blobs have now."""
+        prepare(part.plan, self.source)
+        part.channels = self.channels(part)
+
+    def channels(self, part: Part) -> list[int]:
+        """How many channels each prepared step has: a Permute may make them of a number of images."""
+        tops = [
+            step.writes[0][0] for step in part.plan.steps if step.lowering is not None and step.reads and step.writes
+        ]
+        return [size for name in tops for size in self.source.blobs[name].shape[1:2]]
 
     def root(self, value: Value) -> Value:
         """The value that a value is."""
@@ -282,6 +291,9 @@ class Runner:
             self.reshape(part.layers)
             if any(blob.count == 0 for i in part.layers for blob in self.source.tops[i]):
                 return None
+            if self.channels(part) != part.channels:
+                part.programs.clear()
+                self.prepare(part)
             program = Program(part.plan, self.source, self.memory, self.forward, part.layers)
             program.once, program.ran_once = self.once, self.note
             self.counted(program)
@@ -525,6 +537,7 @@ class Runner:
 
     def make_way(self, written: Collection[str]) -> None:
         """Layers are about to run by themselves, which write these blobs; the others hold what they are to hold."""
+        self.touched = True
         self.materialise(written)
         self.forget()
 

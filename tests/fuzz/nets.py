@@ -142,7 +142,7 @@ def normalised(b: Builder, blob: str | None = None) -> str:
     """Some of BatchNorm, Scale, Bias and ReLU after one another."""
     blob, start = blob or b.pick(lambda s: len(s) >= 2), len(b.nodes)
     if b.chance(0.7):
-        own = "batch_norm_param { use_global_stats: false }" if b.chance(0.04) else ""
+        own = "batch_norm_param { use_global_stats: false }" if b.chance(0.08) else ""
         blob = b.place("BatchNorm", blob, own, 0.8)
     if b.chance(0.7):
         blob = b.place("Scale", blob, f"scale_param {{ bias_term: {b.one(['true', 'false'])} {FILLERS} }}", 0.8)
@@ -530,6 +530,78 @@ def heads(b: Builder) -> str:
     return flat
 
 
+# Where values come from, and what carries a state on
+
+
+def dims(shape: Shape) -> str:
+    return f"shape {{ {' '.join(f'dim: {d}' for d in shape)} }}"
+
+
+def joined(b: Builder, blob: str, other: str) -> str:
+    """Another blob of the same shape, and the sum, product or join of the two, or neither."""
+    shape = b.shapes[blob]
+    if b.chance(0.3):
+        return curve(b, other, EASY) if len(shape) > 1 else other
+    if len(shape) > 1 and b.chance(0.3):
+        return b.add("Concat", [other, blob], (shape[0], 2 * shape[1], *shape[2:]), "concat_param { axis: 1 }")
+    text = f"eltwise_param {{ operation: {b.one(['SUM', 'PROD', 'MAX'])} }}"
+    return b.add("Eltwise", [blob, other], shape, text)
+
+
+def inputs(b: Builder) -> str:
+    """One or two further inputs, of one layer, as large as the first."""
+    shape, n = b.shapes.get("x"), len(b.nodes)
+    if shape is None:
+        raise Refused
+    tops = tuple(f"i{n}_{j}" for j in range(b.below(1, 3)))
+    b.nodes.insert(0, Node("Input", f"input{n}", (), tops, f"input_param {{ {dims(shape)} }}"))
+    known = dict(b.shapes)
+    b.shapes.clear()
+    b.shapes.update(dict.fromkeys(tops, shape) | known)
+    return joined(b, b.one(b.like(shape)), b.one(tops))
+
+
+def source(b: Builder) -> str:
+    """Values that no input gives: constants, random ones, or those of a parameter."""
+    blob = b.pick()
+    shape = b.shapes[blob]
+    other = b.one([
+        ("DummyData", f'dummy_data_param {{ {dims(shape)} data_filler {{ type: "constant" value: 0.5 }} }}'),
+        ("DummyData", f'dummy_data_param {{ {dims(shape)} data_filler {{ type: "gaussian" std: 1 }} }}'),
+        ("Parameter", f"parameter_param {{ {dims(shape)} }}"),
+    ])  # fmt: skip
+    return joined(b, blob, b.add(other[0], (), shape, other[1]))
+
+
+def state(b: Builder) -> str:
+    """A layer that a forward must run once and no more."""
+    blob = b.pick(lambda s: len(s) >= 2)
+    if b.chance(0.7):
+        return b.add("FuzzCounter", blob, b.shapes[blob])
+    size = int(np.prod(b.shapes[blob]))
+    row = b.add("Reshape", blob, (1, 1, size), "reshape_param { shape { dim: 1 dim: 1 dim: -1 } }")
+    go_on = b.add(
+        "DummyData",
+        (),
+        (1, 1),
+        'dummy_data_param { shape { dim: 1 dim: 1 } data_filler { type: "constant" value: 1 } }',
+    )
+    filler = 'weight_filler { type: "xavier" }'
+    return b.add(b.one(["LSTM", "RNN"]), [row, go_on], (1, 1, 3), f"recurrent_param {{ num_output: 3 {filler} }}")
+
+
+def loss(b: Builder) -> str:
+    blob = b.pick()
+    other = b.one(b.like(b.shapes[blob]))
+    weight = b.one(["", "loss_weight: 0.5", "loss_weight: 0"])
+    if b.chance(0.5):
+        b.add("Reduction", blob, [()], f"loss_weight: 0.1 reduction_param {{ operation: {b.one(['SUM', 'SUMSQ'])} }}")
+    else:
+        b.add("EuclideanLoss", [blob, other], [()], weight)
+    del b.shapes[b.nodes[-1].tops[0]]  # no layer is to read it
+    return blob
+
+
 FAMILIES: dict[str, dict[Callable[[Builder], str], float]] = {
     "windows": {conv: 8, depthwise: 2, deconv: 1, dense: 1.5, pool: 4, twins: 0.4},
     "neurons": {curve: 5, normalised: 4, logarithm: 0.3},
@@ -538,6 +610,7 @@ FAMILIES: dict[str, dict[Callable[[Builder], str], float]] = {
     "views": {permute: 2, view: 2.5},
     "shapes": {crop: 0.5, tile: 0.4, reduction: 0.5, argmax: 0.3, larger: 0.7, rearranged: 0.6, silence: 0.2},
     "regions": {rois: 0.4, heads: 0.9},
+    "sources": {inputs: 0.6, source: 0.6, state: 0.4, loss: 0.5},
 }
 
 

@@ -21,6 +21,7 @@ import reference_losses  # noqa: F401  # enters its layers there
 from nets import Node
 
 from boxpresso import Net, Solver
+from boxpresso.layers.core import Layer
 from boxpresso.proto import BoxpressoError, parse_net, parse_solver
 
 # What a standalone script needs of this file
@@ -63,6 +64,22 @@ def fill(net, seed):
                 blob.data[...] = rng.normal(0, 1, blob.shape) / np.sqrt(max(1, blob.count // max(1, blob.shape[0])))
 
 
+class Counter(Layer, type="FuzzCounter", bottoms=1, tops=1):
+    """Adds an eighth of the number of its forwards; each forward of a net is to run it once."""
+
+    calls = 0
+
+    def reshape(self, bottom, top):
+        top[0].reshape(*bottom[0].shape)
+
+    def forward(self, bottom, top):
+        self.calls += 1
+        top[0].data[...] = np.asarray(bottom[0].data) + self.calls / 8
+
+    def backward(self, top, propagate_down, bottom):
+        bottom[0].diff[...] = top[0].diff
+
+
 def trainer(text, names, folder, **options):
     """A Solver of a net whose loss is the sum of the squares of some blobs, with two test nets of the same layers."""
     losses = "".join(
@@ -89,7 +106,7 @@ def trainer(text, names, folder, **options):
     return solver
 
 
-SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill, trainer))
+SHARED = "\n\n".join(inspect.getsource(f) for f in (values, regions, fill, Counter, trainer))
 
 LIMIT = {np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 Seen = list[tuple[str, object]]

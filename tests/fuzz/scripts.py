@@ -43,15 +43,24 @@ class Writer:
     """Draws the steps of a script on a net. It keeps what is known: shapes, which arrays are held, what a step may ask."""
 
     def __init__(
-        self, rng: np.random.Generator, nodes: Sequence[Node], wild: bool, phase: str = "TEST", head: str = ""
+        self,
+        rng: np.random.Generator,
+        nodes: Sequence[Node],
+        wild: bool,
+        phase: str = "TEST",
+        head: str = "",
+        device: str = "cpu",
     ) -> None:
-        self.rng, self.nodes, self.wild, self.phase, self.head = rng, nodes, wild, phase, head
+        self.rng, self.nodes, self.wild, self.phase, self.head, self.device = rng, nodes, wild, phase, head, device
         self.steps = list[str]()
         net = self.empty()
         self.inputs = {name: net.blobs[name].shape for name in net.inputs}
         self.blobs = list(dict.fromkeys(t for node in nodes for t in node.tops))
         self.shapes = {name: net.blobs[name].shape for name in self.blobs}
         self.params = [(node.name, i) for node in nodes for i, b in enumerate(net.params.get(node.name, [])) if b.shape]
+        if device != "cpu":  # a variance below 0 makes NaN, which cuDNN's ReLU makes 0
+            types = {node.name: node.type for node in nodes}
+            self.params = [(name, i) for name, i in self.params if types[name] != "BatchNorm" or not i]
         self.outputs = list(net.outputs)
         views = [node for node in nodes if node.type in nets.VIEWS or node.type == "Permute"]
         self.aliases = {name for node in views for name in (*node.bottoms, *node.tops)}
@@ -270,7 +279,8 @@ class Writer:
             shape[0] = int(self.rng.integers(1, 5)) if self.chance(0.95) else 0
         if self.chance(0.4):
             shape[2:] = [max(1, m + int(self.rng.integers(-3, 6))) for m in shape[2:]]
-        self.inputs["x"] = tuple(shape)
+        like = [name for name, known in self.inputs.items() if known == self.inputs["x"]]
+        self.inputs.update(dict.fromkeys(like, tuple(shape)))
         for name in list(self.blob_arrays):
             self.blob_arrays.pop(name)
         self.view_arrays = [name for name in self.view_arrays if "/" in name]
@@ -278,7 +288,7 @@ class Writer:
         if self.chance(0.5):
             lines.append(f"see(net.forward({self.images()}))")
         else:
-            lines.append(f'net.blobs["x"].reshape({", ".join(map(str, shape))})')
+            lines += [f'net.blobs["{name}"].reshape({", ".join(map(str, shape))})' for name in like]
             lines += ["net.reshape()"] if self.chance(0.6) else []
             lines += [f'net.blobs["{name}"].data[...] = {self.fresh(name, self.inputs[name])}' for name in self.inputs]
             lines.append("see(net.forward())")
@@ -419,7 +429,10 @@ class Writer:
 
     def hold_view(self) -> None:
         """Takes a part or another form of an array, which is all that is held of it."""
-        kind = self.one((*self.VIEWS, "memoryview", "strided"))
+        buffers = (
+            ("memoryview", "strided") if self.device == "cpu" else ()
+        )  # a GPU's array lies in no memory of the host
+        kind = self.one(self.VIEWS + buffers)
         if self.params and self.chance(0.6):
             layer, i = self.one(self.params)
             key, what = f"{layer}/{i}", f'net.params["{layer}"][{i}].data'
@@ -525,7 +538,7 @@ def draw(
     wild = rng.random() < 0.12 and device == "cpu"  # cuDNN's ReLU makes 0 of NaN
     phase = "TRAIN" if rng.random() < 0.06 else "TEST"
     head = "force_backward: true\n" if rng.random() < (0.8 if phase == "TRAIN" else 0.06) else ""
-    steps = Writer(rng, nodes, wild, phase, head).write(14)
+    steps = Writer(rng, nodes, wild, phase, head, device).write(14)
     if any("train(" in step or "backward(" in step for step in steps):
         dtype = "float64"  # rounding grows from step to step
     return Case(tuple(nodes), steps, dtype, device, phase, head)
@@ -596,6 +609,7 @@ import zlib
 import numpy as np
 
 from boxpresso import Net, Solver
+from boxpresso.layers.core import Layer
 from boxpresso.proto import BoxpressoError, parse_net, parse_solver
 
 warnings.simplefilter("ignore")

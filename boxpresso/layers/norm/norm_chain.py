@@ -55,6 +55,7 @@ class NormChain:
         # Whether a channel's statistics and values are made together: on the CPU, where its planes are in the cache then.
         self.by_channel = self.device.kind == "cpu" and not links[0].layer.running  # type: ignore[attr-defined]
         self.taken = self.done = False  # the statistics of this forward, the diff of this backward
+        self.used: list[AnyArray | None] = [None, None]  # the scale and the bias of the last forward
         rectified = self.rectifier is not None and links[-1].bottom is links[-1].top
         scaled = self.scale is not None and links[1].bottom is links[1].top and (rectified or self.rectifier is None)
         self.in_places = int(rectified), 2 if scaled else int(rectified)  # without, and with a diff of Scale's bottom:
@@ -71,7 +72,7 @@ class NormChain:
             if type(layer) is Scale and len(taken) == 1 and not norm.five:
                 if not layer.learned or layer.blobs[0].shape != norm.blobs[0].shape or not layer.by_channel:
                     break
-            elif layer.type == "ReLU" and layer.limits[0] >= 0 and layer.overwritten is None:  # type: ignore[attr-defined]
+            elif layer.type == "ReLU" and layer.limits[0] >= 0:  # type: ignore[attr-defined]
                 taken.append(link)
                 break
             else:
@@ -107,6 +108,7 @@ class NormChain:
         if not self.ready:
             return
         norm, (mean, inverse, *_) = self.norm, self.norm.stats
+        self.note_factors()
         normal = None
         if self.in_place:
             norm.normal.reshape(*self.bottom.shape)
@@ -126,8 +128,7 @@ class NormChain:
     def gradients(self, down: bool, through: bool) -> None:
         """The backward of the last layers: the sums that parameters and statistics need, and what their blob's diff becomes.
 
-        down: whether `backward` will come; on the CPU most of its work is done here. through: whether Scale's bottom gets a
-        diff.
+        down: whether `backward` will come; on the CPU most of its work is done here. through: whether Scale's bottom gets one.
         """
         norm, self.through, self.keep = self.norm, through, self.in_places[through]
         if not self.ready or not (self.summed or self.keep):
@@ -184,6 +185,15 @@ class NormChain:
             return None, None
         return self.scale.blobs[0].data, self.scale.bias.data if self.scale.bias else None
 
+    def note_factors(self) -> None:
+        """Copies the scale and the bias, which others may change before somebody looks at what this forward has left out."""
+        for i, factor in enumerate(self.factors):
+            if factor is not None:
+                copy = self.used[i]
+                if copy is None:
+                    self.used[i] = copy = self.device.empty(factor.shape, factor.dtype)
+                copy[...] = factor
+
     def source(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """What a backward reads: the bottom, normalised where it is no longer there, and the statistics."""
         mean, inverse = self.norm.stats[:2]
@@ -222,7 +232,7 @@ class NormChain:
         end = self.links[-1]
         if self.rectifier is not None and end.bottom is not end.top:
             self.kernels.chain_forward(
-                planes, x, mean, inverse, *self.factors, None, end.bottom.data, self.planes(active=False)
+                planes, x, mean, inverse, *self.used, None, end.bottom.data, self.planes(active=False)
             )
 
     def settle_diffs(self, first: int) -> None:
@@ -232,6 +242,6 @@ class NormChain:
             if link.bottom is link.top and self.keep >= (2 if isinstance(link.layer, Scale) else 1):
                 continue  # `gradients` has done it
             if isinstance(link.layer, Scale) and self.through:
-                link.layer.affine.apply(link.top.diff, link.layer.blobs[0].data, None, link.bottom.diff)
+                link.layer.affine.apply(link.top.diff, self.used[0], None, link.bottom.diff)
             elif not isinstance(link.layer, Scale):
                 link.layer.backward([link.top], [True], [link.bottom])
