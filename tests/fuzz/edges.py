@@ -63,10 +63,12 @@ class Edges(Builder):
 
     def bottom(self, *ranks: int, kind: str = "") -> str:
         """A blob of one of these numbers of axes: one of an earlier layer or a new input."""
-        old = [name for name, shape in self.shapes.items() if len(shape) in ranks and not kind and name[0] in "bxt"]
+        old = [name for name, shape in self.shapes.items() if len(shape) in ranks and not kind and name[0] in "bxtls"]
         if old and self.chance(0.7):
             return str(self.one(old[-3:]))
-        return self.feed(self.shape(int(self.one(ranks))), kind or str(self.one(["x", "x", "x", "tied"])))
+        return self.feed(
+            self.shape(int(self.one(ranks))), kind or str(self.one(["x"] * 8 + ["tied"] * 3 + ["large", "small"]))
+        )
 
     def of(self, name: str) -> Shape:
         return self.shapes[name]
@@ -91,7 +93,11 @@ class Edges(Builder):
         net = Net(parse_net(nets.text(self.nodes)), device="cpu", phase=self.phase)
         if any(prod(net.blobs[name].shape) > LARGE for name in names):
             raise Refused
-        beside = type.endswith(("Loss", "OHEM")) or type in ("Pooling", "BN", "Accuracy", "Rescale", "Filter")
+        beside = (
+            type.endswith(("Loss", "OHEM"))
+            or type in ("Pooling", "BN", "Accuracy", "Rescale", "Filter")
+            or "ROI" in type
+        )
         for top in (
             names[: type != "Filter"] if beside else names
         ):  # further tops of these are places and probabilities, without a gradient
@@ -673,6 +679,134 @@ def recurrent(b: Edges, type: str) -> None:
 def lstm_unit(b: Edges, type: str) -> None:
     n, d = b.shape(2)
     b.put(type, [b.feed((1, n, d)), b.feed((1, n, 4 * d)), b.feed((1, n), "bits")], "", 2)
+
+
+# Regions
+
+
+def bins(b: Edges, more: str = "") -> str:
+    return f"pooled_h: {b.size(3)} pooled_w: {b.size(3)} spatial_scale: {b.one([1, 1, 0.5, 0.25])} {more}"
+
+
+def boxes(b: Edges, x: str, text: str, kind: str = "boxes", count: int | None = None) -> str:
+    """Regions of the images of a blob, in the pixels that spatial_scale says."""
+    n, _, h, w = b.of(x)
+    scale = re.search(r"spatial_scale: (\S+)", text)
+    by = round(1 / float(scale[1])) if scale else 1
+    size = b.size(4) if count is None else count
+    return b.feed((size if n else 0, 5 if kind == "boxes" else 6), f"{kind}{n}x{by * h}x{by * w}")
+
+
+REGIONS = {
+    "ROIPooling": "roi_pooling_param", "ROIAlign": "roi_align_param", "PrROIPooling": "prroi_pooling_param", "ROIWarping": "roi_warping_param",
+    "ROIAlignRotated": "roi_align_rotated_param", "RiROIAlignRotated": "riroi_align_rotated_param",
+    "DeformROIPooling": "deform_roi_pooling_param", "ModulatedDeformROIPooling": "deform_roi_pooling_param",
+}  # fmt: skip
+
+
+@edge(*REGIONS)
+def of_regions(b: Edges, type: str) -> None:
+    x, more, rest = b.bottom(4), "", []
+    if type.startswith(("ROIAlign", "Deform", "Ri", "Mod")):
+        more += f" sampling_ratio: {b.one([0, 1, 2])}"
+    if type.startswith("ROIAlign"):
+        more += str(b.one(["", " aligned: true"]))
+    if type == "ROIAlign" and b.chance(0.3):
+        more += " pool_mode: MAX"
+    if type.endswith("Rotated"):
+        more += str(b.one(["", " clockwise: true"]))
+    if type == "RiROIAlignRotated":
+        more += f" num_orientations: {b.one([n for n in range(1, b.of(x)[1] + 1) if b.of(x)[1] % n == 0] or [1])}"
+    text = bins(b, more)
+    rois = boxes(b, x, text, "turned" if type.endswith("Rotated") else "boxes")
+    h, w = (int(n) for n in re.findall(r"pooled_.: (\d+)", text))
+    if "Deform" in type and (b.chance(0.7) or type[0] == "M"):
+        rest = [b.feed((b.of(rois)[0], 2, h, w), "offset")]
+    if type[0] == "M":
+        rest.append(b.feed((b.of(rois)[0], 1, h, w), "unit"))
+    b.put(type, [x, rois, *rest], f"{REGIONS[type]} {{ {text} }}")
+
+
+@edge("PSROIPooling", "PSROIAlign", "DeformablePSROIPooling")
+def position_sensitive(b: Edges, type: str) -> None:
+    n, _, h, w = b.shape(4)
+    group, outputs = b.below(1, 4), b.size(3)
+    x = b.feed((n, outputs * group**2, h, w))
+    text = f"spatial_scale: {b.one([1, 0.5])} output_dim: {outputs} group_size: {group}"
+    rest = []
+    rois = boxes(b, x, text)
+    if type == "PSROIAlign":
+        text += str(b.one(["", " sample_num: 1", " sampling_ratio: 3"]))
+    if type == "DeformablePSROIPooling":
+        pooled, cells = b.size(3), b.size(3)
+        text += (
+            f" pooled_size: {pooled} part_size: {cells} sample_per_part: {b.below(1, 4)} trans_std: {b.one([0, 0.1])}"
+        )
+        if b.chance(0.3):
+            text += " no_trans: true"
+        else:
+            rest = [b.feed((b.of(rois)[0], 2 * int(b.one([1, outputs])), cells, cells), "offset")]
+    message = {"PSROIPooling": "psroi_pooling", "PSROIAlign": "psroi_align"}.get(type, "deformable_psroi_pooling")
+    b.put(type, [x, rois, *rest], f"{message}_param {{ {text} }}", tops=int(b.one([1, 1, 2])))
+
+
+@edge("MaskPooling", "MaskResize", "CropAndResize", "CornerPool", "Carafe", "LocalCorrelation")
+def of_maps(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, c, h, w = b.of(x)
+    text, rest = "", []
+    if type == "MaskPooling":
+        rest = [b.feed((n, 1, h, w))]
+    elif type == "MaskResize":
+        text = f"mask_resize_param {{ output_height: {b.size(9)} output_width: {b.size(9)} }}"
+    elif type == "CropAndResize":
+        count = b.size(3) if n else 0
+        rest = [b.feed((count, 4), "unit"), b.feed((count,), f"whole{n}")]
+        text = f"'crop_size': [{b.size(4)}, {b.size(4)}], 'extrapolation_value': {b.one([0, 2])}"
+    elif type == "CornerPool":
+        text = f"'mode': '{b.one(['top', 'bottom', 'left', 'right'])}'"
+    elif type == "Carafe":
+        k, s, g = int(b.one([1, 3, 5])), b.below(1, 4), int(b.one([g for g in range(1, c + 1) if c % g == 0] or [1]))
+        text, rest = (
+            f"'kernel_size': {k}, 'group_size': {g}, 'scale_factor': {s}",
+            [b.feed((n, g * k * k, h * s, w * s))],
+        )
+    else:
+        names = {
+            "kernel_size": [1, 1, 2, 3],
+            "max_displacement": [0, 1, 2],
+            "stride": [1, 2],
+            "padding": [0, 1, 3],
+            "dilation": [1, 2],
+            "dilation_patch": [1, 2],
+        }
+        text, rest = ", ".join(f"'{name}': {b.one(values)}" for name, values in names.items()), [b.same(x)]
+    if text and "{" not in text:
+        text = f'python_param {{ param_str: "{text}" }}'
+    b.put(type, [x, *rest], text)
+
+
+@edge("DeformableConvolution", "ModulatedDeformableConvolution")
+def deformable(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, c, h, w = b.of(x)
+    group, own = (int(b.one([g for g in range(1, c + 1) if c % g == 0] or [1])) for _ in range(2))
+    kernel, stride, pad, dilation = b.below(1, 4), b.below(1, 3), b.below(0, 3), b.below(1, 3)
+    size = [(m + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1 for m in (h, w)]
+    if min(size) < 1:
+        raise Refused
+    text = f"num_output: {group * b.below(1, 3)} group: {group} kernel_size: {kernel} stride: {stride} pad: {pad} dilation: {dilation} deformable_group: {own}"
+    rest = [b.feed((n, 2 * own * kernel**2, *size))]
+    if type[0] == "M":
+        rest.append(b.feed((n, own * kernel**2, *size), "x"))
+    b.put(type, [x, *rest], f"deformable_convolution_param {{ {text} {b.one(['', 'bias_term: false'])} }}")
+
+
+@edge("RotateROIPooling")
+def rotate_roi_pooling(b: Edges, type: str) -> None:
+    x, text = b.bottom(4), bins(b)
+    rois = boxes(b, x, text, "turned")
+    b.put(type, [x, rois, b.feed((1, 3), "large")], f"rotate_pooling_param {{ {text} }}", tops=int(b.one([1, 2])))
 
 
 # Cases

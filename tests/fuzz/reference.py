@@ -626,7 +626,7 @@ def half_away(v: float) -> int:
 def roi_pooling(layer, params, x, rois, dtype):
     p = layer.roi_pooling_param
     out = np.zeros((len(rois), x.shape[1], p.pooled_h, p.pooled_w))
-    for k, roi in enumerate(rois.reshape(len(rois), -1)):
+    for k, roi in enumerate(rois.reshape(len(rois), 5)):
         x1, y1, x2, y2 = (half_away(float(dtype(v) * dtype(p.spatial_scale))) for v in roi[1:])
         bin_h, bin_w = dtype(max(y2 - y1 + 1, 1)) / dtype(p.pooled_h), dtype(max(x2 - x1 + 1, 1)) / dtype(p.pooled_w)
         for i, j in np.ndindex(p.pooled_h, p.pooled_w):
