@@ -35,6 +35,19 @@ from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
 
 LAYERS: dict[str, Callable[[Edges, str], None]] = {}
 LARGE = 3000  # elements of a blob
+LAST = ("Filter", "DetectionOutput")  # whose tops' shapes only a forward tells: no layer follows
+FIRST = (
+    *LAST,
+    "Pooling",
+    "BN",
+    "Accuracy",
+    "Rescale",
+    "PSROIPooling",
+    "PSROIAlign",
+    "DeformablePSROIPooling",
+    "RotateROIPooling",
+)  # and these,
+# like losses, have further tops without a gradient: places, probabilities, statistics
 
 
 class Edges(Builder):
@@ -93,14 +106,7 @@ class Edges(Builder):
         net = Net(parse_net(nets.text(self.nodes)), device="cpu", phase=self.phase)
         if any(prod(net.blobs[name].shape) > LARGE for name in names):
             raise Refused
-        beside = (
-            type.endswith(("Loss", "OHEM"))
-            or type in ("Pooling", "BN", "Accuracy", "Rescale", "Filter")
-            or "ROI" in type
-        )
-        for top in (
-            names[: type != "Filter"] if beside else names
-        ):  # further tops of these are places and probabilities, without a gradient
+        for top in names if type not in FIRST and not type.endswith(("Loss", "OHEM")) else names[: type not in LAST]:
             self.shapes[top] = tuple(net.blobs[top].shape)
 
 
@@ -807,6 +813,45 @@ def rotate_roi_pooling(b: Edges, type: str) -> None:
     x, text = b.bottom(4), bins(b)
     rois = boxes(b, x, text, "turned")
     b.put(type, [x, rois, b.feed((1, 3), "large")], f"rotate_pooling_param {{ {text} }}", tops=int(b.one([1, 2])))
+
+
+# Detections
+
+
+@edge("PriorBox")
+def prior_box(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, _, h, w = b.of(x)
+    image = b.feed((n, 3, h * b.below(1, 5) + b.below(0, 3), w * b.below(1, 5) + b.below(0, 3)))
+    small = [b.number(1, 30) for _ in range(b.below(1, 3))]
+    words = [
+        listed("min_size", small),
+        listed("max_size", [float(s) + b.below(1, 30) for s in small]) if b.chance(0.5) else "",
+        listed("aspect_ratio", [b.one([1, 2, 0.5, 3, 1.5]) for _ in range(b.below(0, 4))]),
+        b.one(["", "flip: false"]), b.one(["", "clip: true"]), b.one(["", "offset: 0", "offset: 0.25"]),
+        b.one(["", "variance: 0.3", "variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2"]),
+        b.one(["", "step: 4", "step_h: 3 step_w: 5"]), b.one(["", "", "img_size: 20", "img_h: 30 img_w: 17"]),
+    ]  # fmt: skip
+    b.put(type, [x, image], f"prior_box_param {{ {' '.join(map(str, words))} }}")
+
+
+@edge("DetectionOutput")
+def detection_output(b: Edges, type: str) -> None:
+    images, priors, classes = b.below(1, 4), b.below(1, 12), b.below(1, 5)
+    shared = b.chance(0.6)
+    loc = b.feed((images, priors * 4 * (1 if shared else classes)))
+    prior = b.feed((1, 2, 4 * priors), "priors")
+    words = [
+        f"num_classes: {classes} share_location: {str(shared).lower()}", f"background_label_id: {b.one([0, 0, -1, classes - 1])}",
+        f"code_type: {b.one(['CORNER', 'CENTER_SIZE', 'CENTER_SIZE', 'CORNER_SIZE'])}", b.one(["", "variance_encoded_in_target: true"]),
+        b.one(["", f"keep_top_k: {b.below(0, 9)}", "keep_top_k: -1"]), b.one(["", "confidence_threshold: 0.3", "confidence_threshold: 0.99"]),
+        f"nms_param {{ nms_threshold: {b.one([0.1, 0.45, 0.7])} {b.one(['', f'top_k: {b.below(1, 9)}'])} {b.one(['', '', 'eta: 0.8'])} }}",
+    ]  # fmt: skip
+    b.put(
+        type,
+        [loc, b.feed((images, priors * classes), "unit"), prior],
+        f"detection_output_param {{ {' '.join(words)} }}",
+    )
 
 
 # Cases

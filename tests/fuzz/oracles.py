@@ -271,6 +271,9 @@ def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
             else:
                 sides, angles = rng.uniform(0.1, 1, (shape[0], 2)) * [width, height], rng.uniform(-4, 4, shape[0])
                 given = np.column_stack([rng.integers(0, max(1, images), shape[0]), corners[:, 0], sides, angles])
+        elif kind == "priors":
+            corners = np.sort(np.random.default_rng(1).uniform(0, 1, (shape[2] // 4, 2, 2)), axis=1).reshape(-1)
+            given = np.stack([corners, np.resize([0.1, 0.1, 0.2, 0.2], corners.shape)])[None]
         elif kind.startswith("whole"):
             most = max(1, int(kind.removeprefix("whole")))
             given = np.floor(np.abs(normal) * 1000) % most
