@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FUZZ = Path(__file__).parent / "fuzz"
-SCRIPTS = FUZZ / "scripts.py"
+SCRIPTS, EDGES = FUZZ / "scripts.py", FUZZ / "edges.py"
 pytest.importorskip("resource", reason="limits of a process are those of a Unix system")
 pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
 
@@ -94,6 +94,35 @@ def test_some_scripts_on_random_nets():
 @pytest.mark.slow
 def test_more_scripts_on_random_nets():
     said = run("--seed", "8", "--cases", "250", "--minutes", "8", timeout=900, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+def test_gradients_of_random_nets():
+    """Those of inputs and parameters are the slopes of what the layers are defined to do."""
+    families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
+    words = "--seed", "13", "--cases", "40", "--most", "10", "--minutes", "4", "--shrink", "2", "--oracle", "gradient"
+    said = run(*words, *families, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+def test_layers_at_their_edges():
+    """Small nets of a hundred types of layers, with windows, axes and shapes at their edges: values, gradients and exports."""
+    said = run("--seed", "11", "--cases", "200", "--minutes", "4", "--shrink", "2", what=EDGES)
+    assert said.rstrip().endswith(" 0 findings"), said
+    assert " definition same" in said
+    assert " gradient same" in said
+
+
+@pytest.mark.slow
+def test_more_layers_at_their_edges():
+    said = run("--seed", "12", "--cases", "3000", "--minutes", "10", "--shrink", "5", timeout=900, what=EDGES)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+@pytest.mark.slow
+def test_more_gradients_of_random_nets():
+    words = "--seed", "14", "--cases", "300", "--minutes", "6", "--shrink", "5", "--oracle", "gradient"
+    said = run(*words, timeout=600, what=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 

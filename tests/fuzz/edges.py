@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 
@@ -906,7 +907,8 @@ def main() -> int:
     args = parser.parse_args()
     os.environ.setdefault("BOXPRESSO_PROGRESS", "0")
     warnings.simplefilter("ignore")
-    oracles, types = tuple(args.oracle or NAMES), tuple(args.type)
+    others = all(find_spec(name) for name in ("onnx", "onnxruntime"))
+    oracles, types = tuple(args.oracle or NAMES[: None if others else 2]), tuple(args.type)
     counts, refusals, verdicts = collections.Counter[str](), collections.Counter[str](), collections.Counter[str]()
     end, number = time.monotonic() + args.minutes * 60, args.first if args.case is None else args.case
     last = number + (args.cases or 10**9) if args.case is None else number + 1
