@@ -36,7 +36,7 @@ from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
 
 LAYERS: dict[str, Callable[[Edges, str], None]] = {}
 LARGE = 3000  # elements of a blob
-LAST = ("Filter", "DetectionOutput")  # whose tops' shapes only a forward tells: no layer follows
+LAST = ("Filter", "DetectionOutput", "Proposal")  # whose tops' shapes only a forward tells: no layer follows
 FIRST = (
     *LAST,
     "Pooling",
@@ -853,6 +853,38 @@ def detection_output(b: Edges, type: str) -> None:
         [loc, b.feed((images, priors * classes), "unit"), prior],
         f"detection_output_param {{ {' '.join(words)} }}",
     )
+
+
+@edge("MultiBoxLoss")
+def multibox_loss(b: Edges, type: str) -> None:
+    images, priors, classes = b.below(1, 4), b.below(1, 12), b.below(2, 5)
+    bottoms = [b.feed((images, priors * 4)), b.feed((images, priors * classes)), b.feed((1, 2, 4 * priors), "priors")]
+    bottoms.append(b.feed((1, 1, b.below(1, 6), 8), f"truth{images}x{classes}"))
+    words = [
+        f"num_classes: {classes} code_type: {b.one(['CORNER', 'CENTER_SIZE', 'CENTER_SIZE', 'CORNER_SIZE'])}", b.one(["", "loc_loss_type: L2"]),
+        b.one(["", "match_type: BIPARTITE"]), b.one(["", "use_difficult_gt: false"]), b.one(["", "mining_type: NONE"]), b.one(["", "loc_weight: 2"]),
+        b.one(["", "neg_pos_ratio: 1.5", "neg_overlap: 0.2"]), b.one(["", "overlap_threshold: 0.2"]),
+    ]  # fmt: skip
+    norm = b.one(["", "", *(f"loss_param {{ normalization: {mode} }}" for mode in ("FULL", "BATCH_SIZE", "NONE"))])
+    b.put(type, bottoms, f"multibox_loss_param {{ {' '.join(map(str, words))} }} {norm}")
+
+
+@edge("Proposal")
+def proposal(b: Edges, type: str) -> None:
+    n, h, w = b.below(1, 3), b.size(5), b.size(5)
+    ratios, scales = (
+        [b.one([0.5, 1, 2, 3]) for _ in range(b.below(1, 3))],
+        [b.one([0.5, 1, 2]) for _ in range(b.below(1, 3))],
+    )
+    count, stride = len(ratios) * len(scales), b.one([8, 16])
+    bottoms = [
+        b.feed((n, 2 * count, h, w), "unit"),
+        b.feed((n, 4 * count, h, w), "offset"),
+        b.feed((1, 3), f"info{h * 16}x{w * 16}"),
+    ]
+    text = f"'feat_stride': {stride}, 'ratios': {ratios}, 'scales': {scales}, 'rpn_pre_nms_top_n': {b.below(1, 40)}, 'rpn_post_nms_top_n': {b.below(1, 20)}"
+    text += f", 'rpn_nms_thresh': {b.one([0.3, 0.7])}, 'rpn_min_size': {b.one([0, 4, 16])}"
+    b.put(type, bottoms, f'python_param {{ param_str: "{{{text}}}" }}', tops=int(b.one([1, 2])))
 
 
 # Cases

@@ -17,7 +17,8 @@ from pathlib import Path
 import nets
 import numpy as np
 import reference
-import reference_losses  # noqa: F401  # enters its layers there
+import reference_detections  # noqa: F401  # enters its layers there
+import reference_losses  # noqa: F401  # the same
 import reference_regions  # noqa: F401  # the same
 from nets import Node
 
@@ -274,6 +275,14 @@ def random_inputs(case: Case, net: Net) -> dict[str, np.ndarray]:
         elif kind == "priors":
             corners = np.sort(np.random.default_rng(1).uniform(0, 1, (shape[2] // 4, 2, 2)), axis=1).reshape(-1)
             given = np.stack([corners, np.resize([0.1, 0.1, 0.2, 0.2], corners.shape)])[None]
+        elif kind.startswith("truth"):  # rows for so many images and classes
+            images, classes = (int(n) for n in kind.removeprefix("truth").split("x"))
+            rng = np.random.default_rng(zlib.crc32(name.encode()))
+            corners = np.sort(rng.uniform(0, 1, (shape[2], 2, 2)), axis=1).reshape(-1, 4)
+            labels, hard = rng.integers(1, classes, shape[2]), rng.integers(0, 2, shape[2])
+            given = np.column_stack([rng.integers(0, images, shape[2]), labels, labels, corners, hard])[None, None]
+        elif kind.startswith("info"):
+            given = np.array([[*map(float, kind.removeprefix("info").split("x")), 1.0]])
         elif kind.startswith("whole"):
             most = max(1, int(kind.removeprefix("whole")))
             given = np.floor(np.abs(normal) * 1000) % most
