@@ -378,6 +378,10 @@ def test_nets_without_outputs_or_elements_are_refused():
     empty = net_of('type: "Im2col" convolution_param { kernel_size: 1 }', [np.zeros((2, 0, 3, 3))])
     with pytest.raises(LayerError, match=r"a blob has the shape \(2, 0, 3, 3\)"):
         onnx_model(empty)
+    background = 'type: "DetectionOutput" detection_output_param { num_classes: 1 nms_param { nms_threshold: 0.5 } }'
+    nothing = net_of(background, [np.zeros((1, 8)), np.zeros((1, 2)), np.zeros((1, 2, 8))])
+    with pytest.raises(LayerError, match="none is left beside background_label_id 0"):
+        onnx_model(nothing)
     still = net_of('type: "RNN" recurrent_param { num_output: 2 }', [np.zeros((0, 1, 3)), np.zeros((0, 1))])
     with pytest.raises(LayerError, match="without a time step"):
         onnx_model(still)

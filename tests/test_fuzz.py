@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FUZZ = Path(__file__).parent / "fuzz"
-SCRIPTS = FUZZ / "scripts.py"
+SCRIPTS, EDGES = FUZZ / "scripts.py", FUZZ / "edges.py"
 SWEEP = pytest.mark.sweep  # all of `slow` are two minutes
 pytest.importorskip("resource", reason="limits of a process are those of a Unix system")
 pytest.importorskip("h5py", reason="h5py is not installed (pip install 'boxpresso[train]')")
@@ -97,6 +97,37 @@ def test_some_scripts_on_random_nets():
 @pytest.mark.parametrize("cases", ["80", pytest.param("250", marks=SWEEP)])
 def test_more_scripts_on_random_nets(cases):
     said = run("--seed", "8", "--cases", cases, "--minutes", "8", timeout=900, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+def test_gradients_of_random_nets():
+    """Those of inputs and parameters are the slopes of what the layers are defined to do."""
+    families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
+    words = "--seed", "13", "--cases", "40", "--most", "10", "--minutes", "4", "--shrink", "2", "--oracle", "gradient"
+    said = run(*words, *families, what=SCRIPTS)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+def test_layers_at_their_edges():
+    """Small nets of a hundred types of layers, with windows, axes and shapes at their edges: values, gradients and exports."""
+    said = run("--seed", "11", "--cases", "200", "--minutes", "4", "--shrink", "2", what=EDGES)
+    assert said.rstrip().endswith(" 0 findings"), said
+    assert " definition same" in said
+    assert " gradient same" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cases", ["300", pytest.param("3000", marks=SWEEP)])
+def test_more_layers_at_their_edges(cases):
+    said = run("--seed", "12", "--cases", cases, "--minutes", "10", "--shrink", "5", timeout=900, what=EDGES)
+    assert said.rstrip().endswith(" 0 findings"), said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cases", ["60", pytest.param("300", marks=SWEEP)])
+def test_more_gradients_of_random_nets(cases):
+    words = "--seed", "14", "--cases", cases, "--minutes", "6", "--shrink", "5", "--oracle", "gradient"
+    said = run(*words, timeout=600, what=SCRIPTS)
     assert said.rstrip().endswith(" 0 findings"), said
 
 

@@ -234,11 +234,12 @@ READS_ITS_TOP = {
 
 
 @pytest.mark.parametrize("phase", ["TRAIN", "TEST"])
-@pytest.mark.parametrize("name", [*READS_ITS_TOP, "relu", "normalised"])
+@pytest.mark.parametrize("name", [*READS_ITS_TOP, "relu", "relu and identity", "normalised"])
 def test_a_top_that_a_later_layer_overwrites_has_the_gradient_of_its_values(name, phase, device):
-    """As where that layer has a top of its own; relu and normalised are layers in place themselves."""
+    """As where that layer has a top of its own; the others are layers in place themselves."""
     own = {
         "relu": 'layer { name: "m" type: "ReLU" bottom: "a" top: "a" }',
+        "relu and identity": 'layer { name: "m" type: "ReLU" bottom: "a" top: "a" } layer { name: "d" type: "Dropout" bottom: "a" top: "a" }',
         "normalised": """layer { name: "n" type: "BatchNorm" bottom: "a" top: "a" } layer { name: "s" type: "Scale" bottom: "a" top: "a" }
             layer { name: "m" type: "ReLU" bottom: "a" top: "a" }""",
     }.get(name) or f'layer {{ name: "m" {READS_ITS_TOP[name]} top: "y" }}'

@@ -284,9 +284,9 @@ class Net(Parameters, Batched, Counted):
         if isinstance(layer.lower(bottom, top), Same):
             return  # it changes nothing
         blob, name = top[0], layer.param.top[0]
-        last = acting(self.layers[max(i for i, (_, tops) in enumerate(self.names) if name in tops)])
-        if last.reads_top:
-            last.overwritten = Blob(blob.shape, self.dtype, self.device)
+        for writer in (acting(layer) for layer, (_, tops) in zip(self.layers, self.names) if tops[:1] == [name]):
+            if writer.reads_top and writer.overwritten is None:
+                writer.overwritten = Blob(blob.shape, self.dtype, self.device)
         i = next(i for i, (_, tops) in enumerate(self.names) if name in tops)
         maker = self.layers[i]
         inner = [value for each in (maker, acting(maker)) for value in vars(each).values() if isinstance(value, Blob)]

@@ -18,6 +18,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 
@@ -35,6 +36,19 @@ from boxpresso.proto import BoxpressoError, parse_net  # noqa: E402
 
 LAYERS: dict[str, Callable[[Edges, str], None]] = {}
 LARGE = 3000  # elements of a blob
+LAST = ("Filter", "DetectionOutput", "Proposal")  # whose tops' shapes only a forward tells: no layer follows
+FIRST = (
+    *LAST,
+    "Pooling",
+    "BN",
+    "Accuracy",
+    "Rescale",
+    "PSROIPooling",
+    "PSROIAlign",
+    "DeformablePSROIPooling",
+    "RotateROIPooling",
+)  # and these,
+# like losses, have further tops without a gradient: places, probabilities, statistics
 
 
 class Edges(Builder):
@@ -63,10 +77,12 @@ class Edges(Builder):
 
     def bottom(self, *ranks: int, kind: str = "") -> str:
         """A blob of one of these numbers of axes: one of an earlier layer or a new input."""
-        old = [name for name, shape in self.shapes.items() if len(shape) in ranks and not kind and name[0] in "bxt"]
+        old = [name for name, shape in self.shapes.items() if len(shape) in ranks and not kind and name[0] in "bxtls"]
         if old and self.chance(0.7):
             return str(self.one(old[-3:]))
-        return self.feed(self.shape(int(self.one(ranks))), kind or str(self.one(["x", "x", "x", "tied"])))
+        return self.feed(
+            self.shape(int(self.one(ranks))), kind or str(self.one(["x"] * 8 + ["tied"] * 3 + ["large", "small"]))
+        )
 
     def of(self, name: str) -> Shape:
         return self.shapes[name]
@@ -91,10 +107,7 @@ class Edges(Builder):
         net = Net(parse_net(nets.text(self.nodes)), device="cpu", phase=self.phase)
         if any(prod(net.blobs[name].shape) > LARGE for name in names):
             raise Refused
-        beside = type.endswith(("Loss", "OHEM")) or type in ("Pooling", "BN", "Accuracy", "Rescale", "Filter")
-        for top in (
-            names[: type != "Filter"] if beside else names
-        ):  # further tops of these are places and probabilities, without a gradient
+        for top in names if type not in FIRST and not type.endswith(("Loss", "OHEM")) else names[: type not in LAST]:
             self.shapes[top] = tuple(net.blobs[top].shape)
 
 
@@ -675,6 +688,205 @@ def lstm_unit(b: Edges, type: str) -> None:
     b.put(type, [b.feed((1, n, d)), b.feed((1, n, 4 * d)), b.feed((1, n), "bits")], "", 2)
 
 
+# Regions
+
+
+def bins(b: Edges, more: str = "") -> str:
+    return f"pooled_h: {b.size(3)} pooled_w: {b.size(3)} spatial_scale: {b.one([1, 1, 0.5, 0.25])} {more}"
+
+
+def boxes(b: Edges, x: str, text: str, kind: str = "boxes", count: int | None = None) -> str:
+    """Regions of the images of a blob, in the pixels that spatial_scale says."""
+    n, _, h, w = b.of(x)
+    scale = re.search(r"spatial_scale: (\S+)", text)
+    by = round(1 / float(scale[1])) if scale else 1
+    size = b.size(4) if count is None else count
+    return b.feed((size if n else 0, 5 if kind == "boxes" else 6), f"{kind}{n}x{by * h}x{by * w}")
+
+
+REGIONS = {
+    "ROIPooling": "roi_pooling_param", "ROIAlign": "roi_align_param", "PrROIPooling": "prroi_pooling_param", "ROIWarping": "roi_warping_param",
+    "ROIAlignRotated": "roi_align_rotated_param", "RiROIAlignRotated": "riroi_align_rotated_param",
+    "DeformROIPooling": "deform_roi_pooling_param", "ModulatedDeformROIPooling": "deform_roi_pooling_param",
+}  # fmt: skip
+
+
+@edge(*REGIONS)
+def of_regions(b: Edges, type: str) -> None:
+    x, more, rest = b.bottom(4), "", []
+    if type.startswith(("ROIAlign", "Deform", "Ri", "Mod")):
+        more += f" sampling_ratio: {b.one([0, 1, 2])}"
+    if type.startswith("ROIAlign"):
+        more += str(b.one(["", " aligned: true"]))
+    if type == "ROIAlign" and b.chance(0.3):
+        more += " pool_mode: MAX"
+    if type.endswith("Rotated"):
+        more += str(b.one(["", " clockwise: true"]))
+    if type == "RiROIAlignRotated":
+        more += f" num_orientations: {b.one([n for n in range(1, b.of(x)[1] + 1) if b.of(x)[1] % n == 0] or [1])}"
+    text = bins(b, more)
+    rois = boxes(b, x, text, "turned" if type.endswith("Rotated") else "boxes")
+    h, w = (int(n) for n in re.findall(r"pooled_.: (\d+)", text))
+    if "Deform" in type and (b.chance(0.7) or type[0] == "M"):
+        rest = [b.feed((b.of(rois)[0], 2, h, w), "offset")]
+    if type[0] == "M":
+        rest.append(b.feed((b.of(rois)[0], 1, h, w), "unit"))
+    b.put(type, [x, rois, *rest], f"{REGIONS[type]} {{ {text} }}")
+
+
+@edge("PSROIPooling", "PSROIAlign", "DeformablePSROIPooling")
+def position_sensitive(b: Edges, type: str) -> None:
+    n, _, h, w = b.shape(4)
+    group, outputs = b.below(1, 4), b.size(3)
+    x = b.feed((n, outputs * group**2, h, w))
+    text = f"spatial_scale: {b.one([1, 0.5])} output_dim: {outputs} group_size: {group}"
+    rest = []
+    rois = boxes(b, x, text)
+    if type == "PSROIAlign":
+        text += str(b.one(["", " sample_num: 1", " sampling_ratio: 3"]))
+    if type == "DeformablePSROIPooling":
+        pooled, cells = b.size(3), b.size(3)
+        text += (
+            f" pooled_size: {pooled} part_size: {cells} sample_per_part: {b.below(1, 4)} trans_std: {b.one([0, 0.1])}"
+        )
+        if b.chance(0.3):
+            text += " no_trans: true"
+        else:
+            rest = [b.feed((b.of(rois)[0], 2 * int(b.one([1, outputs])), cells, cells), "offset")]
+    message = {"PSROIPooling": "psroi_pooling", "PSROIAlign": "psroi_align"}.get(type, "deformable_psroi_pooling")
+    b.put(type, [x, rois, *rest], f"{message}_param {{ {text} }}", tops=int(b.one([1, 1, 2])))
+
+
+@edge("MaskPooling", "MaskResize", "CropAndResize", "CornerPool", "Carafe", "LocalCorrelation")
+def of_maps(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, c, h, w = b.of(x)
+    text, rest = "", []
+    if type == "MaskPooling":
+        rest = [b.feed((n, 1, h, w))]
+    elif type == "MaskResize":
+        text = f"mask_resize_param {{ output_height: {b.size(9)} output_width: {b.size(9)} }}"
+    elif type == "CropAndResize":
+        count = b.size(3) if n else 0
+        rest = [b.feed((count, 4), "unit"), b.feed((count,), f"whole{n}")]
+        text = f"'crop_size': [{b.size(4)}, {b.size(4)}], 'extrapolation_value': {b.one([0, 2])}"
+    elif type == "CornerPool":
+        text = f"'mode': '{b.one(['top', 'bottom', 'left', 'right'])}'"
+    elif type == "Carafe":
+        k, s, g = int(b.one([1, 3, 5])), b.below(1, 4), int(b.one([g for g in range(1, c + 1) if c % g == 0] or [1]))
+        text, rest = (
+            f"'kernel_size': {k}, 'group_size': {g}, 'scale_factor': {s}",
+            [b.feed((n, g * k * k, h * s, w * s))],
+        )
+    else:
+        names = {
+            "kernel_size": [1, 1, 2, 3],
+            "max_displacement": [0, 1, 2],
+            "stride": [1, 2],
+            "padding": [0, 1, 3],
+            "dilation": [1, 2],
+            "dilation_patch": [1, 2],
+        }
+        text, rest = ", ".join(f"'{name}': {b.one(values)}" for name, values in names.items()), [b.same(x)]
+    if text and "{" not in text:
+        text = f'python_param {{ param_str: "{text}" }}'
+    b.put(type, [x, *rest], text)
+
+
+@edge("DeformableConvolution", "ModulatedDeformableConvolution")
+def deformable(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, c, h, w = b.of(x)
+    group, own = (int(b.one([g for g in range(1, c + 1) if c % g == 0] or [1])) for _ in range(2))
+    kernel, stride, pad, dilation = b.below(1, 4), b.below(1, 3), b.below(0, 3), b.below(1, 3)
+    size = [(m + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1 for m in (h, w)]
+    if min(size) < 1:
+        raise Refused
+    text = f"num_output: {group * b.below(1, 3)} group: {group} kernel_size: {kernel} stride: {stride} pad: {pad} dilation: {dilation} deformable_group: {own}"
+    rest = [b.feed((n, 2 * own * kernel**2, *size))]
+    if type[0] == "M":
+        rest.append(b.feed((n, own * kernel**2, *size), "x"))
+    b.put(type, [x, *rest], f"deformable_convolution_param {{ {text} {b.one(['', 'bias_term: false'])} }}")
+
+
+@edge("RotateROIPooling")
+def rotate_roi_pooling(b: Edges, type: str) -> None:
+    x, text = b.bottom(4), bins(b)
+    rois = boxes(b, x, text, "turned")
+    b.put(type, [x, rois, b.feed((1, 3), "large")], f"rotate_pooling_param {{ {text} }}", tops=int(b.one([1, 2])))
+
+
+# Detections
+
+
+@edge("PriorBox")
+def prior_box(b: Edges, type: str) -> None:
+    x = b.bottom(4)
+    n, _, h, w = b.of(x)
+    image = b.feed((n, 3, h * b.below(1, 5) + b.below(0, 3), w * b.below(1, 5) + b.below(0, 3)))
+    small = [b.number(1, 30) for _ in range(b.below(1, 3))]
+    words = [
+        listed("min_size", small),
+        listed("max_size", [float(s) + b.below(1, 30) for s in small]) if b.chance(0.5) else "",
+        listed("aspect_ratio", [b.one([1, 2, 0.5, 3, 1.5]) for _ in range(b.below(0, 4))]),
+        b.one(["", "flip: false"]), b.one(["", "clip: true"]), b.one(["", "offset: 0", "offset: 0.25"]),
+        b.one(["", "variance: 0.3", "variance: 0.1 variance: 0.1 variance: 0.2 variance: 0.2"]),
+        b.one(["", "step: 4", "step_h: 3 step_w: 5"]), b.one(["", "", "img_size: 20", "img_h: 30 img_w: 17"]),
+    ]  # fmt: skip
+    b.put(type, [x, image], f"prior_box_param {{ {' '.join(map(str, words))} }}")
+
+
+@edge("DetectionOutput")
+def detection_output(b: Edges, type: str) -> None:
+    images, priors, classes = b.below(1, 4), b.below(1, 12), b.below(1, 5)
+    shared = b.chance(0.6)
+    loc = b.feed((images, priors * 4 * (1 if shared else classes)))
+    prior = b.feed((1, 2, 4 * priors), "priors")
+    words = [
+        f"num_classes: {classes} share_location: {str(shared).lower()}", f"background_label_id: {b.one([0, 0, -1, classes - 1])}",
+        f"code_type: {b.one(['CORNER', 'CENTER_SIZE', 'CENTER_SIZE', 'CORNER_SIZE'])}", b.one(["", "variance_encoded_in_target: true"]),
+        b.one(["", f"keep_top_k: {b.below(0, 9)}", "keep_top_k: -1"]), b.one(["", "confidence_threshold: 0.3", "confidence_threshold: 0.99"]),
+        f"nms_param {{ nms_threshold: {b.one([0.1, 0.45, 0.7])} {b.one(['', f'top_k: {b.below(1, 9)}'])} {b.one(['', '', 'eta: 0.8'])} }}",
+    ]  # fmt: skip
+    b.put(
+        type,
+        [loc, b.feed((images, priors * classes), "unit"), prior],
+        f"detection_output_param {{ {' '.join(words)} }}",
+    )
+
+
+@edge("MultiBoxLoss")
+def multibox_loss(b: Edges, type: str) -> None:
+    images, priors, classes = b.below(1, 4), b.below(1, 12), b.below(2, 5)
+    bottoms = [b.feed((images, priors * 4)), b.feed((images, priors * classes)), b.feed((1, 2, 4 * priors), "priors")]
+    bottoms.append(b.feed((1, 1, b.below(1, 6), 8), f"truth{images}x{classes}"))
+    words = [
+        f"num_classes: {classes} code_type: {b.one(['CORNER', 'CENTER_SIZE', 'CENTER_SIZE', 'CORNER_SIZE'])}", b.one(["", "loc_loss_type: L2"]),
+        b.one(["", "match_type: BIPARTITE"]), b.one(["", "use_difficult_gt: false"]), b.one(["", "mining_type: NONE"]), b.one(["", "loc_weight: 2"]),
+        b.one(["", "neg_pos_ratio: 1.5", "neg_overlap: 0.2"]), b.one(["", "overlap_threshold: 0.2"]),
+    ]  # fmt: skip
+    norm = b.one(["", "", *(f"loss_param {{ normalization: {mode} }}" for mode in ("FULL", "BATCH_SIZE", "NONE"))])
+    b.put(type, bottoms, f"multibox_loss_param {{ {' '.join(map(str, words))} }} {norm}")
+
+
+@edge("Proposal")
+def proposal(b: Edges, type: str) -> None:
+    n, h, w = b.below(1, 3), b.size(5), b.size(5)
+    ratios, scales = (
+        [b.one([0.5, 1, 2, 3]) for _ in range(b.below(1, 3))],
+        [b.one([0.5, 1, 2]) for _ in range(b.below(1, 3))],
+    )
+    count, stride = len(ratios) * len(scales), b.one([8, 16])
+    bottoms = [
+        b.feed((n, 2 * count, h, w), "unit"),
+        b.feed((n, 4 * count, h, w), "offset"),
+        b.feed((1, 3), f"info{h * 16}x{w * 16}"),
+    ]
+    text = f"'feat_stride': {stride}, 'ratios': {ratios}, 'scales': {scales}, 'rpn_pre_nms_top_n': {b.below(1, 40)}, 'rpn_post_nms_top_n': {b.below(1, 20)}"
+    text += f", 'rpn_nms_thresh': {b.one([0.3, 0.7])}, 'rpn_min_size': {b.one([0, 4, 16])}"
+    b.put(type, bottoms, f'python_param {{ param_str: "{{{text}}}" }}', tops=int(b.one([1, 2])))
+
+
 # Cases
 
 
@@ -727,7 +939,8 @@ def main() -> int:
     args = parser.parse_args()
     os.environ.setdefault("BOXPRESSO_PROGRESS", "0")
     warnings.simplefilter("ignore")
-    oracles, types = tuple(args.oracle or NAMES), tuple(args.type)
+    others = all(find_spec(name) for name in ("onnx", "onnxruntime"))
+    oracles, types = tuple(args.oracle or NAMES[: None if others else 2]), tuple(args.type)
     counts, refusals, verdicts = collections.Counter[str](), collections.Counter[str](), collections.Counter[str]()
     end, number = time.monotonic() + args.minutes * 60, args.first if args.case is None else args.case
     last = number + (args.cases or 10**9) if args.case is None else number + 1

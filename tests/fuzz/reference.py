@@ -626,7 +626,7 @@ def half_away(v: float) -> int:
 def roi_pooling(layer, params, x, rois, dtype):
     p = layer.roi_pooling_param
     out = np.zeros((len(rois), x.shape[1], p.pooled_h, p.pooled_w))
-    for k, roi in enumerate(rois.reshape(len(rois), -1)):
+    for k, roi in enumerate(rois.reshape(len(rois), 5)):
         x1, y1, x2, y2 = (half_away(float(dtype(v) * dtype(p.spatial_scale))) for v in roi[1:])
         bin_h, bin_w = dtype(max(y2 - y1 + 1, 1)) / dtype(p.pooled_h), dtype(max(x2 - x1 + 1, 1)) / dtype(p.pooled_w)
         for i, j in np.ndindex(p.pooled_h, p.pooled_w):
@@ -640,22 +640,23 @@ def roi_pooling(layer, params, x, rois, dtype):
 @layer("PriorBox")
 def prior_box(layer, params, x, image):
     p = layer.prior_box_param
-    height, width = image.shape[2:]
+    height, width = p.img_h or p.img_size or image.shape[2], p.img_w or p.img_size or image.shape[3]
     (h, w), ratios = x.shape[2:], [1.0]
     for ratio in p.aspect_ratio:
-        ratios += [r for r in ([ratio, 1 / ratio] if p.flip else [ratio]) if all(abs(r - o) > 1e-6 for o in ratios)]
+        if all(abs(ratio - other) > 1e-6 for other in ratios):
+            ratios += [ratio, 1 / ratio] if p.flip else [ratio]
     step_h, step_w = (p.step_h or p.step or height / h), (p.step_w or p.step or width / w)
     boxes = []
     for y, z in np.ndindex(h, w):
         cx, cy = (z + p.offset) * step_w, (y + p.offset) * step_h
         for i, small in enumerate(map(int, p.min_size)):
-            sizes = [(small, small)]
+            sides = [(small, small)]
             if p.max_size:
-                sizes.append((sqrt(small * int(p.max_size[i])),) * 2)
-            sizes += [(small * sqrt(r), small / sqrt(r)) for r in ratios[1:]]
+                sides.append((sqrt(small * int(p.max_size[i])),) * 2)
+            sides += [(small * sqrt(r), small / sqrt(r)) for r in ratios[1:]]
             boxes += [
                 ((cx - a / 2) / width, (cy - b / 2) / height, (cx + a / 2) / width, (cy + b / 2) / height)
-                for a, b in sizes
+                for a, b in sides
             ]
     out = np.array(boxes).reshape(-1)
     out = np.clip(out, 0, 1) if p.clip else out
@@ -670,34 +671,50 @@ def overlap(a: Array, b: Array) -> float:
     return inner / (sum(areas) - inner) if inner else 0.0
 
 
+def decoded(loc: Array, priors: Array, variances: Array, p) -> Array:
+    """Boxes (P, 4) from what a net says of them."""
+    loc = loc if p.variance_encoded_in_target else loc * variances
+    sides, centres = priors[:, 2:] - priors[:, :2], (priors[:, 2:] + priors[:, :2]) / 2
+    if p.code_type == 1:  # CORNER
+        return priors + loc
+    if p.code_type == 3:  # CORNER_SIZE
+        return priors + loc * np.concatenate([sides, sides], axis=1)
+    centre, size = loc[:, :2] * sides + centres, np.exp(loc[:, 2:]) * sides
+    return np.concatenate([centre - size / 2, centre + size / 2], axis=1)
+
+
+def suppressed(boxes: Array, order: Sequence[int], threshold: float, eta: float) -> list[int]:
+    """Which of the boxes, best first, overlap none that is taken by more than the threshold."""
+    chosen: list[int] = []
+    for i in order:
+        if all(overlap(boxes[i], boxes[j]) <= threshold for j in chosen):
+            chosen.append(i)
+            threshold *= eta if eta < 1 and threshold > 0.5 else 1
+    return chosen
+
+
 @layer("DetectionOutput")
 def detection_output(layer, params, location, confidence, prior):
     p = layer.detection_output_param
-    if p.code_type != 2 or not p.share_location or p.nms_param.eta != 1 or p.variance_encoded_in_target:
-        raise Unknown("DetectionOutput of another form")
     priors, variances = (part.reshape(-1, 4) for part in prior[0])
-    sizes, centres = priors[:, 2:] - priors[:, :2], (priors[:, 2:] + priors[:, :2]) / 2
+    groups = 1 if p.share_location else p.num_classes
     rows = []
-    for image, (loc, conf) in enumerate(zip(location.reshape(len(location), -1, 4), confidence)):
-        centre = variances[:, :2] * loc[:, :2] * sizes + centres
-        size = np.exp(variances[:, 2:] * loc[:, 2:]) * sizes
-        boxes = np.concatenate([centre - size / 2, centre + size / 2], axis=1)
-        scores, kept = conf.reshape(-1, p.num_classes), []
+    for image, (loc, conf) in enumerate(zip(location, confidence)):
+        loc, scores, kept = loc.reshape(len(priors), groups, 4), conf.reshape(len(priors), p.num_classes), []
+        boxes = [decoded(loc[:, k], priors, variances, p) for k in range(groups)]
+        boxes = [np.clip(each, 0, 1) for each in boxes] if p.clip else boxes
         for label in range(p.num_classes):
             if label == p.background_label_id:
                 continue
-            order = [
-                i for i in np.argsort(-scores[:, label], kind="stable") if scores[i, label] > p.confidence_threshold
-            ]
-            chosen: list[int] = []
-            for i in order[: p.nms_param.top_k] if p.nms_param.HasField("top_k") else order:
-                if all(overlap(boxes[i], boxes[j]) <= p.nms_param.nms_threshold for j in chosen):
-                    chosen.append(i)
-            kept += [(label, i) for i in chosen]
+            least = p.confidence_threshold if p.HasField("confidence_threshold") else -np.inf
+            order = [i for i in np.argsort(-scores[:, label], kind="stable") if scores[i, label] > least]
+            order = order[: p.nms_param.top_k] if p.nms_param.HasField("top_k") and p.nms_param.top_k >= 0 else order
+            own = boxes[0 if p.share_location else label]
+            kept += [(label, i, own[i]) for i in suppressed(own, order, p.nms_param.nms_threshold, p.nms_param.eta)]
         if 0 <= p.keep_top_k < len(kept):
             best = sorted(kept, key=lambda row: -scores[row[1], row[0]])[: p.keep_top_k]
             kept = sorted(best, key=lambda row: row[0])
-        rows += [(image, label, scores[i, label], *boxes[i]) for label, i in kept]
+        rows += [(image, label, scores[i, label], *box) for label, i, box in kept]
     if not rows:
         rows = [(image, *[-1] * 6) for image in range(len(location))]
     return np.array(rows, float)[None, None]

@@ -26,6 +26,7 @@ def detection_output(g: Graph, w: Work) -> str:
         objectness = g.slice(g.op("Reshape", w.bottoms[3], g.ints(-1, priors, 2)), 2, 1, 2)
         scores = g.op("Where", g.op("Less", objectness, g.const(p.objectness_score)), g.const(0.0), scores)
     labels = [c for c in range(classes) if c != layer.background]
+    w.need(labels, f"of num_classes {classes} none is left beside background_label_id {layer.background}")
     by_class = g.transpose(scores, 0, 2, 1)  # (N, C, P)
     if len(labels) < classes:
         by_class = g.gather(by_class, g.ints(*labels), 1)
