@@ -110,6 +110,9 @@ class Layer:
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     chooses_rows: bool = False  # whether a forward gives its tops other shapes than reshape did
+    array_copies: ClassVar[float] = (
+        0  # how many times the bytes of its blobs its arrays in numpy take while a pass runs
+    )
     row_axis: int = 0  # of its tops, along which they then lie
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     updates_parameters = (
@@ -303,8 +306,9 @@ class Layer:
         return total
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """The bytes of the memory that it shares with other layers that run in the same thread; the most of all counts."""
-        return 0
+        """The bytes of the memory that it shares with other layers that run in the same thread, and of arrays that it lets go
+        at the end of a pass; the most of all counts."""
+        return int(self.array_copies * sum(blob.count * blob.dtype.itemsize for blob in (*bottom, *top)))
 
     def allow_force_backward(self, index: int) -> bool:
         """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions
