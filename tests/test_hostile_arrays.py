@@ -9,10 +9,12 @@ import pytest
 from harness import Rig
 from layer_sizes import CASES, Case
 
-from boxpresso import Layer, Net
+from boxpresso import Layer, LayerError, Net
 from boxpresso.device import host
 from boxpresso.layers.core import REGISTRY
+from boxpresso.net.chains import find_chains
 from boxpresso.proto import DeviceError, parse_net
+from boxpresso.proto.limits import LIMITS
 
 MEGABYTE = 2**20
 INPUT = 'layer {{ name: "{0}" type: "Input" top: "{0}" input_param {{ shape {{ {1} }} }} }}\n'
@@ -211,3 +213,30 @@ def test_the_gradient_of_bins_of_many_samples_over_bands_of_rows():
     rig.layer.backward(rig.top, [True, False], rig.bottom)
     gradient = np.array(rig.bottom[0].diff)
     np.testing.assert_allclose((gradient * maps).sum((0, 2, 3)), output.sum((0, 2, 3)), rtol=1e-9)
+
+
+def test_time_steps_are_bounded(monkeypatch):
+    """Each is some launches: a short text asked for minutes."""
+    text = one_layer('type: "LSTM" recurrent_param { num_output: 2 }', [(101, 1, 3), (101, 1)], 1)
+    monkeypatch.setattr(LIMITS, "time_steps", 100)
+    with pytest.raises(
+        LayerError, match=r"LSTM layer 'it': bottom 0 has 101 time steps, 100 are allowed: .*'time_steps'"
+    ):
+        Net(parse_net(text), device="cpu")
+    monkeypatch.setattr(LIMITS, "time_steps", 101)
+    Net(parse_net(text), device="cpu")
+
+
+def test_chains_are_looked_for_in_linear_time():
+    """Each of ten thousand layers looked at all that follow it."""
+    seen = []
+
+    class Counting(list):
+        def __getitem__(self, at):
+            seen.append(at)
+            return super().__getitem__(at)
+
+    text = "".join(f'layer {{ name: "l{i}" type: "ReLU" bottom: "a{i}" top: "a{i + 1}" }}' for i in range(500))
+    net = Net(parse_net(INPUT.format("a0", "dim: 1") + text), device="cpu", optimize=False)
+    find_chains(Counting(net.layers), net.names, net.bottoms, net.tops, net.outputs, net.loss_weights)
+    assert 0 < len(seen) < 5 * len(net.layers)
