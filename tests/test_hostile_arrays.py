@@ -10,6 +10,7 @@ from harness import Rig
 from layer_sizes import CASES, Case
 
 from boxpresso import Layer, LayerError, Net
+from boxpresso.data.detectnet import group_rectangles, judged
 from boxpresso.device import host
 from boxpresso.layers.core import REGISTRY
 from boxpresso.net.chains import find_chains
@@ -240,3 +241,42 @@ def test_chains_are_looked_for_in_linear_time():
     net = Net(parse_net(INPUT.format("a0", "dim: 1") + text), device="cpu", optimize=False)
     find_chains(Counting(net.layers), net.names, net.bottoms, net.tops, net.outputs, net.loss_weights)
     assert 0 < len(seen) < 5 * len(net.layers)
+
+
+def test_grouping_and_judging_of_many_boxes_take_time_in_proportion(monkeypatch):
+    """Each box was compared with each other one in Python."""
+    seen = []
+    minimum = np.minimum
+    monkeypatch.setattr(np, "minimum", lambda a, b: seen.append(max(np.size(a), np.size(b))) or minimum(a, b))
+    apart = [[30 * i, 7, 20, 20] for i in range(1000)]
+    assert len(group_rectangles(apart, 1, 0.2)) == 0
+    alike = group_rectangles([[5, 7, 20, 20]] * 1000 + apart, 1, 0.2)
+    assert alike == [([5, 7, 20, 20], 1000)]
+    assert sum(seen) < 20 * 3000
+    seen.clear()
+    boxes = np.array([[30 * i, 0, 30 * i + 20, 20] for i in range(300)], float)
+    assert judged(boxes, boxes[::-1])[:, 4].tolist() == [1] * 300
+    assert len(seen) < 3 * 300
+
+
+def judged_one_by_one(truth: np.ndarray, found: np.ndarray) -> list[int]:
+    """By the definition."""
+    taken = set()
+    for box in truth:
+        for j, other in enumerate(found):
+            sides = [max(0.0, min(box[k + 2], other[k + 2]) - max(box[k], other[k])) for k in (0, 1)]
+            both = sides[0] * sides[1]
+            area = sum((each[2] - each[0]) * (each[3] - each[1]) for each in (box, other))
+            if j not in taken and both and both / (area - both) >= 0.7:
+                taken.add(j)
+                break
+    return sorted(taken)
+
+
+def test_they_are_as_by_the_definition():
+    draw = np.random.default_rng(2)
+    for _ in range(20):
+        truth, found = (np.sort(draw.integers(0, 9, (12, 2, 2)), 1).reshape(12, 4).astype(float) for _ in "ab")
+        right = judged(truth, found)
+        wanted = found[judged_one_by_one(truth, found)]
+        np.testing.assert_array_equal(right[right[:, 4] == 1, :4], wanted)
