@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 from tiny_ssd import write_tiny
 
-from boxpresso import Solver
+from boxpresso import BoxpressoError, Net, Solver, caffe
 from boxpresso.__main__ import main
 from boxpresso.caffe import draw
 from boxpresso.caffe.net_spec import caffe_message
@@ -178,3 +178,55 @@ def test_thousands_of_pictures_of_one_name():
     assert len(set(names.values())) == len(set(places.values())) == 2000
     assert list(names.values())[:4] == ["a", "a.jpg", "a-2", "a-3"]
     assert [place.name for place in places.values()][1:3] == ["a.jpg.detections.png", "a-2.detections.png"]
+
+
+# The file that an error is of
+
+INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }\n'
+FAULTS = {
+    "setup": (INPUT + 'layer { name: "it" type: "InnerProduct" bottom: "x" top: "y" }', r"InnerProduct layer 'it'"),
+    "reshape": (INPUT + 'layer { name: "it" type: "Flatten" bottom: "x" top: "y" flatten_param { axis: 7 } }', r"layer 'it'"),
+    "a bottom": (INPUT + 'layer { name: "it" type: "ReLU" bottom: "z" top: "y" }', r"layer 'it' \(ReLU\) reads bottom 'z'"),
+    "a type": (INPUT + 'layer { name: "it" type: "Nothing" bottom: "x" top: "y" }', r"layer 'it' has the unknown type"),
+    "memory": (
+        'layer { name: "it" type: "Input" top: "x" input_param { shape { dim: 1000000000 } } }', r"Input layer 'it': its top 'x'",
+    ),
+}  # fmt: skip
+FORWARD = INPUT + 'layer { name: "it" type: "Embed" bottom: "x" top: "y" embed_param { num_output: 1 input_dim: 2 } }'
+
+
+def makers(path: Path) -> dict[str, Any]:
+    """What makes the net of a file."""
+    solver = parse_solver(f'net: "{path}" base_lr: 0.1 lr_policy: "fixed" max_iter: 1')
+    return {
+        "Net": lambda: Net(path, device="cpu", memory_limit=2**20), "caffe.Net": lambda: caffe.Net(str(path), caffe.TRAIN),
+        "Solver": lambda: Solver(solver, device="cpu", memory_limit=2**20),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("maker", ["Net", "caffe.Net", "Solver"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_error_names_the_file_and_the_layer(fault, maker, tmp_path):
+    text, said = FAULTS[fault]
+    if (fault, maker) == ("memory", "caffe.Net"):
+        pytest.skip("it takes no limit")
+    (tmp_path / "net.prototxt").write_text(text)
+    with pytest.raises(BoxpressoError, match=rf"^{re.escape(str(tmp_path))}/net\.prototxt: .*{said}") as caught:
+        makers(tmp_path / "net.prototxt")[maker]()
+    assert str(caught.value).count("net.prototxt") == 1
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_an_error_of_a_forward_names_them_too(optimize, tmp_path):
+    (tmp_path / "net.prototxt").write_text(FORWARD)
+    net = Net(tmp_path / "net.prototxt", device="cpu", optimize=optimize)
+    for attempt in (lambda: net.forward(x=np.full((2, 3), 9)), lambda: net.forward(x=np.full((2, 3), 9))):
+        with pytest.raises(BoxpressoError, match=rf"^{re.escape(str(tmp_path))}/net\.prototxt: Embed layer 'it': "):
+            attempt()
+
+
+def test_an_error_of_a_message_names_no_file():
+    with pytest.raises(BoxpressoError, match=r"^InnerProduct layer 'it'"):
+        Net(parse_net(FAULTS["setup"][0]), device="cpu")
+    with pytest.raises(BoxpressoError, match=r"^from here: InnerProduct layer 'it'"):
+        Net(parse_net(FAULTS["setup"][0]), device="cpu", source="from here")

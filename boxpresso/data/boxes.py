@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 CORNERS = slice(2, 6)
+PAIR = 64  # bytes, at most, that comparing a box with another takes in `iou` and `match`, of float64
 
 
 def area(corners: np.ndarray, last: int = 0) -> np.ndarray:

@@ -290,38 +290,46 @@ def group_rectangles(rectangles: Sequence[Sequence[int]], threshold: int, eps: f
     table = np.array(rectangles, np.int64).reshape(-1, 4)
     if threshold <= 0 or not len(table):
         return [(row, 1) for row in table.tolist()]
-    ends = table[:, :2] + table[:, 2:]
-    group = np.full(len(table), -1)
-    count = 0
-    for start in range(len(table)):
-        waiting = [start] if group[start] < 0 else []
-        group[waiting] = count
-        while waiting:
-            i = waiting.pop()
-            delta = eps * np.minimum(table[i, 2:], table[:, 2:]).sum(1) * 0.5
-            apart = np.maximum(np.abs(table[i, :2] - table[:, :2]).max(1), np.abs(ends[i] - ends).max(1))
-            near = np.flatnonzero((apart <= delta) & (group < 0))
-            group[near] = count
-            waiting += near.tolist()
-        count = int(group.max()) + 1
+    group = groups_of(table, eps)
     sizes = np.bincount(group)
     sums = np.stack([np.bincount(group, table[:, k]) for k in range(4)], 1).astype(np.float32)
     means = np.rint(sums * (np.float32(1) / sizes.astype(np.float32))[:, None]).astype(np.int64)
-    kept = []
-    for i in range(count):
-        if sizes[i] > threshold and not any(inside(i, j, means, sizes, threshold, eps) for j in range(count)):
-            kept.append((means[i].tolist(), int(sizes[i])))
-    return kept
+    large = np.flatnonzero(sizes > threshold)
+    means, sizes = means[large], sizes[large]
+    return [(means[i].tolist(), int(sizes[i])) for i in range(len(large)) if not inside(i, means, sizes, eps)]
 
 
-def inside(i: int, j: int, means: np.ndarray, sizes: np.ndarray, threshold: int, eps: float) -> bool:
-    """Whether the group i lies in the group j and is small beside it."""
-    if i == j or sizes[j] <= threshold:
-        return False
-    room = np.rint(means[j, 2:] * eps)
-    low = (means[i, :2] >= means[j, :2] - room).all()
-    high = (means[i, :2] + means[i, 2:] <= means[j, :2] + means[j, 2:] + room).all()
-    return bool(low and high and (sizes[j] > max(3, sizes[i]) or sizes[i] < 3))
+def groups_of(table: np.ndarray, eps: float) -> np.ndarray:
+    """The number of the group of each rectangle (N, 4), counted by the first of each."""
+    ends, group, count = table[:, :2] + table[:, 2:], np.full(len(table), -1), 0
+    order = np.argsort(table[:, 0], kind="stable")
+    lefts = table[order, 0]
+    for start in range(len(table)):
+        if group[start] >= 0:
+            continue
+        waiting, group[start] = [start], count
+        while waiting:
+            i = waiting.pop()
+            most = eps * table[i, 2:].sum() * 0.5 + 1  # by which the left of another may differ, at most
+            some = order[slice(*np.searchsorted(lefts, (table[i, 0] - most, table[i, 0] + most)))]
+            some = np.sort(some[group[some] < 0])
+            delta = eps * np.minimum(table[i, 2:], table[some, 2:]).sum(1) * 0.5
+            apart = np.maximum(np.abs(table[i, :2] - table[some, :2]).max(1), np.abs(ends[i] - ends[some]).max(1))
+            near = some[apart <= delta]
+            group[near] = count
+            waiting += near.tolist()
+        count += 1
+    return group
+
+
+def inside(i: int, means: np.ndarray, sizes: np.ndarray, eps: float) -> bool:
+    """Whether the group i lies in another and is small beside it."""
+    room = np.rint(means[:, 2:] * eps)
+    low = (means[i, :2] >= means[:, :2] - room).all(1)
+    high = (means[i, :2] + means[i, 2:] <= means[:, :2] + means[:, 2:] + room).all(1)
+    beside = (sizes > max(3, sizes[i])) | (sizes[i] < 3)
+    beside[i] = False
+    return bool((low & high & beside).any())
 
 
 def judged(truth: np.ndarray, found: np.ndarray, least: float = 0.7) -> np.ndarray:
@@ -331,18 +339,19 @@ def judged(truth: np.ndarray, found: np.ndarray, least: float = 0.7) -> np.ndarr
     """
     taken, met = np.zeros(len(found), bool), np.zeros(len(truth), bool)
     for i, box in enumerate(truth):
-        for j, other in enumerate(found):
-            if not taken[j] and intersection_over_union(other, box) >= least:
-                taken[j] = met[i] = True
-                break
+        free = np.flatnonzero(~taken)
+        enough = free[shared_with(box, found[free]) >= least]
+        taken[enough[:1]] = met[i] = len(enough) > 0
     parts = [(found[taken], 1), (found[~taken], 2), (truth[~met], 3)]
     return np.concatenate([np.column_stack([rows, np.full(len(rows), mark)]) for rows, mark in parts])
 
 
-def intersection_over_union(a: np.ndarray, b: np.ndarray) -> float:
-    """Of two boxes xmin, ymin, xmax, ymax; 0 where they do not meet."""
-    width, height = (max(0.0, min(a[k + 2], b[k + 2]) - max(a[k], b[k])) for k in (0, 1))
-    both = width * height
-    if not both:
-        return 0.0
-    return float(both / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both))
+def shared_with(box: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Intersection over union (N,) of boxes (N, 4) xmin, ymin, xmax, ymax with one; 0 where they do not meet."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        width, height = (
+            np.maximum(np.minimum(others[:, k + 2], box[k + 2]) - np.maximum(others[:, k], box[k]), 0) for k in (0, 1)
+        )
+        both = width * height
+        areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1]) + (box[2] - box[0]) * (box[3] - box[1])
+        return np.asarray(np.divide(both, areas - both, out=np.zeros(len(others)), where=both != 0))

@@ -159,7 +159,7 @@ def find_chains(
         if i in chains:
             continue
         links: list[Link] = []
-        for j in range(i, len(layers)):
+        for j in range(i, min(i + NormChain.most, len(layers))):
             (reads, writes), loss = names[j], any(loss_weights[j])
             if len(reads) != 1 or len(writes) != 1 or (links and links[-1].top is not bottoms[j][0]):
                 break

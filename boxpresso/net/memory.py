@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ..device import Blob
 from ..layers.core import Layer
@@ -13,6 +14,16 @@ from ..proto.errors import DeviceError, ModelError
 from .program import Program
 
 CODE = 40 * 2**20  # bytes, about, that modules and compiled kernels take in a process, beside arrays
+
+
+class Sizes(dict[Any, int]):
+    """Bytes by what they are of, and their sum."""
+
+    total = 0
+
+    def __setitem__(self, key: Any, size: int) -> None:
+        self.total += size - self.get(key, 0)
+        super().__setitem__(key, size)
 
 
 class Memory:
@@ -33,11 +44,11 @@ class Memory:
         self.blobs: Mapping[str, Blob] = {}
         self.parameters = 0
         self.history = 0  # what a solver keeps of the parameters
-        self.buffers: dict[object, int] = {}  # of tops: each memory with its bytes
-        self.gradients: dict[object, int] = {}  # the same of diffs
+        self.buffers = Sizes()  # of tops: each memory with its bytes
+        self.gradients = Sizes()  # the same of diffs
         self.values = 0  # that the values of a plan share
-        self.packs: dict[tuple[int, str], int] = {}  # weights packed for a plan, by the layer's number and their form
-        self.kept: dict[str, int] = {}  # by the layer's name
+        self.packs = Sizes()  # weights packed for a plan, by the layer's number and their form
+        self.kept = Sizes()  # by the layer's name
         self.common = 0  # that layers share
         self.whole = False  # whether all blobs are counted, though a plan needs fewer
         self.running: Layer | None = None  # the layer that goes forward
@@ -54,19 +65,19 @@ class Memory:
     @property
     def diffs(self) -> int:
         """Of gradients, of parameters and blobs."""
-        return sum(self.gradients.values())
+        return self.gradients.total
 
     @property
     def packed(self) -> int:
         """Of weights that a plan packs."""
         self.settle()
-        return sum(self.packs.values())
+        return self.packs.total
 
     @property
     def scratch(self) -> int:
         """Of what layers keep beside blobs and parameters."""
         self.settle()
-        return sum(self.kept.values()) + self.common
+        return self.kept.total + self.common
 
     @property
     def total(self) -> int:
@@ -75,13 +86,13 @@ class Memory:
 
     @property
     def known_tops(self) -> int:
-        return sum(self.buffers.values()) + self.values
+        return self.buffers.total + self.values
 
     @property
     def known(self) -> int:
         """The sum of what is counted so far."""
-        scratch = sum(self.kept.values()) + self.common
-        return self.parameters + self.history + self.known_tops + self.diffs + sum(self.packs.values()) + scratch
+        own = self.parameters + self.history + self.known_tops + self.diffs
+        return own + self.packs.total + self.kept.total + self.common
 
     @property
     def parts(self) -> dict[str, int]:

@@ -30,7 +30,8 @@ from boxpresso.train.rates import Rates
 from boxpresso.train.state import read_state
 
 MEMORY = 64 * 2**20  # of a net that is run: more is the limit's error
-NETS = ("prototxt", "layer", "size", *rooms.NETS)  # kinds that run nets
+LIMITED = ("prototxt", "layer", "size")  # kinds that run a net in that memory
+NETS = (*LIMITED, *rooms.NETS)  # kinds that run nets
 INPUT = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 4 dim: 6 dim: 6 } } }\n'
 BODIES = [
     'type: "Convolution" bottom: "x" top: "y"\n convolution_param {\n num_output: 4\n kernel_size: 3\n stride: 1\n pad: 1\n group: 2 }',

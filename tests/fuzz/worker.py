@@ -13,8 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-import sizes
-from targets import NETS, one, run_one
+from targets import LIMITED, MEMORY, NETS, one, run_one
 
 from boxpresso.net.memory import CODE
 from boxpresso.proto import BoxpressoError
@@ -53,9 +52,11 @@ def judge(kind: str, data: bytes) -> dict[str, object]:
         kind == "picture"
     ):  # beside our three bytes a pixel, which count, are Pillow's four; of WEBP twice four more, of twice three
         most = most * 8 // 3
-    if kind == "size":  # its net's limit, the copies of outputs that forward returns, and what modules and kernels take
-        most = 2 * sizes.MEMORY + CODE
-    if verdict in ("ran", "refused") and grown > most and (kind not in NETS or kind == "size"):
+    if (
+        kind in LIMITED
+    ):  # its net's limit, the copies of outputs that forward returns, and what modules and kernels take
+        most = 2 * MEMORY + CODE
+    if verdict in ("ran", "refused") and grown > most and (kind not in NETS or kind in LIMITED):
         verdict, detail = "memory", f"{grown >> 20} MB for {len(data)} bytes; {detail}"
     return {"verdict": verdict, "detail": detail, "seconds": time.process_time() - start}
 

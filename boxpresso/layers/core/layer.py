@@ -125,6 +125,9 @@ class Layer:
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
     gpu_files: ClassVar[tuple[Kernels, ...]] = ()  # of kernels that it launches on a GPU alone, beside `kernel_files`
     row_axis: int = 0  # of the tops of one that chooses rows, along which they then lie
+    array_copies: ClassVar[float] = (
+        0  # how many times the bytes of its blobs its arrays in numpy take while a pass runs
+    )
     traits: Trait = Trait.NONE  # what others want to know of it; setup changes those of a layer whose parameters decide
     pass_number = 0  # how many forwards there were, of a layer that draws in each
     output_axis = 1  # of a linear map (Trait.WEIGHTED): the axis of its top along which its outputs lie
@@ -354,8 +357,9 @@ class Layer:
         return total
 
     def shared_bytes(self, bottom: Sequence[Blob], top: Sequence[Blob], backward: bool) -> int:
-        """The bytes of the memory that it shares with other layers that run in the same thread; the most of all counts."""
-        return 0
+        """The bytes of the memory that it shares with other layers that run in the same thread, and of arrays that it lets go
+        at the end of a pass; the most of all counts."""
+        return int(self.array_copies * sum(blob.count * blob.dtype.itemsize for blob in (*bottom, *top)))
 
     def allow_force_backward(self, index: int) -> bool:
         """Whether bottom `index` can have a gradient under `force_backward: true`; labels, priors and regions

@@ -142,8 +142,17 @@ class ConvolutionLowering(Lowering):
             room = min(tiles, WINOGRAD.constants["TOGETHER"]) * points * (channels + MARGIN)
         else:  # the terms of a sum, and rows of pixels that are gathered
             room = channels * self.taps + max(ROWS, FEW) * (min(channels * self.taps, PLAIN.constants["DEEP"]) + MARGIN)
-            room = max(room, BAND) if self.narrow(bottom) else room
+            if self.narrow(bottom):
+                together = self.band_rows(top.height, top.width, top.images)
+                band = self.band_of(together, top.width, channels)
+                room = channels * self.taps + band if band <= BAND else room
         return room if room > SMALL else 0
+
+    def band_rows(self, height: int, width: int, images: int) -> int:
+        """The rows of places of a block whose pixels lie in a band."""
+        blocks, workers = max(1, round(height * width / (2 * ROWS))), self.device.workers
+        blocks = blocks if images * self.group % workers == 0 else -(-blocks // workers) * workers
+        return -(-height // max(1, min(height, blocks)))
 
     def tile_rows(self, size: int, height: int, width: int, images: int) -> int:
         """The rows of tiles of a block of Winograd's, with tiles of size x size places."""
@@ -198,10 +207,7 @@ class ConvolutionLowering(Lowering):
         high, across = cut(places, top.channels // self.group, products, workers)
         band = self.narrow(bottom)
         if band:  # whole rows
-            rows = place["out_height"]
-            blocks = max(1, round(places / (2 * ROWS)))
-            blocks = min(rows, blocks if products % workers == 0 else -(-blocks // workers) * workers)
-            together = -(-rows // blocks)
+            together = self.band_rows(place["out_height"], place["out_width"], images)
             band = self.band_of(together, place["out_width"], bottom.channels // self.group) <= BAND
             if band:
                 high, across = together * place["out_width"], 1

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...device import AnyArray, Blob, Kernels, blas
+from ...proto.limits import LIMITS
 from ..core import Layer, Trait
 
 FORKS = ("default_initial", "continue_recur", "tf_rnn", "linear_before_reset", "activations", "sparse_mode")
@@ -95,6 +96,11 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
         self.make_parameters(bottom)
         self.steps, self.sequences = steps, count = bottom[0].shape[:2]
         self.rows, state = steps * count, (1, count, self.size)
+        self.need(
+            steps <= LIMITS.time_steps,
+            f"bottom 0 has {steps} time steps, {LIMITS.time_steps} are allowed: cut it into parts, or "
+            f"{LIMITS.advice('time_steps')}",
+        )
         self.need(bottom[1].shape == (steps, count), f"cont must be (T, N) = {(steps, count)}, got {bottom[1].shape}")
         if self.static:
             shape = bottom[2].shape

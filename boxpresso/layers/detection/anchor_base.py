@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...data.boxes import PAIR
 from ...device import Blob, Kernels
 from ..core import Layer
 from ..core.param_str import given_names, settings
@@ -76,6 +77,7 @@ class AnchorTargets(Layer):
         info = np.asarray(bottom[2].data).reshape(-1)
         at = self.inside(every, info)
         anchors, ignored = every[at], truth[:, -1] < 0
+        self.need_room("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
         of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), ignored)
         targets = np.zeros(anchors.shape)

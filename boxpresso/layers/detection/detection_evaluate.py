@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...data.boxes import best, iou
+from ...data.boxes import PAIR, best, iou
 from ...data.evaluation import RIGHT, WRONG, judge
 from ...device import Blob
 from ...proto.errors import ModelError
@@ -134,6 +134,7 @@ class DetectionEvaluate(
         p = self.param.detection_evaluate_param
         if len(truth):  # as Caffe: without true boxes they stay in the order that they had
             detections = detections[best(detections[:, 2])]
+        self.need_room("overlaps of detections and true boxes", len(detections) * len(truth), PAIR)
         difficult = (truth[:, 7] != 0) & (not p.evaluate_difficult_gt)
         states = judge(
             self.overlaps(detections[:, 3:], truth[:, 3:7]), difficult, float(np.float32(p.overlap_threshold))

@@ -15,6 +15,7 @@ from ..core import Layer, Trait
 from ..core.param_str import read_param_str
 
 MOST = 50  # boxes of an image
+PAIRS, LEAST = 2**30, 2**12  # pairs of boxes that ScoreDetections compares, and as how many one true box counts
 
 
 class GridBoxes(Layer):
@@ -219,6 +220,11 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=T
         truth, found = (self.axes(blob, 3) for blob in bottom)
         self.need(truth[2] == found[2] == 5, f"its bottoms must have rows of 5, got {truth} and {found}")
         self.need(truth[0] == found[0], f"its bottoms must be of as many images, got {truth} and {found}")
+        pairs = truth[0] * truth[1] * max(found[1], LEAST)
+        self.need(
+            pairs <= PAIRS,
+            f"{truth[0]} images of {truth[1]} true boxes and {found[1]} boxes are too many to compare; give fewer images",
+        )
         top[0].reshape(truth[0], MOST, 5)
 
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:

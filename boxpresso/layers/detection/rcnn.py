@@ -15,7 +15,7 @@ from ...data.boxes import iou
 from ...device import Device
 from .suppress import overlaps_of_rotated, suppress_boxes
 
-BLOCK = 2**18  # elements of a table that are computed together
+BLOCK = 2**15  # elements of a table that are computed together
 Rounding = Callable[[np.ndarray], np.ndarray]
 
 

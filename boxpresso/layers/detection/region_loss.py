@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...data.boxes import iou
+from ...data.boxes import PAIR, iou
 from ...device import Blob, Kernels
 from .yolo_base import YoloLoss
 
@@ -109,6 +109,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         centres = (values[:, :2] + place) / cells[:, None, None]
         boxes = np.concatenate([centres - sizes / 2, centres + sizes / 2], 1).transpose(0, 2, 3, 1)
         corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
+        self.need_room("overlaps of boxes and true boxes", boxes.size // 4 * len(corners), PAIR)
         most = iou(boxes[..., None, :], corners).max(-1)
         error[:, 4][most > p.thresh] = 0
         for row, label, corner in zip(truth, labels, corners):

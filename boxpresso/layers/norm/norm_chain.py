@@ -42,6 +42,8 @@ class NormChain:
 
     kernels = Kernels("norm_chain.cu")
 
+    most = 3  # layers
+
     def __init__(self, links: Sequence[Link]) -> None:
         self.links = list(links)
         self.norm: Any = links[0].layer
