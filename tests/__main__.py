@@ -2,19 +2,21 @@
 files that took longest.
 
 python tests                        lint, format, types, and a first look at everything: each layer, each command, the passes over a
-                                    net, trainings; some 8 minutes on two processors, the first time
+                                    net, trainings; some 6 minutes on two processors, the first time
 python tests --all                  everything, as .ci/run does: all cases of all tests, the slow ones too (marked so: nets of the
                                     corpus, kernels under the real nvcc and the sanitizers, whole trainings), the GPU tests on a
                                     stand-in for NVIDIA's driver (tests/stand_in/run.py; no GPU is needed), and once more what reads
-                                    ../shared, where that is there, as if it were not; some 40 minutes
+                                    ../shared, where that is there, as if it were not; some 20 minutes
 python tests --all --without-stand-in   on a machine where the stand-in cannot run; the table says that it was left out
 python tests -k Permute             passes these words on to pytest and runs nothing else; --all before them runs slow tests
 python tests --stand-in -k Permute  does so on the stand-in; with --ptx behind it, as nvcc compiles the kernels (slow)
-BOXPRESSO_SWEEP=1 python tests --all    also compiles every kernel with every compiler that is here, runs what zig's makes, and all nets of
-                                    the corpus rather than one of each family and a third of the others
+BOXPRESSO_SWEEP=1 python tests --all    what is marked `sweep`, too: every kernel with every compiler that is here and at every level of the
+                                    CPUs, what clang and zig make of them run, nvcc for every GPU, all nets of the corpus, longer
+                                    runs of the fuzzers, trainings that end at every line; CONTRIBUTING.md says what --all has of these
 python tests/threaded/full.py       all layer tests with kernels in blocks of real threads, a quarter of an hour or more
 
-What the first look leaves to --all is marked `later` or `slow` at the test itself; pytest without options leaves out `slow` alone.
+What the first look leaves to --all is marked `later` or `slow` at the test itself; pytest without options leaves out `slow` and
+`sweep` alone. The table counts what was left out, for each of these.
 """
 
 from __future__ import annotations

@@ -33,10 +33,14 @@ SLOWEST = 10  # files that are named
 TOGETHER = ("test_example_faster_rcnn", "test_example_shapes", "test_region_safety", "test_threaded")
 # What takes half a minute or more, longest first: as the last of a run, it would leave the other workers without work.
 LONGEST = (
-    "test_threaded.py", "test_nvcc.py::test_compiles", "test_nvcc.py::test_compiles_for_the_host", "test_region_safety.py",
-    "test_corpus.py::test_every_net", "test_packaging.py::test_the_archives", "test_docs.py::test_site_builds",
-    "test_fuzz.py::test_more_mutated_files", "test_golden_nets.py::test_caffe", "test_golden_nets.py::test_training_of_ssd300",
-    "test_example_nets.py::test_backward", "test_example_nets.py::test_forward", "test_recurrent.py::test_forward_and_gradient",
+    "test_levels.py::test_numbers", "test_threaded.py", "test_nvcc.py::test_compiles", "test_nvcc.py::test_compiles_for_the_host",
+    "test_region_safety.py", "test_gpu_tiles.py::test_tiles_give_what_whole_maps_give", "test_corpus.py::test_every_net",
+    "test_levels.py::test_what_asks_for_the_cpu_compiles", "test_levels.py::test_every_file_compiles",
+    "test_compilers.py::test_every_file_compiles", "test_docs.py::test_site_builds", "test_packaging.py::test_the_archives",
+    "test_fuzz.py::test_more_scripts_on_random_nets", "test_fuzz.py::test_more_layers_with_numbers_at_their_limits",
+    "test_fuzz.py::test_more_random_nets_by_others", "test_fuzz.py::test_more_mutated_files", "test_models.py::test_opencv",
+    "test_golden_nets.py::test_caffe", "test_golden_nets.py::test_training_of_ssd300", "test_example_nets.py::test_backward",
+    "test_example_nets.py::test_forward", "test_recurrent.py::test_forward_and_gradient",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import vector_cases
-from levels import LEVELS, WRITTEN_OUT, Emulated, Level, at, compilers
+from levels import LEVELS, WRITTEN_OUT, Emulated, Level, at, compilers, offers
 from test_compilers import FILES, check, reals
 
 from boxpresso.device import cache, compiler, open_device
@@ -47,7 +47,7 @@ SAME = ("AVX512-VNNI", "AVX512-FP16")  # no text asks for more there than for wh
 FIRST = "AVX512-BF16"  # has all that the others of its kind have; a first look compiles for it alone
 QUICK = [
     pytest.param(
-        level, marks=pytest.mark.slow if level.name in SAME else () if level.name == FIRST else pytest.mark.later
+        level, marks=pytest.mark.sweep if level.name in SAME else () if level.name == FIRST else pytest.mark.later
     )
     for level in LEVELS.values()
 ]
@@ -110,8 +110,9 @@ def numbers(bf16: bool) -> None:
         vector_cases.bf16(np.random.default_rng(0))
 
 
-SLOW = ("AVX", "AVX2", *SAME)  # whose numbers slow runs look at: each compiles some twenty files
-BY_LEVEL = [pytest.param(level, marks=pytest.mark.slow if level.name in SLOW else ()) for level in LEVELS.values()]
+# Each compiles some twenty files. AVX2 has what AVX has, AVX512-BF16 what AVX512 has and the others of its kind ask for.
+FURTHER = ("AVX", "AVX512", *SAME)
+BY_LEVEL = [pytest.param(level, marks=pytest.mark.sweep if level.name in FURTHER else ()) for level in LEVELS.values()]
 
 
 @pytest.mark.later
@@ -132,6 +133,8 @@ def test_numbers_of_avx512_with_its_instructions_written_out(monkeypatch):
     """What a text for these CPUs does with them is seen on a CPU that has none."""
     if shutil.which("g++") is None:
         pytest.skip("g++ is not on PATH: other compilers pass no vectors on that a CPU lacks")
+    if offers(LEVELS["AVX512-BF16"]):
+        pytest.skip("this CPU has the instructions: test_numbers runs them")
     monkeypatch.setattr(compiler, "compiler", lambda: ("g++",))
     with at(WRITTEN_OUT):
         numbers(True)

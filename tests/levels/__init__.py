@@ -50,8 +50,10 @@ class Level:
     include: str = ""  # of this folder, what is read before a text
 
     def flags(self, command: Sequence[str]) -> tuple[str, ...]:
-        """What a compiler is told; zig writes all names with underlines."""
-        march = f"-march={self.march.replace('-', '_') if 'ziglang' in command else self.march}"
+        """What a compiler is told; zig wants the name of a CPU, with underlines."""
+        march = f"-march={self.march}"
+        if "ziglang" in command:
+            march = f"-march={'generic' if self.machine == 'aarch64' else self.march.replace('-', '_')}"
         if not self.include:
             return (march,)
         header = HERE / self.include
