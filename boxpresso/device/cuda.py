@@ -43,11 +43,13 @@ PLAIN = (int, float)  # what nearly all numbers are
 
 @functools.cache
 def pinned_pool(index: int) -> Any:
-    """The page-locked memory that all streams of a GPU take from for their copies. It lasts as long as the process: every copy
-    is waited for, so no stream can disturb another."""
+    """The page-locked memory that all streams of a GPU take from for their copies: nobody gives a part back before its copy is
+    done, so no stream can disturb another. It ends with the process, after the contexts, of which its own end would complain."""
     from pycuda.tools import PageLockedMemoryPool
 
-    return PageLockedMemoryPool()
+    pool = PageLockedMemoryPool()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
+    return pool
 
 
 @functools.cache
@@ -66,8 +68,6 @@ def close(gone: Any) -> None:
             device.ends.clear()
             device.held["uploads"].clear()
             device.pool.stop_holding()
-            # Its end would only complain of the lost context.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))
 
 
 context.closing.append(close)
@@ -77,7 +77,7 @@ def keep_in_fork() -> None:
     """What a fork has inherited is never freed there: PyCUDA would complain of each, or abort."""
     Memory.closed = True
     for device in list(Cuda.instances):
-        for kept in (device.held, device.modules, device.pinned, device.context):
+        for kept in (device.held, device.modules, device.context):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
         device.ends.clear()
 

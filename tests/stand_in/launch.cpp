@@ -183,12 +183,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream* made, unsigned flags) {
 CUresult CUDAAPI cuStreamDestroy(CUstream stream) {
   NEED_CONTEXT();
   if (CUresult seen = need_stream("cuStreamDestroy", stream)) return seen;
-  const CUresult seen = drain(stream);
-  for (size_t i = 0; i < streams.size(); ++i)
-    if (streams[i] == stream) streams.erase(streams.begin() + i);
-  delete stream;
+  streams.erase(std::find(streams.begin(), streams.end(), stream));
+  ended.push_back(stream);  // what it was given runs on, as the manual says
   --counts[STREAMS];
-  return seen;
+  return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
   NEED_CONTEXT();

@@ -62,7 +62,7 @@ inline std::map<CUdeviceptr, Memory> live;
 inline std::map<CUdeviceptr, size_t> pinned;
 inline std::map<CUdeviceptr, size_t> mapped;  // those of them that kernels may use
 inline std::map<std::string, long> launched;
-inline std::vector<CUstream> streams;
+inline std::vector<CUstream> streams, ended;  // those that live, and those that were destroyed, which may have work yet
 inline unsigned long long counts[COUNTS];
 inline size_t total = size_t(4) << 30;
 inline bool started = false;
