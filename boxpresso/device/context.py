@@ -145,12 +145,27 @@ def cuda_devices() -> tuple[str, ...]:
         return ()
 
 
+TOOLKIT = "/usr/local/cuda/bin"  # where NVIDIA's installer puts it
+
+
+def nvcc_of_wheels() -> list[str]:
+    """The folders of nvcc in NVIDIA's wheels for CUDA 13 and 12."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = (spec.submodule_search_locations or ()) if spec else ()
+    return [os.path.join(root, package, "bin") for root in roots for package in ("cu13", "cuda_nvcc")]
+
+
 def nvcc() -> str:
-    """The path of nvcc, or a DeviceError that says how to get it."""
-    path = shutil.which("nvcc")
-    if path is None:
-        raise DeviceError("nvcc was not found on PATH: GPU kernels are compiled on first use; install the CUDA toolkit")
-    return path
+    """The path of nvcc: of the toolkit that $CUDA_HOME or $CUDA_PATH names, else on PATH, of the toolkit in /usr/local/cuda, or
+    of NVIDIA's wheel. Raises DeviceError, which says how to get it."""
+    named = [os.path.join(root, "bin") for name in ("CUDA_HOME", "CUDA_PATH") if (root := os.environ.get(name))]
+    for path in (*named, os.environ.get("PATH", os.defpath), TOOLKIT, *nvcc_of_wheels()):
+        if (program := shutil.which("nvcc", path=path)) is not None:
+            return program
+    raise DeviceError(
+        "nvcc was not found in $CUDA_HOME, on PATH, in /usr/local/cuda or in NVIDIA's wheel: GPU kernels are compiled on first "
+        "use; install the CUDA toolkit, or pip install nvidia-cuda-nvcc"
+    )
 
 
 closing: list[Callable[[Any], None]] = []  # called with each context before it ends with the process

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import shutil
 import struct
 import threading
 import weakref
@@ -44,7 +43,7 @@ PLAIN = (int, float)  # what nearly all numbers are
 @functools.cache
 def pinned_pool(index: int) -> Any:
     """The page-locked memory that all streams of a GPU take from for their copies: nobody gives a part back before its copy is
-    done, so no stream can disturb another. It ends with the process, after the contexts, of which its own end would complain."""
+    done, so no stream can disturb another. It ends with the process, after the contexts: its own end would complain of these."""
     from pycuda.tools import PageLockedMemoryPool
 
     pool = PageLockedMemoryPool()
@@ -442,8 +441,10 @@ class Cuda(Copies):
         """The line of `boxpresso device_query`."""
         major, minor = self.gpu.compute_capability()
         memory = self.gpu.total_memory() / 2**30
-        compiler = shutil.which("nvcc")
-        kernels = f"kernels compiled with {compiler}" if compiler else "but kernels cannot be compiled: no nvcc on PATH"
+        try:
+            kernels = f"kernels compiled with {nvcc()}"
+        except DeviceError:
+            kernels = "but kernels cannot be compiled: nvcc was not found"
         return (
             f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
             f"{memory:.1f} GiB, {kernels}"
