@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..proto.errors import DeviceError
+from ..proto.errors import DeviceError, DeviceLost
 from .prototypes import DRIVER, declare
 
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
@@ -131,8 +131,36 @@ def call(name: str, *args: Any) -> None:
     if status:
         text = ctypes.c_char_p()
         library.cuGetErrorString(status, ctypes.byref(text))
-        said = (text.value or b"").decode(errors="replace")
-        raise DeviceError(f"{name} of the NVIDIA driver failed with {status}: {said}")
+        said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
+        raise DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
+
+
+# CUresult of which cuda.h says that the process has to be started anew: of memory (ECC, NVLink), and of kernels that used a
+# wrong address, took too long, or failed otherwise. Every later call gives it again.
+STICKY = frozenset({214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+LOST = (
+    "this process cannot use the GPU any more: start it anew. With BOXPRESSO_DEBUG=1 the error names the kernel, and "
+    "compute-sanitizer the line"
+)
+
+
+def capturing(stream: int) -> bool:
+    """Whether a stream of the current context is being captured as a graph, by whomever."""
+    status = ctypes.c_int()
+    error = interface().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    return error == IMPLICIT or status.value != 0
+
+
+IMPLICIT = 906  # CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: of the null stream, while one that waits for it is captured
+
+
+def sticky(stream: int) -> int:
+    """The error after which the current context takes no more work; 0 where there is none, and while the stream is captured,
+    which may not be asked then."""
+    if capturing(stream):
+        return 0
+    status = int(interface().cuStreamQuery(ctypes.c_void_p(stream)))
+    return status if status in STICKY else 0
 
 
 @functools.cache
@@ -156,7 +184,7 @@ def nvcc_of_wheels() -> list[str]:
 
 
 def nvcc() -> str:
-    """The path of nvcc: of the toolkit that $CUDA_HOME or $CUDA_PATH names, else on PATH, of the toolkit in /usr/local/cuda, or
+    """The path of nvcc: of the toolkit that $CUDA_HOME or $CUDA_PATH names, else on PATH, of that in /usr/local/cuda, or
     of NVIDIA's wheel. Raises DeviceError, which says how to get it."""
     named = [os.path.join(root, "bin") for name in ("CUDA_HOME", "CUDA_PATH") if (root := os.environ.get(name))]
     for path in (*named, os.environ.get("PATH", os.defpath), TOOLKIT, *nvcc_of_wheels()):
@@ -242,6 +270,10 @@ class Entered:
     index: int
     context: Any
 
+    def failed(self, error: Exception, what: str = "") -> DeviceError:
+        """What to raise for an error of PyCUDA's."""
+        raise NotImplementedError
+
     def __enter__(self) -> None:
         before, inside = current(), thread.entered
         if not inside or inside[-1][0] != self.index or before != context_handle(self.index):
@@ -250,9 +282,12 @@ class Entered:
         else:
             inside.append((self.index, -1))
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        said = self.failed(error) if isinstance(error, driver().Error) else None
         _, before = thread.entered.pop()
         if before >= 0:
             driver().Context.pop()
             if current() != before:
                 interface().cuCtxSetCurrent(before)
+        if said is not None:
+            raise said from error

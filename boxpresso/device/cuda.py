@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..proto.errors import DeviceError, KernelError
+from ..proto.errors import DeviceError, DeviceLost, KernelError
 from . import cache, context, cubin
 from .array import Array, Buffer, recording
 from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
@@ -42,8 +42,11 @@ PLAIN = (int, float)  # what nearly all numbers are
 
 @functools.cache
 def pinned_pool(index: int) -> Any:
-    """The page-locked memory that all streams of a GPU take from for their copies: nobody gives a part back before its copy is
-    done, so no stream can disturb another. It ends with the process, after the contexts: its own end would complain of these."""
+    """The page-locked memory that all streams of a GPU take from for their copies. It ends with the process.
+
+    Nobody gives a part back before its copy is done, so that no stream can disturb another. What PyCUDA does at its end would
+    complain of contexts that have ended before.
+    """
     from pycuda.tools import PageLockedMemoryPool
 
     pool = PageLockedMemoryPool()
@@ -305,8 +308,7 @@ class Cuda(Copies):
                 self.stream.synchronize()
                 self.checks.raise_failed()
         except driver().Error as error:
-            where = f"on {blocks} blocks of {threads} threads"
-            raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
+            raise self.failed(error, f"{kernel} failed on {blocks} blocks of {threads} threads: ") from error
         finally:
             if foreign:
                 context.interface().cuCtxPopCurrent_v2(context.thread.at)
@@ -430,12 +432,21 @@ class Cuda(Copies):
     def synchronize(self) -> None:
         """Waits until all that was launched has run; an error of a kernel is raised here."""
         self.needs_host("a wait")
-        try:
-            with self, self.quiet():
+        with self, self.quiet():
+            try:
                 self.stream.synchronize()
-        except driver().Error as error:
-            raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
+            except driver().Error as error:
+                raise self.failed(error, "a kernel failed: ") from error
         self.checks.raise_failed()
+
+    def lost(self) -> int:
+        """The error after which this GPU takes no more work of this process; 0 where there is none. Its context is current."""
+        return context.sticky(self.stream.handle)
+
+    def failed(self, error: Exception, what: str = "") -> DeviceError:
+        """What to raise for an error of PyCUDA's. Its context is current."""
+        said = f"{self.name}: {what}{error}"
+        return DeviceLost(f"{said}; {context.LOST}") if self.lost() else DeviceError(said)
 
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""

@@ -5,6 +5,7 @@ BoxpressoError
     LayerError    a layer cannot work with its parameters or its bottoms
     KernelError   a kernel does not compile, or was called with the wrong arguments
     DeviceError   no compiler, no driver, no such device, out of memory
+        DeviceLost  a GPU that this process cannot use any more
 
 Each message names what was being done, says what was wrong and what was seen, and what to do about it.
 """
@@ -46,6 +47,10 @@ class KernelError(BoxpressoError):
 
 class DeviceError(BoxpressoError):
     """A compiler, driver, device or its memory is missing, broken or full."""
+
+
+class DeviceLost(DeviceError):
+    """A GPU has met an error after which CUDA refuses all further work of this process; another process can use it."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
