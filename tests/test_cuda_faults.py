@@ -321,3 +321,18 @@ def test_a_lost_gpu_leaves_the_thread_as_it_was(lose, foreign):
         device.synchronize()
     assert foreign.get() == foreign.contexts[1].value
     assert context.thread.entered == []
+
+
+@pytest.mark.parametrize("forwards", [0, 1, 4])  # by layers, by a plan, by its graphs
+def test_a_forward_says_that_the_gpu_is_lost(monkeypatch, lose, forwards):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    net = Net(parse_net(MODEL), seed=1, device="cuda")
+    for _ in range(forwards):
+        wanted = net.forward(x=IMAGE)["f"]
+    lose(700)
+    for _ in range(2):
+        with pytest.raises(DeviceLost, match="an illegal memory access"):
+            net.forward(x=IMAGE)
+    lose()  # which a real one never does
+    if forwards:
+        np.testing.assert_array_equal(net.forward(x=IMAGE)["f"], wanted)

@@ -61,7 +61,7 @@ def build(arch: str, reals: Sequence[str], workers: int) -> tuple[int, int, list
     missing = [job for job in wanted if cache.fetch(cubin.path_of(*job, arch)) is None]
     progress, errors = Progress(arch, len(missing)), []
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        for done, error in enumerate(pool.map(lambda job: compiled(*job, arch), missing), 1):
+        for done, error in enumerate(pool.map(lambda job: compiled(job[0], job[1], arch), missing), 1):
             progress.tell(done)
             if error:
                 errors.append(error)
