@@ -151,6 +151,15 @@ def capturing(stream: int) -> bool:
     return error == IMPLICIT or status.value != 0
 
 
+def device_of(address: int) -> int:
+    """The number of the GPU whose memory an address is in; 0 for none, as of an empty array."""
+    index = ctypes.c_int()
+    if address:
+        call("cuPointerGetAttribute", ctypes.byref(index), DEVICE_ORDINAL, ctypes.c_ulonglong(address))
+    return index.value
+
+
+DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 IMPLICIT = 906  # CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: of the null stream, while one that waits for it is captured
 
 
