@@ -18,7 +18,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from boxpresso.device import Kernels, open_device  # noqa: E402
+from boxpresso.device import open_device  # noqa: E402
+from boxpresso.device.build import declared, jobs  # noqa: E402
 from boxpresso.device.signature import REALS, DType, KernelFile  # noqa: E402
 from boxpresso.proto.errors import BoxpressoError  # noqa: E402
 
@@ -27,9 +28,7 @@ NAMED = {name: dtype for dtype, name in REALS.items()}
 
 def wanted(names: list[str]) -> list[tuple[KernelFile, DType]]:
     """The files of kernels with each type that they are for: those of 16 bits have arrays that are stored so."""
-    files = [Kernels(path) for path in sorted((ROOT / "boxpresso").rglob("*.cu"))]
-    stored = {file: any(kernel.halves for kernel in file.table.values()) for file in files}
-    return [(file, NAMED[name]) for name in names for file in files if stored[file] or NAMED[name].itemsize > 2]
+    return [(file, NAMED[real]) for file, real in jobs(declared(), names)]
 
 
 def main() -> int:

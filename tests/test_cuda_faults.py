@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from boxpresso import Net
 from boxpresso.device import context, copies, cuda, open_device
 from boxpresso.layers.dense import columns
 from boxpresso.proto import parse_net
+from boxpresso.proto.errors import DeviceError, DeviceLost
 
 pytestmark = [
     pytest.mark.cuda,
@@ -268,3 +270,69 @@ def test_a_stream_that_ends_waits_for_its_copies():
     output = np.empty(100, np.float32)
     other.to_host(memory, output)
     np.testing.assert_array_equal(output, np.arange(100))
+
+
+# Errors that last as long as the process
+
+
+@pytest.fixture
+def lose():
+    """Makes a GPU give an error to all calls, as after a kernel that used a wrong address."""
+    yield stand_in.lose
+    stand_in.lose()
+
+
+@pytest.mark.parametrize("error", [700, 716, 719])
+def test_after_an_error_that_stays_all_work_says_so(gpu, lose, error):
+    x, memory = gpu.empty((300,), np.float32), gpu.allocate(8)
+    x.fill(1)
+    with gpu:
+        event = cuda.driver().Event()
+        event.record(gpu.stream)
+    attempts = {
+        "cuStreamSynchronize": gpu.synchronize,
+        "cuMemsetD32Async": lambda: x.fill(2),
+        "cuMemcpyDtoHAsync": lambda: gpu.to_host(memory, np.zeros(1)),
+        "cuMemcpyHtoDAsync|cuEventQuery|cuMemHostAlloc": lambda: gpu.to_device(np.zeros(1), memory),
+        "cuMemcpyDtoDAsync": lambda: gpu.copy(int(memory), int(memory), 8),
+        "cuMemAlloc": lambda: cuda.Cuda.allocate(gpu, 10**6),
+        "cuEventCreate of the NVIDIA driver": lambda: gpu.before(gpu.stream.handle),
+    }
+    lose(error)
+    for name, attempt in attempts.items():
+        with pytest.raises(DeviceLost, match=rf"(?s)(^cuda:0: .*)?({name}).*{re.escape(context.LOST)}"):
+            attempt()
+    lose()
+    gpu.synchronize()
+
+
+def test_an_error_that_does_not_stay_is_another(gpu):
+    with pytest.raises(DeviceError, match=r"^cuda:0: cuMemcpyDtoDAsync failed: invalid argument") as seen:
+        gpu.copy(4, 8, 8)
+    assert type(seen.value) is DeviceError
+    gpu.synchronize()
+
+
+def test_a_lost_gpu_leaves_the_thread_as_it_was(lose, foreign):
+    foreign.set(1)
+    device = cuda.Cuda(0)
+    lose(700)
+    with pytest.raises(DeviceLost):
+        device.synchronize()
+    assert foreign.get() == foreign.contexts[1].value
+    assert context.thread.entered == []
+
+
+@pytest.mark.parametrize("forwards", [0, 1, 4])  # by layers, by a plan, by its graphs
+def test_a_forward_says_that_the_gpu_is_lost(monkeypatch, lose, forwards):
+    monkeypatch.delenv("BOXPRESSO_DEBUG", raising=False)
+    net = Net(parse_net(MODEL), seed=1, device="cuda")
+    for _ in range(forwards):
+        wanted = net.forward(x=IMAGE)["f"]
+    lose(700)
+    for _ in range(2):
+        with pytest.raises(DeviceLost, match="an illegal memory access"):
+            net.forward(x=IMAGE)
+    lose()  # which a real one never does
+    if forwards:
+        np.testing.assert_array_equal(net.forward(x=IMAGE)["f"], wanted)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -12,14 +14,14 @@ from harness import Rig
 from test_cuda_faults import MODEL
 
 from boxpresso import Net
-from boxpresso.device import blas, cublas, cuda, cudnn, open_device
+from boxpresso.device import blas, context, cublas, cuda, cudnn, open_device
 from boxpresso.device import libraries as vendor
 from boxpresso.device.cublas import Matrices
 from boxpresso.device.libraries import find
 from boxpresso.device.prototypes import CUBLAS
 from boxpresso.layers.dense import columns
 from boxpresso.proto import parse_net
-from boxpresso.proto.errors import DeviceError
+from boxpresso.proto.errors import DeviceError, DeviceLost
 
 pytestmark = [
     pytest.mark.cuda,
@@ -232,17 +234,23 @@ def test_an_algorithm_counts_whatever_math_cudnn_says_that_it_is_of(odd_cudnn, m
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=(2e-3 if fast else 2e-5) * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("status", [3000, 3010, 9])  # of cuDNN 9, of 8
+@pytest.mark.parametrize("status", [3000, 3010, 9, 2000, 4000, 5000, 5003, 8])  # of cuDNN 9, and 9 and 8 of 8
 @pytest.mark.parametrize("fast", [False, True])
 def test_an_algorithm_that_is_refused_when_it_runs_gives_way_to_the_next(odd_cudnn, status, fast):
     """A heuristic promises nothing. Where no algorithm is left, columns and products do it."""
     open_device("cuda").fast_math = fast
-    made = rig("plain", "cuda")
+    made, warned = rig("plain", "cuda"), 0
     wanted = results(rig("plain", "cpu"))
     for refused in (cudnn.PRECOMPUTED, 0, 2, cudnn.PRECOMPUTED, 2, cudnn.PRECOMPUTED):
         odd_cudnn(refused=refused, status=status)
         before = stand_in.counts()
-        for actual, w in zip(results(made), wanted, strict=True):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            ours = results(made)
+        said = f"algorithm {refused} is left out for a convolution: .* failed with status {status}"
+        assert all(re.match(said, str(each.message)) for each in seen)
+        warned += len(seen)
+        for actual, w in zip(ours, wanted, strict=True):
             np.testing.assert_allclose(actual, w, rtol=0, atol=(2e-3 if fast else 2e-5) * np.abs(w).max())
         left = {kind: {one[0] for one in found} for kind, found in made.layer.convolution.by.others.items()}
         if refused == 0:
@@ -250,6 +258,24 @@ def test_an_algorithm_that_is_refused_when_it_runs_gives_way_to_the_next(odd_cud
             assert stand_in.since(before)["library_calls"] == 3
     assert not any(left.values())
     assert stand_in.since(before)["library_calls"] > 0  # cuBLAS's
+    assert (warned > 0) == (status in cudnn.FAILED)
+
+
+@pytest.mark.parametrize("error", [700, 716, 719])
+def test_a_lost_gpu_is_not_the_fault_of_an_algorithm(odd_cudnn, error):
+    made = rig("plain", "cuda")
+    results(made)
+    known = list(made.layer.convolution.by.others["Forward"])
+    odd_cudnn(refused=known[0][0], status=5000)
+    stand_in.lose(error)
+    try:
+        with pytest.raises(DeviceLost, match=f"status 5000: .*; {context.LOST}"):
+            made.layer.convolution.by.forward(
+                *(blob.data for blob in (made.bottom[0], made.layer.blobs[0], made.top[0]))
+            )
+    finally:
+        stand_in.lose()
+    assert made.layer.convolution.by.others["Forward"] == known
 
 
 def test_tf32_is_asked_for_with_aligned_arrays_alone(odd_cudnn):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,9 @@ from boxpresso import ops
 from boxpresso.device import cast, context, open_device
 from boxpresso.device.cast import cast_to
 from boxpresso.device.signature import BFLOAT16, REALS
+from boxpresso.ops import arrays
 from boxpresso.ops.arrays import CUDA
+from boxpresso.proto.errors import DeviceError
 
 pytestmark = [
     pytest.mark.cuda,
@@ -47,11 +50,11 @@ class Tensor:
     """A contiguous tensor on a GPU."""
 
     requires_grad = False
-    library = None  # the stand-in for torch
+    now = 0  # the GPU that torch has as its current one
 
-    def __init__(self, values):
-        values = np.ascontiguousarray(values)
-        self.shape, self.dtype, self.device = values.shape, values.dtype, open_device("cuda:0").with_stream()
+    def __init__(self, values, index=0):
+        values, self.index = np.ascontiguousarray(values), index
+        self.shape, self.dtype, self.device = values.shape, values.dtype, open_device(f"cuda:{index}").with_stream()
         self.array = self.device.table(values, values.dtype)
         self.array.address(False)
         self.waited = []
@@ -66,22 +69,26 @@ class Tensor:
         return self
 
     def new_empty(self, shape, dtype):
-        return type(self)(np.zeros(shape, dtype))
+        return type(self)(np.zeros(shape, dtype), self.index)
 
     def numpy(self):
         return np.array(self.array)
 
     def __dlpack_device__(self):
-        return CUDA, 0
+        return CUDA, self.index
 
     def __dlpack__(self, stream=None):
+        if Tensor.now != self.index:  # as torch does
+            raise BufferError(
+                f"Can't export tensors on a different CUDA device index. Expected: {self.index}. Current: {Tensor.now}."
+            )
         self.waited.append(stream)
         if stream is not None:
             self.device.before(stream)
         self.sizes = (ctypes.c_int64 * len(self.shape))(*self.shape)
         code = {"f": 2, "i": 0, "V": 4}[self.dtype.kind]
         self.managed = Managed(
-            self.array.address(False), CUDA, 0, len(self.shape), code, self.dtype.itemsize * 8, 1,
+            self.array.address(False), CUDA, self.index, len(self.shape), code, self.dtype.itemsize * 8, 1,
             ctypes.addressof(self.sizes), None, 0, None, None,
         )  # fmt: skip
         new = ctypes.pythonapi.PyCapsule_New
@@ -91,11 +98,20 @@ class Tensor:
 
 @pytest.fixture
 def torch(monkeypatch):
-    """A module of that name with the stream that its work is on."""
-    stream = open_device("cuda:0").with_stream()
+    """A module of that name with the streams that its work is on, one of each GPU."""
+    streams = [open_device(f"cuda:{index}").with_stream() for index in (0, 1)]
+
+    @contextmanager
+    def device(index):
+        Tensor.now, before = index, Tensor.now
+        yield
+        Tensor.now = before
+
+    stream = streams[0]
     module = SimpleNamespace(
         are_deterministic_algorithms_enabled=lambda: False, channels_last=object(), **{n: np.dtype(t) for n, t in NAMES.items()},
-        cuda=SimpleNamespace(current_stream=lambda index: SimpleNamespace(cuda_stream=stream.stream.handle)), stream=stream,
+        cuda=SimpleNamespace(current_stream=lambda index: SimpleNamespace(cuda_stream=streams[index].stream.handle), device=device),
+        stream=stream, streams=streams,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "torch", module)
     monkeypatch.setattr(Tensor, "__module__", "torch")
@@ -197,3 +213,79 @@ def test_numbers_change_their_type_where_they_are(source, target):
     with np.errstate(over="ignore"):
         wanted = cast_to(values, target)
     np.testing.assert_array_equal(*(cast_to(a, np.float64) for a in (np.asarray(y), wanted)))
+
+
+def test_a_tensor_of_a_gpu_that_is_not_torchs_current_one(torch):
+    x = RNG.standard_normal((2, 3, 9, 9)).astype(np.float32)
+    wanted = ops.roi_align(x, ROIS, (3, 3), sampling_ratio=2)
+    features, regions = Tensor(x, 1), Tensor(ROIS, 1)
+    with open_device("cuda:0"):  # as cudaSetDevice(0)
+        output = ops.roi_align(features, regions, (3, 3), sampling_ratio=2)
+        grads = ops.roi_align_backward(output, features, regions, (3, 3), sampling_ratio=2)
+    assert (output.index, grads["x"].index, Tensor.now) == (1, 1, 0)
+    copied = np.empty(wanted.shape, np.float32)
+    with torch.streams[1]:  # what torch does next there
+        context.driver().memcpy_dtoh_async(copied, output.array.address(False), torch.streams[1].stream)
+        torch.streams[1].stream.synchronize()
+    np.testing.assert_allclose(copied, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_arrays_without_a_device_of_their_own_are_where_their_memory_is():
+    """Such as PyCUDA's, which have __cuda_array_interface__ alone."""
+    x = RNG.standard_normal((1, 3, 9, 9)).astype(np.float32)
+    wanted = ops.roi_align(x, ROIS[:1], (3, 3), sampling_ratio=2)
+    for index in (1, 0):
+        there = [open_device(f"cuda:{index}").table(a, a.dtype) for a in (x, ROIS[:1])]
+        given = [
+            SimpleNamespace(
+                __cuda_array_interface__={"data": (a.address(False), False), "shape": a.shape, "typestr": "<f4"}
+            )
+            for a in there
+        ]
+        there[0].device.synchronize()
+        assert arrays.device_of(given[0]).name == f"cuda:{index}"
+        output = ops.roi_align(*given, (3, 3), sampling_ratio=2)
+        assert output.device.name == f"cuda:{index}"
+        np.testing.assert_allclose(np.asarray(output), wanted, rtol=1e-5, atol=1e-5)
+    empty = SimpleNamespace(__cuda_array_interface__={"data": (0, False), "shape": (0, 4), "typestr": "<f4"})
+    assert arrays.device_of(empty).name == "cuda:0"
+
+
+@pytest.mark.parametrize("mode", [1, 2])  # in which this thread may not take memory, and may
+@pytest.mark.parametrize("how", ["torch", "interface"])
+def test_an_operator_is_no_part_of_a_graph_that_others_capture(torch, mode, how):
+    """It says so, and the capture goes on: nothing was done that breaks it."""
+    gpu, stream = torch.stream, torch.stream.stream.handle
+    boxes, scores = np.array([[0, 0, 2, 2], [0, 0, 2, 2]], np.float32), np.array([1, 2], np.float32)
+    given = [RNG.standard_normal((1, 3, 9, 9)).astype(np.float32), ROIS[:1], boxes, scores]
+    if how == "torch":
+        x, rois, boxes, scores = map(Tensor, given)
+    else:
+        there = [gpu.table(a, a.dtype) for a in given]
+        x, rois, boxes, scores = (
+            SimpleNamespace(
+                dtype=a.dtype, shape=a.shape, __len__=lambda: 2, __cuda_array_interface__={
+                    "data": (a.address(False), False), "shape": a.shape, "typestr": a.dtype.str, "stream": stream,
+                },
+            )
+            for a in there
+        )  # fmt: skip
+    library = ctypes.CDLL(None)
+    graph, faults, z = ctypes.c_void_p(), stand_in.counts()["faults"], gpu.empty((4,), np.float32)
+    z.address(True)
+    gpu.synchronize()
+    with gpu:
+        assert library.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), mode) == 0
+        for call in (
+            lambda: ops.roi_align(x, rois, 3),
+            lambda: arrays.take(boxes, open_device("cuda")),
+            lambda: ops.roi_pool(x, rois, 3),
+        ):
+            with pytest.raises(DeviceError, match=r"was called while .* captures a CUDA graph"):
+                call()
+        context.driver().memset_d32_async(z.address(True), 7, 4, torch.stream.stream)
+        assert library.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph)) == 0
+        assert library.cuGraphDestroy(graph) == 0
+    assert stand_in.counts()["faults"] == faults
+    if how == "torch":
+        assert ops.roi_align(x, rois, 3).shape == (1, 3, 3, 3)

@@ -274,5 +274,19 @@ def test_alone_nothing_is_shared(monkeypatch):
         ranks.check_same([np.zeros(3)], "nothing")
 
 
+@pytest.mark.parametrize(("seen", "local", "wanted"), [
+    (4, 3, "cuda:3"), (1, 3, "cuda:0"), (2, 3, "cuda:1"), (0, 1, "cuda:0"),
+])  # fmt: skip
+def test_a_rank_takes_one_of_the_gpus_that_it_sees(monkeypatch, seen, local, wanted):
+    """Slurm may show each rank a single one, which is its number 0; without any, what opens it says what is missing."""
+    monkeypatch.setattr("boxpresso.train.ranks.cuda_devices", lambda: ("GPU",) * seen)
+    monkeypatch.delenv("BOXPRESSO_DEVICE", raising=False)
+    ranks = Ranks()
+    ranks.size, ranks.local = 4, local
+    assert ranks.device("cuda") == wanted
+    assert ranks.device(None) == (wanted if seen else "cpu")
+    assert (ranks.device("cpu"), ranks.device("cuda:1")) == ("cpu", "cuda:1")
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]), sys.argv[2])

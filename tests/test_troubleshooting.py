@@ -92,6 +92,10 @@ def no_pycuda(tmp, monkeypatch):
 @case
 def no_nvcc(tmp, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp))
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(context, "TOOLKIT", str(tmp))
+    monkeypatch.setattr(context, "nvcc_of_wheels", lambda: [])
     context.nvcc()
 
 

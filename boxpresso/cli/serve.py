@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, DeviceLost
 from . import arguments
 from .model import open_detector
 from .output import complain, warn
@@ -91,8 +96,24 @@ def run(args: Namespace) -> int:
         print(detector.describe())
         print(f"{name} is served at {server.url} (Ctrl-C ends it)", flush=True)
 
-    serve(server, started, args.open)
-    return 0
+    if serve(server, started, args.open):
+        return 0
+    if args.words != sys.argv[1:] or os.name != "posix":  # the process is another program's
+        raise DeviceLost("the GPU has failed, and this process cannot use it any more: start the server anew")
+    warn("the GPU has failed, and the server is started anew")
+    start_anew([*args.words, "--port", server.url.rstrip("/").rpartition(":")[2]])
+
+
+def start_anew(words: Sequence[str]) -> NoReturn:
+    """Runs the command in this process's place, whose number stays. Files that are open are closed, those of the GPU's driver
+    too, and no browser is opened again."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            with suppress(OSError):
+                os.set_inheritable(int(name), int(name) < 3)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "boxpresso", *(word for word in words if word != "--open")])
 
 
 def port(text: str) -> int:

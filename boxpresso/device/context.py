@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..proto.errors import DeviceError
+from ..proto.errors import DeviceError, DeviceLost
 from .prototypes import DRIVER, declare
 
 __all__ = ["Entered", "context_handle", "cuda_devices", "driver", "interface", "nvcc", "primary_context", "pushed"]
@@ -131,8 +131,45 @@ def call(name: str, *args: Any) -> None:
     if status:
         text = ctypes.c_char_p()
         library.cuGetErrorString(status, ctypes.byref(text))
-        said = (text.value or b"").decode(errors="replace")
-        raise DeviceError(f"{name} of the NVIDIA driver failed with {status}: {said}")
+        said = f"{name} of the NVIDIA driver failed with {status}: {(text.value or b'').decode(errors='replace')}"
+        raise DeviceLost(f"{said}; {LOST}") if status in STICKY else DeviceError(said)
+
+
+# CUresult of which cuda.h says that the process has to be started anew: of memory (ECC, NVLink), and of kernels that used a
+# wrong address, took too long, or failed otherwise. Every later call gives it again.
+STICKY = frozenset({214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+LOST = (
+    "this process cannot use the GPU any more: start it anew. With BOXPRESSO_DEBUG=1 the error names the kernel, and "
+    "compute-sanitizer the line"
+)
+
+
+def capturing(stream: int) -> bool:
+    """Whether a stream of the current context is being captured as a graph, by whomever."""
+    status = ctypes.c_int()
+    error = interface().cuStreamIsCapturing(ctypes.c_void_p(stream), ctypes.byref(status))
+    return error == IMPLICIT or status.value != 0
+
+
+def device_of(address: int) -> int:
+    """The number of the GPU whose memory an address is in; 0 for none, as of an empty array."""
+    index = ctypes.c_int()
+    if address:
+        call("cuPointerGetAttribute", ctypes.byref(index), DEVICE_ORDINAL, ctypes.c_ulonglong(address))
+    return index.value
+
+
+DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+IMPLICIT = 906  # CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: of the null stream, while one that waits for it is captured
+
+
+def sticky(stream: int) -> int:
+    """The error after which the current context takes no more work; 0 where there is none, and while the stream is captured,
+    which may not be asked then."""
+    if capturing(stream):
+        return 0
+    status = int(interface().cuStreamQuery(ctypes.c_void_p(stream)))
+    return status if status in STICKY else 0
 
 
 @functools.cache
@@ -145,12 +182,27 @@ def cuda_devices() -> tuple[str, ...]:
         return ()
 
 
+TOOLKIT = "/usr/local/cuda/bin"  # where NVIDIA's installer puts it
+
+
+def nvcc_of_wheels() -> list[str]:
+    """The folders of nvcc in NVIDIA's wheels for CUDA 13 and 12."""
+    spec = importlib.util.find_spec("nvidia")
+    roots = (spec.submodule_search_locations or ()) if spec else ()
+    return [os.path.join(root, package, "bin") for root in roots for package in ("cu13", "cuda_nvcc")]
+
+
 def nvcc() -> str:
-    """The path of nvcc, or a DeviceError that says how to get it."""
-    path = shutil.which("nvcc")
-    if path is None:
-        raise DeviceError("nvcc was not found on PATH: GPU kernels are compiled on first use; install the CUDA toolkit")
-    return path
+    """The path of nvcc: of the toolkit that $CUDA_HOME or $CUDA_PATH names, else on PATH, of that in /usr/local/cuda, or
+    of NVIDIA's wheel. Raises DeviceError, which says how to get it."""
+    named = [os.path.join(root, "bin") for name in ("CUDA_HOME", "CUDA_PATH") if (root := os.environ.get(name))]
+    for path in (*named, os.environ.get("PATH", os.defpath), TOOLKIT, *nvcc_of_wheels()):
+        if (program := shutil.which("nvcc", path=path)) is not None:
+            return program
+    raise DeviceError(
+        "nvcc was not found in $CUDA_HOME, on PATH, in /usr/local/cuda or in NVIDIA's wheel: GPU kernels are compiled on first "
+        "use; install the CUDA toolkit, or pip install nvidia-cuda-nvcc"
+    )
 
 
 closing: list[Callable[[Any], None]] = []  # called with each context before it ends with the process
@@ -227,6 +279,10 @@ class Entered:
     index: int
     context: Any
 
+    def failed(self, error: Exception, what: str = "") -> DeviceError:
+        """What to raise for an error of PyCUDA's."""
+        raise NotImplementedError
+
     def __enter__(self) -> None:
         before, inside = current(), thread.entered
         if not inside or inside[-1][0] != self.index or before != context_handle(self.index):
@@ -235,9 +291,12 @@ class Entered:
         else:
             inside.append((self.index, -1))
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        said = self.failed(error) if isinstance(error, driver().Error) else None
         _, before = thread.entered.pop()
         if before >= 0:
             driver().Context.pop()
             if current() != before:
                 interface().cuCtxSetCurrent(before)
+        if said is not None:
+            raise said from error

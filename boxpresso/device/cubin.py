@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,11 +22,44 @@ UNKNOWN = "Unsupported gpu architecture"  # what nvcc says of one that it does n
 
 
 def path_of(kernels: KernelFile, real: str, arch: str) -> Path:
-    """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on."""
-    stat = Path(nvcc()).resolve().stat()
-    version = f"{nvcc()} {stat.st_size} {stat.st_mtime_ns}"
-    name = cache.key(cache.sources(kernels.path, HEADERS), *FLAGS, *kernels.options, real, arch, version)
-    return cache.folder() / f"{kernels.path.stem}-{real}-{name}.cubin"
+    """Where the compiled form of a file of kernels is kept: the name changes with all that it depends on.
+
+    That is text: of the kernels, of the options, and what nvcc says of its version, so that another machine's file is as good.
+    Without an nvcc it is the newest that was built ahead. Raises DeviceError where there is neither.
+    """
+    text = cache.key(cache.sources(kernels.path, HEADERS), *FLAGS, *kernels.options, real, arch)
+    name = f"{kernels.path.stem}-{real}-{arch}-{text}"
+    try:
+        program = nvcc()
+    except DeviceError:
+        built = [path for path in cache.folder().glob(f"{name}-*.cubin") if cache.there(path)]
+        if not built:
+            raise
+        return max(built, key=lambda path: path.stat().st_mtime_ns)
+    return cache.folder() / f"{name}-{cache.key(version_of(program))[:8]}.cubin"
+
+
+def version_of(program: str) -> str:
+    """What an nvcc says of its version: the same for all copies of one."""
+    stat = Path(program).resolve().stat()
+    return told_version(program, stat.st_size, stat.st_mtime_ns)
+
+
+@functools.cache
+def told_version(program: str, size: int, changed: int) -> str:
+    """The same, asked once for a file."""
+    result = run([program, "--version"])
+    if result.returncode or not result.stdout.strip():
+        raise DeviceError(f"{program} --version says nothing: {(result.stderr or result.stdout).strip()[:300]}")
+    return result.stdout.strip()
+
+
+def run(command: Sequence[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    """What nvcc has said, and its status. Raises DeviceError where it cannot be run."""
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DeviceError(f"{command[0]} cannot be run: {error.strerror or error}") from error
 
 
 def compiled(kernels: KernelFile, real: str, arch: str) -> bytes:
@@ -57,34 +91,38 @@ def compiled(kernels: KernelFile, real: str, arch: str) -> bytes:
 
 
 def by_nvcc(kernels: KernelFile, real: str, arch: str) -> bytes:
-    """Compiles a file of kernels: machine code, or PTX where nvcc is older than the GPU."""
-    from pycuda.compiler import compile as compile_text
-    from pycuda.driver import CompileError
-
+    """Compiles a file of kernels: machine code, or PTX where nvcc is older than the GPU. No GPU is needed."""
+    program = nvcc()
     source = f'#line 1 "{kernels.path}"\n{kernels.path.read_text(encoding="utf-8")}'  # nvcc's messages name our file
     unfused = ("-fmad=false",) if UNFUSED in kernels.options else ()
-    includes = [str(HEADERS), str(kernels.path.parent)]
+    options = [*FLAGS, *unfused, *kernels.options, *defines(real), f"-I{HEADERS}", f"-I{kernels.path.parent}"]
 
-    def run(arch: str, target: str) -> bytes:
-        options = [*FLAGS, *unfused, *kernels.options, *defines(real)]  # a new list: PyCUDA adds to it
-        return bytes(compile_text(source, nvcc(), options, False, True, arch, None, False, includes, target))
+    def compile_for(arch: str, kind: str) -> tuple[bytes | None, str]:
+        """The result, or what nvcc says in its place."""
+        with tempfile.TemporaryDirectory(prefix="boxpresso-nvcc-") as folder:
+            Path(folder, "kernel.cu").write_text(source, encoding="utf-8")
+            result = run([program, f"--{kind}", *options, "-arch", arch, "kernel.cu"], folder)
+            made = Path(folder, f"kernel.{kind}")
+            if result.returncode == 0 and made.exists():
+                return made.read_bytes(), ""
+            if result.returncode < 0:
+                raise DeviceError(
+                    f"{program} was ended by signal {-result.returncode} at {kernels.path.name}, perhaps for want of memory"
+                )
+            return None, (result.stderr or result.stdout or f"its status is {result.returncode}").strip()
 
-    try:
-        try:
-            return run(arch, "cubin")
-        except CompileError as error:
-            if UNKNOWN not in (error.stderr or ""):
-                raise
-            return run(nearest(arch, known_architectures(nvcc())), "ptx")
-    except CompileError as error:
-        said = (error.stderr or error.stdout or str(error)).strip()
-        raise KernelError(f"{kernels.path} does not compile for {arch} with {nvcc()}:\n{said}") from error
+    made, said = compile_for(arch, "cubin")
+    if made is None and UNKNOWN in said:
+        made, said = compile_for(nearest(arch, known_architectures(program)), "ptx")
+    if made is None:
+        raise KernelError(f"{kernels.path} does not compile for {arch} with {program}:\n{said}")
+    return made
 
 
 @functools.cache
 def known_architectures(program: str) -> tuple[int, ...]:
     """The compute capabilities, such as 90, that nvcc makes PTX for."""
-    said = subprocess.run([program, "--list-gpu-arch"], capture_output=True, text=True).stdout
+    said = run([program, "--list-gpu-arch"]).stdout
     return tuple(int(number) for number in re.findall(r"^compute_(\d+)$", said, re.M))
 
 
@@ -99,7 +137,7 @@ def nearest(arch: str, known: Sequence[int]) -> str:
     if not older:
         least = f" (the oldest that it knows is {min(known)})" if known else ""
         raise DeviceError(
-            f"{nvcc()} does not compile for {arch}{least}: install a CUDA toolkit of the time of this GPU, or name its nvcc "
-            "first on PATH"
+            f"{nvcc()} does not compile for {arch}{least}: install a CUDA toolkit of the time of this GPU, and name its folder "
+            "in CUDA_HOME"
         )
     return f"compute_{max(older)}"

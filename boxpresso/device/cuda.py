@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import shutil
 import struct
 import threading
 import weakref
@@ -23,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..proto.errors import DeviceError, KernelError
+from ..proto.errors import DeviceError, DeviceLost, KernelError
 from . import cache, context, cubin
 from .array import Array, Buffer, recording
 from .context import context_handle, cuda_devices, driver, nvcc, primary_context, pushed
@@ -43,11 +42,16 @@ PLAIN = (int, float)  # what nearly all numbers are
 
 @functools.cache
 def pinned_pool(index: int) -> Any:
-    """The page-locked memory that all streams of a GPU take from for their copies. It lasts as long as the process: every copy
-    is waited for, so no stream can disturb another."""
+    """The page-locked memory that all streams of a GPU take from for their copies. It ends with the process.
+
+    Nobody gives a part back before its copy is done, so that no stream can disturb another. What PyCUDA does at its end would
+    complain of contexts that have ended before.
+    """
     from pycuda.tools import PageLockedMemoryPool
 
-    return PageLockedMemoryPool()
+    pool = PageLockedMemoryPool()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
+    return pool
 
 
 @functools.cache
@@ -66,8 +70,6 @@ def close(gone: Any) -> None:
             device.ends.clear()
             device.held["uploads"].clear()
             device.pool.stop_holding()
-            # Its end would only complain of the lost context.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(device.pinned))
 
 
 context.closing.append(close)
@@ -77,7 +79,7 @@ def keep_in_fork() -> None:
     """What a fork has inherited is never freed there: PyCUDA would complain of each, or abort."""
     Memory.closed = True
     for device in list(Cuda.instances):
-        for kept in (device.held, device.modules, device.pinned, device.context):
+        for kept in (device.held, device.modules, device.context):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
         device.ends.clear()
 
@@ -306,8 +308,7 @@ class Cuda(Copies):
                 self.stream.synchronize()
                 self.checks.raise_failed()
         except driver().Error as error:
-            where = f"on {blocks} blocks of {threads} threads"
-            raise DeviceError(f"{self.name}: {kernel} failed {where}: {error}") from error
+            raise self.failed(error, f"{kernel} failed on {blocks} blocks of {threads} threads: ") from error
         finally:
             if foreign:
                 context.interface().cuCtxPopCurrent_v2(context.thread.at)
@@ -431,19 +432,30 @@ class Cuda(Copies):
     def synchronize(self) -> None:
         """Waits until all that was launched has run; an error of a kernel is raised here."""
         self.needs_host("a wait")
-        try:
-            with self, self.quiet():
+        with self, self.quiet():
+            try:
                 self.stream.synchronize()
-        except driver().Error as error:
-            raise DeviceError(f"{self.name}: a kernel failed: {error}") from error
+            except driver().Error as error:
+                raise self.failed(error, "a kernel failed: ") from error
         self.checks.raise_failed()
+
+    def lost(self) -> int:
+        """The error after which this GPU takes no more work of this process; 0 where there is none. Its context is current."""
+        return context.sticky(self.stream.handle)
+
+    def failed(self, error: Exception, what: str = "") -> DeviceError:
+        """What to raise for an error of PyCUDA's. Its context is current."""
+        said = f"{self.name}: {what}{error}"
+        return DeviceLost(f"{said}; {context.LOST}") if self.lost() else DeviceError(said)
 
     def describe(self) -> str:
         """The line of `boxpresso device_query`."""
         major, minor = self.gpu.compute_capability()
         memory = self.gpu.total_memory() / 2**30
-        compiler = shutil.which("nvcc")
-        kernels = f"kernels compiled with {compiler}" if compiler else "but kernels cannot be compiled: no nvcc on PATH"
+        try:
+            kernels = f"kernels compiled with {nvcc()}"
+        except DeviceError:
+            kernels = "but kernels cannot be compiled: nvcc was not found"
         return (
             f"{self.name}: {self.gpu.name()}, compute capability {major}.{minor}, {self.processors} multiprocessors, "
             f"{memory:.1f} GiB, {kernels}"

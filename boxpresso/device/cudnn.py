@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..proto.errors import DeviceError
+from ..proto.errors import DeviceError, DeviceLost
 from . import context
 from .array import Array, recording
 from .cuda import Cuda, Memory
@@ -31,6 +32,13 @@ DEFAULT_MATH, FMA_MATH = 0, 3  # the first lets float32 be rounded to TF32
 RELU, IDENTITY, DROP_NAN = 1, 5, 0
 PRECOMPUTED = 1  # CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, the only one that the fused call has without ReLU
 NOT_SUPPORTED = {9, *range(3000, 4000)}  # statuses: of version 8, and of 9
+FAILED = {
+    3,
+    4,
+    8,
+    2000,
+    *range(4000, 6000),
+}  # bad parameters, internal errors, failed executions: of one algorithm, as torch takes it
 UNSUITABLE = {1, 6, *range(1001, 2000), *range(3000, 4000)}  # of cudnnCreate: another driver or GPU is needed
 OTHERWISE = "convolutions are columns and matrix products"
 MISALIGNED, ALIGNED = 2003, 16  # a status; bytes that tensor cores want an address to be a multiple of
@@ -282,12 +290,18 @@ class Convolution:
             with self.device, self.device.among(a for a in arrays if a is not None):
                 space = algorithm, Pointer(workspace(self.device, size)), ctypes.c_size_t(size)
                 status = getattr(library(), name)(handle(self.device), *args[:at], *space, *args[at + 1 :])
+                if status in FAILED and self.device.lost():
+                    raise DeviceLost(f"{failure(name, status)}; {context.LOST}")
             if status == 0:
                 return True
-            if status != MISALIGNED and status not in NOT_SUPPORTED:
+            if status != MISALIGNED and status not in NOT_SUPPORTED and status not in FAILED:
                 raise failure(name, status)
             if optional:
                 return False
+            if status in FAILED:
+                warnings.warn(
+                    f"algorithm {algorithm} is left out for a convolution: {failure(name, status)}", stacklevel=2
+                )
             if status != MISALIGNED:
                 self.others[kind].remove(one)
                 self.choose(kind)

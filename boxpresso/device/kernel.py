@@ -17,6 +17,7 @@ Elsewhere the file is named by its whole path, and the device is handed in: `KER
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Union, overload
@@ -89,8 +90,11 @@ class Kernels(KernelFile):
         On use: a name that the file lacks, wrong arguments, a text that does not compile.
     """
 
+    declared: weakref.WeakSet[Kernels] = weakref.WeakSet()  # all of this process
+
     def __init__(self, file: Union[str, Path], *options: str) -> None:
         self.name, self.options = Path(file), options
+        Kernels.declared.add(self)
 
     def __set_name__(self, owner: type, name: str) -> None:
         module = getattr(sys.modules.get(owner.__module__), "__file__", None)

@@ -47,8 +47,8 @@ def folders(name: str) -> list[Path]:
 
 def loaded(name: str, versions: Sequence[int]) -> Iterator[ctypes.CDLL]:
     """The copies of a library that somebody in this process has loaded, by the names that they have for the loader."""
-    only = getattr(os, "RTLD_NOLOAD", None)
-    for version in versions if only is not None else ():
+    only: int = getattr(os, "RTLD_NOLOAD", 0)
+    for version in versions if only else ():
         try:
             yield ctypes.CDLL(f"lib{name}.so.{version}", mode=only | os.RTLD_NOW)
         except OSError:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
 
-from ..device import AnyArray, Array, Buffer, Device, open_device
+from ..device import AnyArray, Array, Buffer, Device, context, open_device
 from ..device.cast import cast_to, convert
 from ..device.cuda import LEGACY, Cuda
 from ..device.signature import BFLOAT16
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, DeviceError
 from . import memory
 
 FLOATS = (np.dtype(np.float16), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
@@ -27,7 +28,9 @@ def place(x: Any) -> tuple[int, int]:
     if hasattr(x, "__dlpack_device__"):
         kind, index = x.__dlpack_device__()
         return int(kind), int(index)
-    return (CUDA if hasattr(x, "__cuda_array_interface__") else CPU), 0
+    if hasattr(x, "__cuda_array_interface__"):
+        return CUDA, context.device_of(x.__cuda_array_interface__["data"][0])
+    return CPU, 0
 
 
 def device_of(x: Any) -> Device:
@@ -68,6 +71,50 @@ def cast_into(device: Device, source: AnyArray, target: AnyArray) -> None:
         target[...] = cast_to(np.asarray(source), target.dtype)
     else:
         convert(device, source, target)
+
+
+def chosen(x: Any, device: Device) -> AbstractContextManager[object]:
+    """Inside, a GPU is the current one for the driver and for the array's library, as either may have chosen another."""
+    gpu, library = cast(Cuda, device), package(x)
+    stack = ExitStack()
+    stack.enter_context(gpu)
+    if library == "torch":
+        stack.enter_context(import_module("torch").cuda.device(gpu.index))
+    elif library == "cupy":
+        stack.enter_context(import_module("cupy").cuda.Device(gpu.index))
+    return stack
+
+
+def stream_of(x: Any, device: Device) -> int | None:
+    """The stream that a GPU's caller works in, as the array's library says; None where that is not known."""
+    gpu, library = cast(Cuda, device), package(x)
+    if library == "torch":
+        return int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream)
+    if library == "cupy":
+        with chosen(x, device):
+            return int(import_module("cupy").cuda.get_current_stream().ptr)
+    if hasattr(x, "__cuda_array_interface__"):
+        stream: int | None = x.__cuda_array_interface__.get("stream")
+        return stream
+    return None
+
+
+def refuse_capture(x: Any, device: Device) -> None:
+    """Raises DeviceError where the caller's stream is captured as a graph, before anything that would break the capture.
+
+    To be part of a graph an operator would have to take no memory, copy nothing, and leave its scratch memory to the graph.
+    """
+    stream = stream_of(x, device)
+    if stream is None:
+        return
+    with cast(Cuda, device):
+        captures = context.capturing(stream)
+    if captures:
+        raise DeviceError(
+            f"{device.name}: an operator of boxpresso.ops was called while {package(x)} captures a CUDA graph, which it cannot "
+            "be part of: it takes memory, and may copy; call it before or after the capture (torch.cuda.graph, torch.compile's "
+            "mode 'reduce-overhead')"
+        )
 
 
 def is_bfloat16(x: Any) -> bool:
@@ -183,6 +230,7 @@ class Borrowed:
 def from_interface(x: Any, device: Cuda) -> Array:
     """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names: one that names
     none, as PyCUDA's, is taken to be written in the null stream."""
+    refuse_capture(x, device)
     said = x.__cuda_array_interface__
     dtype = np.dtype(said["typestr"])
     steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
@@ -202,7 +250,9 @@ class Tensor(ctypes.Structure):
 
 def from_dlpack(x: Any, device: Cuda) -> Array:
     """An Array over a GPU array of any library, which makes our stream wait for its own work."""
-    capsule = x.__dlpack__(stream=device.stream.handle)
+    refuse_capture(x, device)
+    with chosen(x, device):
+        capsule = x.__dlpack__(stream=device.stream.handle)
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     t = Tensor.from_address(pointer(capsule, b"dltensor"))
@@ -235,7 +285,8 @@ class Results:
                 dtype=getattr(import_module("torch"), "bfloat16" if dtype == BFLOAT16 else np.dtype(dtype).name),
             )
         elif library == "cupy":
-            theirs = import_module("cupy").empty(tuple(shape), dtype)
+            with chosen(self.like, self.device):
+                theirs = import_module("cupy").empty(tuple(shape), dtype)
         else:
             ours = self.device.empty(shape, dtype)
             return ours, ours
@@ -245,11 +296,9 @@ class Results:
         """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
         if self.device.kind == "cpu":
             return
-        gpu, library = cast(Cuda, self.device), package(self.like)
-        if library == "torch":
-            gpu.before(int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream))
-        elif library == "cupy":
-            gpu.before(int(import_module("cupy").cuda.get_current_stream().ptr))
+        gpu = cast(Cuda, self.device)
+        if package(self.like) in ("torch", "cupy"):
+            gpu.before(cast(int, stream_of(self.like, gpu)))
         elif not isinstance(self.like, Array):  # a library whose streams are not known
             gpu.synchronize()
 

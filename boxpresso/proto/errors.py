@@ -5,6 +5,7 @@ BoxpressoError
     LayerError    a layer cannot work with its parameters or its bottoms
     KernelError   a kernel does not compile, or was called with the wrong arguments
     DeviceError   no compiler, no driver, no such device, out of memory
+        DeviceLost  a GPU that this process cannot use any more
 
 Each message names what was being done, says what was wrong and what was seen, and what to do about it. Where a net came from a
 file, it begins with that file's name.
@@ -73,6 +74,10 @@ class OfFile:
     ) -> None:
         if self.path and isinstance(error, BoxpressoError) and self.path not in str(error):
             error.args = (f"{self.path}: {error}", *error.args[1:])
+
+
+class DeviceLost(DeviceError):
+    """A GPU has met an error after which CUDA refuses all further work of this process; another process can use it."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

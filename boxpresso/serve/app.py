@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from .. import __version__
-from ..proto.errors import BoxpressoError
+from ..proto.errors import BoxpressoError, DeviceLost
 from . import schemas
 from .answers import public
 from .blobs import PER_PAGE, View
@@ -68,6 +69,7 @@ class Api:
         self.examples = Examples(options.examples, options.max_upload)
         self.uploads = Uploads(options.max_upload, TOGETHER * options.max_upload)
         self.busy = 0  # requests that wait or run, whose bodies are there
+        self.lost = threading.Event()  # set when this process cannot use its GPU any more
 
     # The page
 
@@ -186,6 +188,12 @@ class Api:
             return refused(refusal)
         except Left:
             return refused(Refusal(400, "the client has left"))
+        except DeviceLost as error:
+            self.report(error)
+            self.lost.set()
+            return refused(
+                Refusal(503, "the GPU has failed, and the server ends; send it again later"), {"retry-after": "5"}
+            )
         except BoxpressoError as error:
             self.report(error)
             return refused(Refusal(500, public(str(error), *self.model.paths)))

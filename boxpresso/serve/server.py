@@ -133,8 +133,9 @@ class Server:
         self.stop()
 
 
-def serve(server: Server, started: Callable[[], None], browser: bool = False) -> None:
-    """Serves until SIGINT, which is raised as KeyboardInterrupt, or SIGTERM, after which it returns."""
+def serve(server: Server, started: Callable[[], None], browser: bool = False) -> bool:
+    """Serves until SIGINT, which is raised as KeyboardInterrupt, or SIGTERM, after which it returns True; False where it has
+    ended because the GPU is lost, which another process can use."""
     asked = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -146,7 +147,8 @@ def serve(server: Server, started: Callable[[], None], browser: bool = False) ->
             started()
             if browser:
                 threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
-            while server.thread.is_alive() and not asked.wait(0.5):
+            while server.thread.is_alive() and not server.api.lost.is_set() and not asked.wait(0.5):
                 pass
     finally:
         signal.signal(signal.SIGTERM, before)
+    return asked.is_set() or not server.api.lost.is_set()

@@ -142,11 +142,13 @@ class Ranks:
         os.environ["BOXPRESSO_THREADS"] = str(max(1, math.floor(sum(1 / users[core] for core in own) + 1e-6)))
 
     def device(self, name: str | None) -> str | None:
-        """The device of this rank: for "cuda", or for no name on a machine with GPUs, the GPU with its local number."""
+        """The device of this rank: for "cuda", or for no name on a machine with GPUs, one of the GPUs that it sees, by its
+        local number. Of a launcher that shows each rank a GPU of its own, as Slurm may, that is the only one."""
         if self.size == 1:
             return name
-        name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda" if cuda_devices() else "cpu")
-        return f"cuda:{self.local}" if name == "cuda" else name
+        seen = len(cuda_devices())
+        name = name or os.environ.get("BOXPRESSO_DEVICE") or ("cuda" if seen else "cpu")
+        return f"cuda:{self.local % max(1, seen)}" if name == "cuda" else name
 
     def settle(self, net: Net) -> None:
         """Gives the layers of a net this rank's part of the data, and its own random numbers.

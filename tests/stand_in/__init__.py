@@ -65,6 +65,11 @@ def no_handles(status: int = 0) -> None:
     library().stand_in_create(status)
 
 
+def lose(error: int = 0, index: int = 0) -> None:
+    """The CUresult that all calls of a GPU give from now on, as after a kernel that used a wrong address; 0: none."""
+    library().stand_in_lose(index, error)
+
+
 def layout_times(first: float = 0.010, last: float = 0.020) -> None:
     """How many milliseconds a call of cuDNN takes by events, on arrays whose channels are first, and last."""
     library().stand_in_layout_times(ctypes.c_double(first), ctypes.c_double(last))

@@ -73,6 +73,7 @@ void stand_in_cudnn(int math, int refused, int status) {
   refused_algorithm = refused;
   refused_status = status;
 }
+void stand_in_lose(int index, int error) { Lock hold(mutex); lost[index] = CUresult(error); }
 void stand_in_create(int status) { Lock hold(mutex); create_status = status; }
 void stand_in_misaligned(const char* file, unsigned line, const void* at) {
   if (misaligned.empty()) misaligned = text("%s:%u: a load or store at %p, which is not aligned to its size", file, line, at);
@@ -84,7 +85,7 @@ CUresult CUDAAPI cuGetErrorString(CUresult error, const char** made) {
       {0, "no error"}, {1, "invalid argument"}, {2, "out of memory"}, {3, "initialization error"}, {100, "no device"},
       {101, "invalid device ordinal"}, {200, "device kernel image is invalid"}, {201, "invalid device context"},
       {209, "no kernel image is available for this device"}, {400, "invalid resource handle"}, {500, "named symbol not found"},
-      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {716, "misaligned address"}, {701, "too many resources requested for launch"},
+      {600, "device not ready"}, {700, "an illegal memory access was encountered"}, {716, "misaligned address"}, {719, "unspecified launch failure"}, {701, "too many resources requested for launch"},
       {801, "operation not supported"},
       {900, "operation not permitted when stream is capturing"}, {901, "operation failed due to a previous error during capture"},
       {905, "dependency created on uncaptured work in another stream"}, {906, "operation would make the legacy stream depend on a capturing blocking stream"}};
@@ -215,6 +216,14 @@ CUresult CUDAAPI cuMemGetAddressRange(CUdeviceptr* base, size_t* size, CUdevicep
   if (CUresult seen = need_memory("cuMemGetAddressRange", at, 0)) return seen;
   *base = holder(at, 0)->first;
   *size = holder(at, 0)->second.size;
+  return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuPointerGetAttribute(void* made, CUpointer_attribute which, CUdeviceptr at) {
+  Lock hold(mutex);
+  auto found = holder(at, 0);
+  if (which != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || found == live.end())
+    return fault(CUDA_ERROR_INVALID_VALUE, text("cuPointerGetAttribute: attribute %d of %#llx", int(which), at));
+  *(int*)made = found->second.device;
   return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuMemHostAlloc(void** made, size_t bytes, unsigned flags) {

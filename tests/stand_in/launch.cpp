@@ -183,12 +183,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream* made, unsigned flags) {
 CUresult CUDAAPI cuStreamDestroy(CUstream stream) {
   NEED_CONTEXT();
   if (CUresult seen = need_stream("cuStreamDestroy", stream)) return seen;
-  const CUresult seen = drain(stream);
-  for (size_t i = 0; i < streams.size(); ++i)
-    if (streams[i] == stream) streams.erase(streams.begin() + i);
-  delete stream;
+  streams.erase(std::find(streams.begin(), streams.end(), stream));
+  ended.push_back(stream);  // what it was given runs on, as the manual says
   --counts[STREAMS];
-  return seen;
+  return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
   NEED_CONTEXT();
@@ -199,7 +197,10 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
 }
 CUresult CUDAAPI cuStreamQuery(CUstream stream) {
   NEED_CONTEXT();
-  if (stream_of(stream)->graph) NEED_NO_CAPTURE("cuStreamQuery");
+  if (stream_of(stream)->graph) {  // also in the thread that captures
+    stream_of(stream)->broken = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return fault(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "cuStreamQuery of a stream that is captured");
+  }
   return stream_of(stream)->work.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 CUresult CUDAAPI cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
@@ -267,6 +268,9 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* made) {
 }
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* made) {
   NEED_CONTEXT();
+  if (stream_of(stream) == stream_of(nullptr))
+    for (CUstream other : streams)
+      if (other->graph && other->blocking && other->device == device()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   *made = stream_of(stream)->graph ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }

@@ -243,6 +243,8 @@ def environment(report: Path) -> dict[str, str]:
         "STAND_IN_PYTHON": sys.executable,
         "STAND_IN_PRELUDE": str(driver.parent / "prelude.h"),
     }
+    for name in ("CUDA_HOME", "CUDA_PATH"):  # whose nvcc would be taken before PATH's
+        variables.pop(name, None)
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     probe = [sys.executable, "-c", "import pycuda.driver"]
     if subprocess.run(probe, env=variables, capture_output=True).returncode:

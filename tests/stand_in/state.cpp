@@ -130,8 +130,9 @@ CUresult drain_streams() {
   CUresult first = CUDA_SUCCESS;
   for (CUstream stream : {&plain[0], &plain[1]})
     if (CUresult seen = drain(stream); !first) first = seen;
-  for (CUstream stream : std::vector<CUstream>(streams))
-    if (CUresult seen = drain(stream); !first) first = seen;
+  for (const auto& list : {streams, ended})
+    for (CUstream stream : std::vector<CUstream>(list))
+      if (CUresult seen = drain(stream); !first) first = seen;
   return first;
 }
 

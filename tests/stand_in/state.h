@@ -62,7 +62,7 @@ inline std::map<CUdeviceptr, Memory> live;
 inline std::map<CUdeviceptr, size_t> pinned;
 inline std::map<CUdeviceptr, size_t> mapped;  // those of them that kernels may use
 inline std::map<std::string, long> launched;
-inline std::vector<CUstream> streams;
+inline std::vector<CUstream> streams, ended;  // those that live, and those that were destroyed, which may have work yet
 inline unsigned long long counts[COUNTS];
 inline size_t total = size_t(4) << 30;
 inline bool started = false;
@@ -74,6 +74,7 @@ inline double spent = 0, kernel_ms = 0.005, copy_ms = 0.001, layout_ms[2] = {0.0
 // What a test makes cuDNN do that its manual allows: the math that all algorithms are said to be of, if any; one that is listed and
 // yet refuses, and with which status.
 inline int said_math = -1, refused_algorithm = -1, refused_status = 3000;
+inline CUresult lost[2] = {CUDA_SUCCESS, CUDA_SUCCESS};  // the error of each device after which its context takes no more work
 inline int create_status = 0;  // what a library says when it is asked for a handle, as on a GPU that it is not for; 0: nothing
 inline CUctx_st primary[2] = {{0, 0}, {1, 0}};  // two devices, so that a mix of them is found
 inline CUstream_st plain[2] = {{0, {}, nullptr}, {1, {}, nullptr}};
@@ -91,7 +92,8 @@ CUresult need_no_capture(const char* who);
 CUresult need_no_captures(const char* who);
 #define NEED_CONTEXT() \
   Lock hold(mutex);    \
-  if (CUresult seen = need_context()) return seen
+  if (CUresult seen = need_context()) return seen; \
+  if (lost[device()]) return lost[device()]
 // Of a call that CUDA refuses, with the whole capture, in a thread that captures.
 #define NEED_NO_CAPTURE(who) \
   if (CUresult seen = need_no_capture(who)) return seen
