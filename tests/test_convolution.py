@@ -394,7 +394,9 @@ def test_a_deconvolution_of_nothing_is_its_bias(shape, more, device):
     close(bias, np.full(4, top.size / 4))
 
 
-@pytest.mark.parametrize(("images", "size", "parts"), [(1, (7, 90), 1), (3, (16, 40), 6), (70, (2, 3), 5), (2, (1, 300), 4)])
+@pytest.mark.parametrize(
+    ("images", "size", "parts"), [(1, (7, 90), 1), (3, (16, 40), 6), (70, (2, 3), 5), (2, (1, 300), 4)]
+)
 def test_a_bias_gradient_is_shared_by_blocks(device, monkeypatch, images, size, parts):
     """As many as sizes say: small ones of several images, or pieces of one; the order of the sum is the same in every run."""
     monkeypatch.setattr(convolution, "RUN", images * size[0] * size[1] // parts)

@@ -30,9 +30,11 @@ class Recording(threading.local):
     """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
 
     A library's workspace has no buffer. None: nothing is captured. `after` is to be called once the capture has ended.
+    `launches`: for a tape (tape.py) each kernel as it was launched, which it is then.
     """
 
     uses: list[tuple[Buffer | None, Any, bool]] | None = None
+    launches: list[Any] | None = None
 
     def __init__(self) -> None:
         self.after: list[Callable[[], None]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, cast
@@ -87,6 +88,39 @@ def float_of(x: Any, device: Device) -> np.dtype[Any]:
     return dtype if dtype in FLOATS else np.dtype(np.float32)
 
 
+UNKNOWN = "unknown"  # a kind of arrays that are looked at anew each time
+
+
+def kind_of(x: Any) -> Any:
+    """What tells kinds of a caller's arrays from each other, by which a call that was made ready for one serves another.
+
+    None for one that is not given; UNKNOWN for one that may need a copy, whatever its shape and dtype are.
+    """
+    if x is None:
+        return None
+    if type(x) is np.ndarray:
+        return (x.shape, x.dtype) if x.flags.c_contiguous and x.dtype.kind != "V" else UNKNOWN
+    if type(x) is Array:
+        return Array, x.shape, x.buffer.dtype, x.buffer.gpu.index
+    if not hasattr(x, "shape") or not hasattr(x, "dtype"):
+        return UNKNOWN
+    kind, index = place(x)
+    torch = package(x) == "torch"
+    if kind != CUDA or (torch and (x.requires_grad or not x.is_contiguous())):
+        return UNKNOWN
+    return type(x), tuple(x.shape), x.dtype, index, torch and deterministic(x)
+
+
+def known_kind(x: Any) -> bool:
+    """Whether arrays of this one's kind are all alike to a call."""
+    return kind_of(x) is not UNKNOWN
+
+
+def whole(x: Any) -> bool:
+    """Whether an array of a known kind is taken as it is."""
+    return type(x) is np.ndarray or (type(x) is Array and x.size == x.buffer.count)
+
+
 def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
     if type(x) is np.ndarray and device.kind == "cpu":
@@ -94,6 +128,8 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
             x = np.ascontiguousarray(on_host(x))
             return x if dtype is None else cast_to(x, dtype)
         return np.ascontiguousarray(x, dtype) if dtype != BFLOAT16 else cast_to(x, dtype)
+    if type(x) is Array and x.buffer.device is device and whole(x) and (dtype is None or x.buffer.dtype == dtype):
+        return x
     if getattr(x, "requires_grad", False):
         raise BoxpressoError("this array asks for a gradient: use boxpresso.ops.torch, or give its .detach()")
     if device_of(x).name != device.name:
@@ -136,6 +172,13 @@ def borrowed(
     if steps is not None and count and any(s != w for s, w, n in zip(steps, wanted, shape) if n > 1):
         raise BoxpressoError(f"an array on a GPU must be contiguous; shape {tuple(shape)} has the steps {tuple(steps)}")
     return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
+
+
+def new(device: Cuda, shape: Sequence[int], dtype: Any) -> Array:
+    """An array of a GPU whose elements may be anything."""
+    count = math.prod(shape)
+    memory = device.allocate(max(count, 1) * np.dtype(dtype).itemsize)
+    return Array(Buffer.over(device, dtype, count, memory=memory), shape)
 
 
 def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
@@ -228,6 +271,9 @@ class Results:
         if self.device.kind == "cpu":
             array = memory.empty(shape, dtype)
             return self.outwards(array), array
+        if type(self.like) is Array:
+            ours = new(cast(Cuda, self.device), shape, dtype)
+            return ours, ours
         library = package(self.like)
         if library == "torch":
             theirs = self.like.detach().new_empty(
@@ -237,20 +283,20 @@ class Results:
         elif library == "cupy":
             theirs = import_module("cupy").empty(tuple(shape), dtype)
         else:
-            ours = self.device.empty(shape, dtype)
+            ours = new(cast(Cuda, self.device), shape, dtype)
             return ours, ours
         return theirs, take(theirs, self.device)
 
     def finish(self) -> None:
         """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
-        if self.device.kind == "cpu":
+        if self.device.kind == "cpu" or type(self.like) is Array:
             return
         gpu, library = cast(Cuda, self.device), package(self.like)
         if library == "torch":
             gpu.before(int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream))
         elif library == "cupy":
             gpu.before(int(import_module("cupy").cuda.get_current_stream().ptr))
-        elif not isinstance(self.like, Array):  # a library whose streams are not known
+        else:  # a library whose streams are not known
             gpu.synchronize()
 
     def outwards(self, array: np.ndarray) -> Any:

@@ -26,7 +26,10 @@ FEW, MANY = 2**16, 2**11  # weights of a group, and places of all images, from w
 TILES, ROOM = 2**10, 16  # tiles of 2 x 2 places whose points are taken at once, and what the last vector may run over
 PIECE = 2**16  # elements of the map that such a block packs at once
 SMALL = 2**18  # elements of a worker's own memory up to which it does not count
-RUN, BLOCKS = 2**13, 2**10  # differences that a block of a bias' gradient adds up at least, and how many blocks there are at most
+RUN, BLOCKS = (
+    2**13,
+    2**10,
+)  # differences that a block of a bias' gradient adds up at least, and how many blocks there are at most
 LOOSE, LISTED = 8, 2**24  # elements that planes with their padding may have for one without, and taps of all phases
 Axes = Sequence[int]
 
@@ -366,7 +369,7 @@ class WindowLayer(Layer):
             return 0
         learns = backward and self.param_propagate_down[0]
         sums = self.outputs * self.bias_parts(top[0]) if backward and self.bias_term else 0
-        room = max(self.convolution.room(self.dtype, backward or self.spreads, learns), sums)
+        room = max(int(self.convolution.room(self.dtype, backward or self.spreads, learns)), sums)
         return int(room * self.dtype.itemsize)
 
     @property
@@ -392,7 +395,8 @@ class WindowLayer(Layer):
 
     def bias_parts(self, top: Blob) -> int:
         """Into how many parts the sum of a channel is cut, so that blocks enough share the work."""
-        return max(1, min(top.count // self.outputs // RUN, BLOCKS // self.outputs))
+        outputs: int = self.outputs
+        return max(1, min(top.count // outputs // RUN, BLOCKS // outputs))
 
 
 class ConvolutionLayer(WindowLayer):
