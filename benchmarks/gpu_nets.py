@@ -91,8 +91,8 @@ def net_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dic
 
 
 def without_ours(param: NetParameter) -> tuple[NetParameter, dict[str, tuple[int, ...]]]:
-    """A net whose layers of regions and detections, which torch has no operators for, are left out, with an Input in their place
-    for what others read of them (REGIONS rows of what is of regions), and the shapes of all its inputs; the net itself and
+    """A net whose layers of regions and detections, for which torch has no operators, are left out, with an Input in their
+    place for what others read (REGIONS rows of what is of regions), and the shapes of all its inputs; the net itself and
     nothing where it has no such layer. A PriorBox stays: it is a number there."""
     net = Net(param, phase="TEST", device="cpu", lazy=True)
     family = {layer.name: type(acting(layer)).__module__.split(".")[2] for layer in net.layers}
