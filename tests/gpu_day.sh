@@ -64,12 +64,15 @@ END
 }
 
 installed() { # puts what this Python lacks of PyCUDA, Boxpresso's needs and pytest into .site; whether PyCUDA can be imported then
-  local folder links=() missing=() pair home=$PWD/.site/home nvcc
-  for pair in pycuda:pycuda pytools:pytools mako:mako markupsafe:markupsafe platformdirs:platformdirs siphash24:siphash24 \
+  local folder links=() missing=() pair home=$PWD/.site/home nvcc build=()
+  for folder in .wheels .whl; do
+    [ ! -d "$folder" ] || links+=(--find-links "$folder")
+    ! compgen -G "$folder/*.tar.gz" >/dev/null || build=(setuptools.command.bdist_wheel:setuptools) # what builds it, from version 70 on
+  done
+  for pair in "${build[@]}" pycuda:pycuda pytools:pytools mako:mako markupsafe:markupsafe platformdirs:platformdirs siphash24:siphash24 \
     google.protobuf:protobuf PIL:pillow lmdb:lmdb pytest:pytest xdist:pytest-xdist pytest_timeout:pytest-timeout; do
     "$PYTHON" -c "import ${pair%:*}" 2>/dev/null || missing+=("${pair#*:}")
   done
-  for folder in .wheels .whl; do [ ! -d "$folder" ] || links+=(--find-links "$folder"); done
   if [ ${#links[@]} -gt 0 ] && [ ${#missing[@]} -gt 0 ]; then
     # A source archive is built by this Python, with the machine's numpy and toolkit; PyCUDA's setup reads the second line's file.
     mkdir -p "$home"

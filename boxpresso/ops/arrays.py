@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,25 +9,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..device import AnyArray, Array, Buffer, Device, open_device
+from ..device import AnyArray, Array, Buffer, Device, foreign, open_device
 from ..device.cast import cast_to, convert
-from ..device.cuda import LEGACY, Cuda
+from ..device.cuda import Cuda
+from ..device.dlpack import CPU, CUDA
+from ..device.foreign import borrowed, let_go, package, place
 from ..device.signature import BFLOAT16
 from ..proto.errors import BoxpressoError
 from . import memory
 
 FLOATS = (np.dtype(np.float16), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
-CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
-
-
-def place(x: Any) -> tuple[int, int]:
-    """DLPack's device of an array: what kind, and which of them."""
-    if isinstance(x, Array):
-        return CUDA, x.device.index
-    if hasattr(x, "__dlpack_device__"):
-        kind, index = x.__dlpack_device__()
-        return int(kind), int(index)
-    return (CUDA if hasattr(x, "__cuda_array_interface__") else CPU), 0
 
 
 def device_of(x: Any) -> Device:
@@ -44,11 +34,6 @@ def device_of(x: Any) -> Device:
 def deterministic(x: Any) -> bool:
     """Whether torch, where the array is torch's, was asked for deterministic algorithms."""
     return package(x) == "torch" and bool(import_module("torch").are_deterministic_algorithms_enabled())
-
-
-def package(x: Any) -> str:
-    """The name of the package that an array's type comes from."""
-    return type(x).__module__.partition(".")[0]
 
 
 def channels_last(x: Any) -> bool:
@@ -140,8 +125,7 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if isinstance(x, Array):
         taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
     else:
-        gpu = cast(Cuda, device)
-        taken = from_dlpack(x, gpu) if hasattr(x, "__dlpack__") else from_interface(x, gpu)
+        taken = foreign.take(x, cast(Cuda, device))
     if dtype is None or taken.dtype == dtype:
         return taken
     copy: AnyArray = device.empty(taken.shape, dtype)
@@ -161,17 +145,6 @@ def on_host(x: Any) -> np.ndarray:
         return np.from_dlpack(x)
     except (BufferError, RuntimeError, TypeError) as error:
         raise BoxpressoError(f"this {type(x).__name__} cannot be taken by DLPack: {error}") from error
-
-
-def borrowed(
-    device: Device, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any
-) -> Array:
-    """An Array over a GPU's memory that `owner` keeps; `steps` are in elements, None for contiguous ones."""
-    wanted = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
-    count = int(np.prod(shape, dtype=np.int64))
-    if steps is not None and count and any(s != w for s, w, n in zip(steps, wanted, shape) if n > 1):
-        raise BoxpressoError(f"an array on a GPU must be contiguous; shape {tuple(shape)} has the steps {tuple(steps)}")
-    return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
 
 
 def new(device: Cuda, shape: Sequence[int], dtype: Any) -> Array:
@@ -213,53 +186,6 @@ def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
     return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 
 
-class Borrowed:
-    """An address in the memory of `owner`, who is kept alive."""
-
-    def __init__(self, address: int, owner: Any) -> None:
-        self.address, self.owner = address, owner
-
-    def __int__(self) -> int:
-        return self.address
-
-
-def from_interface(x: Any, device: Cuda) -> Array:
-    """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names: one that names
-    none, as PyCUDA's, is taken to be written in the null stream."""
-    said = x.__cuda_array_interface__
-    dtype = np.dtype(said["typestr"])
-    steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
-    device.behind(said.get("stream") or LEGACY)
-    return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
-
-
-class Tensor(ctypes.Structure):
-    """DLTensor of dlpack.h."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("index", ctypes.c_int32), ("axes", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("steps", ctypes.POINTER(ctypes.c_int64)), ("start", ctypes.c_uint64),
-    ]  # fmt: skip
-
-
-def from_dlpack(x: Any, device: Cuda) -> Array:
-    """An Array over a GPU array of any library, which makes our stream wait for its own work."""
-    capsule = x.__dlpack__(stream=device.stream.handle)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    t = Tensor.from_address(pointer(capsule, b"dltensor"))
-    kind = {0: "i", 1: "u", 2: "f", 4: "bfloat"}.get(t.code)
-    if kind is None or t.lanes != 1:
-        raise BoxpressoError(
-            f"DLPack's type code {t.code} of {t.bits} bits cannot be taken; give float16, bfloat16, float32 or float64"
-        )
-    dtype = BFLOAT16 if kind == "bfloat" else np.dtype(f"{kind}{t.bits // 8}")
-    steps = t.steps[: t.axes] if t.steps else None
-    # The capsule was not consumed: it stays ours, frees itself, and goes with the array.
-    return borrowed(device, dtype, t.shape[: t.axes], steps, (t.data or 0) + t.start, (x, capsule))
-
-
 class Results:
     """Allocates results of the caller's kind of array, and hands them over."""
 
@@ -291,13 +217,7 @@ class Results:
         """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
         if self.device.kind == "cpu" or type(self.like) is Array:
             return
-        gpu, library = cast(Cuda, self.device), package(self.like)
-        if library == "torch":
-            gpu.before(int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream))
-        elif library == "cupy":
-            gpu.before(int(import_module("cupy").cuda.get_current_stream().ptr))
-        else:  # a library whose streams are not known
-            gpu.synchronize()
+        let_go(self.like, cast(Cuda, self.device))
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""
