@@ -8,11 +8,13 @@ last), steps (forward and backward of a trunk), training (the shapes example), a
 
 Each section runs in a process of its own, which starts again behind a case that fails, or takes half the section's time, so
 that none takes another along. The table is written anew after each row: what was measured stays, whenever this is ended.
-Times of operators are medians by events with cold caches; those of nets by the clock, outputs on the host. `least` is the time
-that the ceilings allow for the bytes that must be moved (each array once) or the operations of the plain formula, whichever is
-longer. `bar` is what is asked of us: half the time of torchvision, the time of torch in the same precision for nets, else
-twice `least`. The ratio is our time over the bar: at most 1 is met. --quick measures one shape and less long;
---tiny runs everything on arrays of a few kilobytes, to try the command where there is no GPU.
+Times of operators are medians by events with cold caches, small ones of both sides as CUDA graphs; those of nets by the clock,
+outputs on the host, torch's launched one by one and as a graph. Where a net has layers that torch can only do by ours, the rest
+of it is a case of its own and has the bar. `least` is the time that the ceilings allow for the bytes that must be moved (each
+array once) or the operations of the plain formula, whichever is longer. `bar` is what is asked of us: half the time of
+torchvision, the time of torch in the same precision for nets (as a graph where it can be one), else twice `least`. The ratio is
+our time over the bar: at most 1 is met. --quick measures one shape and less long; --tiny runs everything on arrays of a few
+kilobytes, to try the command where there is no GPU.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,7 +42,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks import gpu_nets, gpu_operators  # noqa: E402
 from benchmarks.cases import TRUNKS  # noqa: E402
-from benchmarks.gpu_timing import Timer, torch_ms  # noqa: E402
+from benchmarks.gpu_timing import Timer, torch_graph, torch_ms  # noqa: E402
 from boxpresso.device import Device, open_device  # noqa: E402
 
 Row = dict[str, Any]
@@ -49,6 +52,7 @@ DATASHEET = {"H200": (4800, 67000), "H100": (3350, 67000), "A100": (1555, 19500)
 PEERS = ("torch", "torchvision")  # what is measured beside us, where it is there
 MARK = "row "
 PART = 0.5  # of its section's time, that a case may take
+SMALL = 0.25  # milliseconds below which both sides are replayed as graphs
 LEAST = 15.0  # seconds that a case, or the end of a process, may take at least
 PROGRAM = Path(__file__).resolve()  # what a child process runs
 
@@ -90,15 +94,33 @@ def operator_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iter
     pair = [case for case in gpu_operators.cases(tiny=tiny) if item_of(case) == name]
     rig, timer = gpu_operators.Rig(pair[0], device), Timer(device, seconds, tiny)
     for case in pair:
-        row: Row = {"name": case.name, "ms": timer.ms(rig.backward if case.backward else rig.forward), "peers": {}}
-        row["bytes"], row["operations"] = gpu_operators.moved(case), gpu_operators.operations(case)
-        try:
-            call = gpu_operators.peer(case, rig)
-            if call is not None:
-                row["peers"]["torchvision"] = torch_ms(call, seconds)
-        except Exception as error:
-            row["why"] = f"torchvision: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-        yield row
+        row: Row = {"name": case.name, "bytes": gpu_operators.moved(case), "operations": gpu_operators.operations(case)}
+        mine, theirs = rig.backward if case.backward else rig.forward, partial(gpu_operators.peer, case, rig)
+        yield row | beside(timer, mine, "torchvision", theirs)
+
+
+def beside(timer: Timer, ours: Callable[[], Any], peer: str, theirs: Callable[[], Callable[[], Any] | None]) -> Row:
+    """The time of a call of ours, and of a peer's where `theirs` gives one. Where one takes less than SMALL milliseconds, what
+    the host needs to launch would be measured: then both are replayed as graphs, or, where one cannot be, neither."""
+    row: Row = {"ms": timer.ms(ours), "peers": {}}
+    call: Callable[[], Any] | None = None
+    try:
+        call = theirs()
+        if call is not None:
+            row["peers"][peer] = torch_ms(call, timer.seconds)
+    except Exception as error:
+        row["why"] = f"{peer}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    if timer.device.kind == "cpu" or min(row["ms"], *row["peers"].values(), SMALL) == SMALL:
+        return row
+    replay, other = timer.graph(ours), torch_graph(call) if row["peers"] and call else None
+    if replay is None or (row["peers"] and other is None):
+        row["note"] = f"launched one by one: {'ours' if replay is None else peer} cannot be captured"
+        return row
+    apart = ", ".join([f"{row['ms']:.4f}", *(f"{name} {ms:.4f}" for name, ms in row["peers"].items())])
+    row["ms"], row["note"] = timer.ms(replay), f"as graphs; launched one by one: {apart}"
+    if other is not None:
+        row["peers"][peer] = torch_ms(other[0], timer.seconds)
+    return row
 
 
 def permute_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
@@ -120,16 +142,14 @@ def permute_rows(name: str, device: Device, seconds: float, tiny: bool) -> Itera
         (name, lambda: layer.forward(bottom, top)),
         (name.replace("Permute", "Permute backward"), lambda: layer.backward(top, [True], bottom)),
     ]
-    for title, call in calls:
-        row: Row = {"name": title, "ms": timer.ms(call), "bytes": size, "operations": 0, "peers": {}}
-        try:
-            torch = gpu_nets.cuda_torch()
-            order = (0, 2, 3, 1) if title == name else (0, 3, 1, 2)
-            x = torch.ones(*(shape if title == name else tuple(top[0].shape)), device="cuda")
-            row["peers"]["torch"] = torch_ms(lambda: x.permute(*order).contiguous(), seconds)  # noqa: B023
-        except Exception as error:
-            row["why"] = f"torch: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-        yield row
+
+    def theirs(order: tuple[int, ...], size: tuple[int, ...]) -> Callable[[], Any]:
+        x = gpu_nets.cuda_torch().ones(*size, device="cuda")
+        return lambda: x.permute(*order).contiguous()
+
+    peers = partial(theirs, (0, 2, 3, 1), shape), partial(theirs, (0, 3, 1, 2), tuple(top[0].shape))
+    for (title, call), peer in zip(calls, peers):
+        yield {"name": title, "bytes": size, "operations": 0} | beside(timer, call, "torch", peer)
 
 
 def accuracy_rows(name: str, device: Device, seconds: float, tiny: bool) -> Iterator[Row]:
@@ -156,6 +176,11 @@ def item_of(case: gpu_operators.Case) -> str:
     return case.name.replace(" backward", "")
 
 
+def batches(tiny: bool) -> tuple[int, int]:
+    """The batches of a net, each a case of its own: a net may take one image alone."""
+    return (1, 2) if tiny else (1, 8)
+
+
 def items(section: str, quick: bool, tiny: bool) -> list[str]:
     """What a section measures, in the order of its importance."""
     if section == "ceilings":
@@ -165,7 +190,7 @@ def items(section: str, quick: bool, tiny: bool) -> list[str]:
         found = list(dict.fromkeys(item_of(case) for case in gpu_operators.cases(quick, tiny)))
         return [*found, *(f"Permute {'x'.join(map(str, shape))}" for shape, _, _ in shapes)]
     if section == "nets":
-        return list(gpu_nets.TINY_NETS if tiny else gpu_nets.NETS)
+        return [f"{name}, batch {n}" for name in (gpu_nets.TINY_NETS if tiny else gpu_nets.NETS) for n in batches(tiny)]
     if section == "steps":
         return [gpu_nets.SMALL] if tiny else list(TRUNKS)
     if section == "training":
@@ -278,8 +303,8 @@ def judged(row: Row, bandwidth: float, computed: float) -> Row:
             made["bar"], made["of"] = peers["torch"], "torch"
         elif "least" in made:
             made["bar"], made["of"] = 2 * made["least"], "2 x least"
-    elif "torch float32" in peers:
-        made["bar"], made["of"] = peers["torch float32"], "torch float32"
+    elif mode := next((name for name in ("torch float32, graph", "torch float32") if name in peers), ""):
+        made["bar"], made["of"] = peers[mode], mode
     if made.get("bar") and "ms" in row:
         made["ratio"] = row["ms"] / made["bar"]
     return made

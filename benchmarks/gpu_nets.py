@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import TRUNKS, arrays_of, weights_of
-from benchmarks.gpu_timing import Timer, torch_by_clock
+from benchmarks.gpu_timing import Timer, torch_by_clock, torch_graph
 from benchmarks.ours import trunk_of
 from benchmarks.peers import train_torch
 from boxpresso import Net, Solver
 from boxpresso.device import cudnn
+from boxpresso.layers.core.replaced import acting
 from boxpresso.net.gpu_choice import VARIABLE
 from boxpresso.net.summary import layouts_of
-from boxpresso.proto import parse_net
+from boxpresso.proto import NetParameter, parse_net, read_net
 
 ROOT = Path(__file__).resolve().parents[1]
 NETS = {
@@ -31,6 +33,8 @@ NETS = {
     "MobileNet-SSD": "examples/ssd/mobilenet_300/deploy.prototxt",
     "Faster R-CNN VGG16": "examples/faster_rcnn/vgg16/deploy.prototxt",
 }
+OURS = ("regions", "detection")  # families of layers that a torch module of a net does by ours
+REGIONS = 300  # of an image, as Faster R-CNN's Proposal gives
 TINY_NETS = {"shapes": "examples/shapes/deploy.prototxt"}
 SMALL = "small trunk, 16x16, batch 1"
 ITERATIONS = 200
@@ -68,38 +72,92 @@ def prepared(path: str, folder: Path) -> dict[str, np.ndarray]:
 
 
 def net_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:
-    """A net's forward pass at batch 1 and 8 with its inputs on the device, its outputs brought to the host."""
+    """A net's forward pass with its inputs on the device, its outputs brought to the host: "SSD300, batch 8". Then, where torch
+    would do some layers by ours, the same without these, which is what torch is measured beside."""
+    title, _, batch = name.rpartition(", batch ")
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        single = prepared({**NETS, **TINY_NETS}[name], folder)
-        for batch in (1, 2) if tiny else (1, 8):
-            inputs = {key: np.repeat(value, batch, axis=0) for key, value in single.items()}
-            net = Net(folder / "p.prototxt", folder / "w.caffemodel", phase="TEST", device=device.name)
-            for key, value in inputs.items():
-                net.blobs[key].reshape(*value.shape)
-            for _ in range(READY):  # prepared: plans, kernels, memory, layouts, graphs
-                net.forward(**inputs)
-            timer = Timer(net.device, seconds, tiny)
-            row: dict[str, Any] = {"name": f"{name} forward, batch {batch}", "ms": timer.by_clock(net.forward)}
-            row["peers"], row["why"] = torch_net(net, inputs, seconds)
-            chosen = layouts_of(net._runner.describe()) if net._runner else []
-            del net
-            row["peers"] |= by_layout(folder, inputs, device, seconds, tiny)
-            row["note"] = "; ".join(chosen)
-            yield row
+        single = prepared({**NETS, **TINY_NETS}[title], folder)
+        param, more = without_ours(read_net(folder / "p.prototxt"))
+        whole = NetRow(folder, param if not more else None, single, int(batch), device, seconds, tiny)
+        yield {"name": f"{title} forward, batch {batch}"} | whole.row(beside=not more)
+        if more:
+            rng = np.random.default_rng(2)
+            inputs = {
+                key: single.get(key, rng.standard_normal(shape).astype(np.float32)) for key, shape in more.items()
+            }
+            rest = NetRow(folder, param, inputs, int(batch), device, seconds, tiny)
+            yield {"name": f"{title} without region and detection layers, batch {batch}"} | rest.row(beside=True)
 
 
-def by_layout(folder: Path, inputs: dict[str, np.ndarray], device: Any, seconds: float, tiny: bool) -> dict[str, float]:
+def without_ours(param: NetParameter) -> tuple[NetParameter, dict[str, tuple[int, ...]]]:
+    """A net whose layers of regions and detections, for which torch has no operators, are left out, with an Input in their
+    place for what others read (REGIONS rows of what is of regions), and the shapes of all its inputs; the net itself and
+    nothing where it has no such layer. A PriorBox stays: it is a number there."""
+    net = Net(param, phase="TEST", device="cpu", lazy=True)
+    family = {layer.name: type(acting(layer)).__module__.split(".")[2] for layer in net.layers}
+    own = {layer.name for layer in net.layers if family[layer.name] in OURS and layer.type != "PriorBox"}
+    if not own:
+        return param, {}
+    rows = {top for layer in param.layer if family[layer.name] == "regions" for top in layer.top}
+    rest = NetParameter()
+    kept = [layer for layer in param.layer if layer.name not in own and layer.type != "Input"]
+    written = {top for layer in kept for top in layer.top}
+    read = dict.fromkeys(bottom for layer in kept for bottom in layer.bottom if bottom not in written)
+    shapes = {b: (REGIONS, *net.blobs[b].shape[1:]) if b in rows else net.blobs[b].shape for b in read}
+    for name, shape in shapes.items():
+        each = rest.layer.add(name=name, type="Input", top=[name])
+        each.input_param.shape.add(dim=shape)
+    rest.layer.extend(kept)
+    return rest, shapes
+
+
+class NetRow:
+    """A net of a folder, or with its weights, at a batch."""
+
+    def __init__(
+        self, folder: Path, param: NetParameter | None, single: dict[str, np.ndarray], batch: int, device: Any,
+        seconds: float, tiny: bool,
+    ) -> None:  # fmt: skip
+        self.model, self.weights = param or folder / "p.prototxt", folder / "w.caffemodel"
+        self.inputs = {key: np.repeat(value, batch, axis=0) for key, value in single.items()}
+        self.device, self.seconds, self.tiny = device, seconds, tiny
+
+    def net(self, **options: Any) -> Net:
+        """The net as it runs from then on: with its plans, kernels, memory, layouts and graphs."""
+        net = Net(self.model, self.weights, phase="TEST", device=self.device.name, **options)
+        for key, value in self.inputs.items():
+            net.blobs[key].reshape(*value.shape)
+        for _ in range(READY):
+            net.forward(**self.inputs)
+        return net
+
+    def row(self, beside: bool) -> dict[str, Any]:
+        """Its time and torch's; beside: whether torch is measured."""
+        net = self.net()
+        row: dict[str, Any] = {
+            "ms": Timer(net.device, self.seconds, self.tiny).by_clock(net.forward),
+            "peers": {},
+            "why": "",
+        }
+        if beside:
+            row["peers"], row["why"] = torch_net(net, self.inputs, self.seconds)
+        row["note"] = "; ".join(layouts_of(net._runner.describe()) if net._runner else [])
+        del net
+        row["peers"] |= by_layout(self)
+        return row
+
+
+def by_layout(row: NetRow) -> dict[str, float]:
     """The times of a net with each layout forced, and of TF32 with the layouts that are then chosen; on a GPU with cuDNN."""
+    device = row.device
     if device.kind != "cuda" or cudnn.library() is None:
         return {}
     found = {}
     for name, layout, fast in (("ours NCHW", "NCHW", False), ("ours NHWC", "NHWC", False), ("ours TF32", "auto", True)):
         with asked_for(layout):
-            net = Net(folder / "p.prototxt", folder / "w.caffemodel", phase="TEST", device=device.name, fast_math=fast)
-            for _ in range(READY):
-                net.forward(**inputs)
-            found[name] = Timer(net.device, seconds, tiny).by_clock(net.forward)
+            net = row.net(fast_math=fast)
+            found[name] = Timer(net.device, row.seconds, row.tiny).by_clock(net.forward)
             del net
     return found
 
@@ -130,10 +188,19 @@ def torch_net(net: Net, inputs: dict[str, np.ndarray], seconds: float) -> tuple[
             tensors = {k: t.contiguous(memory_format=layout) if t.ndim == 4 else t for k, t in tensors.items()}
             placed = module.to(memory_format=layout)
             with torch.no_grad():
-                found[name] = torch_by_clock(lambda: placed(**tensors), seconds)  # noqa: B023
+                call = partial(placed, **tensors)
+                found[name] = torch_by_clock(lambda: on_host(call()), seconds)  # noqa: B023
+                graph = torch_graph(call)
+                if graph is not None:
+                    found[f"{name}, graph"] = torch_by_clock(lambda: (graph[0](), on_host(graph[1])), seconds)  # noqa: B023
     except Exception as error:
         return found, f"torch: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     return found, ""
+
+
+def on_host(outputs: dict[str, Any]) -> list[Any]:
+    """torch's outputs, copied as ours are."""
+    return [tensor.cpu() for tensor in outputs.values()]
 
 
 def step_rows(name: str, device: Any, seconds: float, tiny: bool) -> Iterator[dict[str, Any]]:

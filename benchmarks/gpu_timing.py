@@ -10,6 +10,8 @@ from typing import Any, cast
 
 from boxpresso.device import Device
 from boxpresso.device.cuda import Cuda
+from boxpresso.device.graph import Graph
+from boxpresso.proto.errors import BoxpressoError
 
 FLUSH = 256 << 20  # bytes that are written between two calls: more than any second-level cache holds
 
@@ -44,6 +46,16 @@ class Timer:
             self.device.synchronize()
             return statistics.median(start.time_till(end) for start, end in pairs)
 
+    def graph(self, call: Callable[[], Any]) -> Callable[[], Any] | None:
+        """A replay of what the call launches, as one CUDA graph; None on the CPU, and for what needs the host."""
+        if self.device.kind != "cuda":
+            return None
+        call()
+        try:
+            return Graph(cast(Cuda, self.device), call).launch
+        except BoxpressoError:
+            return None
+
     def by_clock(self, call: Callable[[], Any]) -> float:
         """The median by the clock, each call waited for: for what goes to the host and back."""
         found, begun = [], time.perf_counter()
@@ -74,6 +86,24 @@ def torch_ms(call: Callable[[], Any], seconds: float, cold: bool = True) -> floa
             torch.cuda.synchronize()
     torch.cuda.synchronize()
     return float(statistics.median(start.elapsed_time(end) for start, end in pairs))
+
+
+def torch_graph(call: Callable[[], Any]) -> tuple[Callable[[], Any], Any] | None:
+    """A replay of a call of torch as one CUDA graph, and the tensors that it then writes; None for what cannot be captured."""
+    torch: Any = import_module("torch")
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        call(), call()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            results = call()
+    except RuntimeError:
+        torch.cuda.synchronize()
+        return None
+    return graph.replay, results
 
 
 def torch_by_clock(call: Callable[[], Any], seconds: float) -> float:

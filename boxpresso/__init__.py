@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import ops
     from .detection import Detection, Detections, Detector, detect
-    from .device import Blob, devices
+    from .device import Blob, Pictures, devices
     from .exports import to_torch
     from .layers.core import Layer
     from .net import Net
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "devices": ".device",
+    "Net": ".net", "Solver": ".train", "Layer": ".layers.core", "Blob": ".device", "Pictures": ".device", "devices": ".device",
     "Detection": ".detection", "Detections": ".detection", "Detector": ".detection", "detect": ".detection",
     "ops": ".ops", "to_torch": ".exports",
     "NetSpec": ".net_spec", "L": ".net_spec", "P": ".net_spec",
@@ -48,6 +48,7 @@ __all__ = [
     "Net",
     "NetSpec",
     "P",
+    "Pictures",
     "Solver",
     "detect",
     "devices",

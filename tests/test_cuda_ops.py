@@ -86,7 +86,7 @@ class Tensor:
         if stream is not None:
             self.device.before(stream)
         self.sizes = (ctypes.c_int64 * len(self.shape))(*self.shape)
-        code = {"f": 2, "i": 0, "V": 4}[self.dtype.kind]
+        code = {"f": 2, "i": 0, "u": 1, "V": 4}[self.dtype.kind]
         self.managed = Managed(
             self.array.address(False), CUDA, self.index, len(self.shape), code, self.dtype.itemsize * 8, 1,
             ctypes.addressof(self.sizes), None, 0, None, None,

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +19,9 @@ pytestmark = pytest.mark.later
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from benchmarks import compile_all, counts, fetches, gpu, gpu_operators  # noqa: E402
+from benchmarks import compile_all, counts, fetches, gpu, gpu_nets, gpu_operators  # noqa: E402
+from boxpresso import Net  # noqa: E402
+from boxpresso.proto import parse_net, read_net  # noqa: E402
 
 DEVICE = "cuda" if stand_in.active() else "cpu"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
@@ -159,62 +163,216 @@ def test_bytes_and_operations_by_hand():
     assert gpu_operators.difference([one * np.nan], [one]) == np.inf
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
+bash = pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
+SCRIPT = ROOT / "tests/gpu_day.sh"
+
+
+def day(
+    folder: Path, *words: str, python: str = "", sanitizer: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs tests/gpu_day.sh with scripts in the place of Python and of the sanitizer."""
+    for name, text in (("python", python), ("sanitizer", sanitizer)):
+        (folder / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
+        (folder / name).chmod(0o755)
+    environment = {**os.environ, "OUT": str(folder / "out"), "PYTHON": str(folder / "python"),
+                   "SANITIZER": str(folder / "sanitizer"), **more}  # fmt: skip
+    return subprocess.run(["bash", str(SCRIPT), *words], capture_output=True, text=True, env=environment, cwd=folder)
+
+
+@bash
 def test_the_script_of_the_day(tmp_path):
-    """Each step runs whatever became of the one before; logs lie in $OUT; the status counts what failed."""
-    for name, text in (("python", 'echo "python $*"; case "$*" in *"-m pytest"*) exit 3;; esac'),
-                       ("sanitizer", 'echo "sanitizer $*"; [ "$2" != racecheck ]')):  # fmt: skip
-        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"),
-                   "SANITIZER": str(tmp_path / "sanitizer"), "MEASURE": "--quick"}  # fmt: skip
-    done = subprocess.run(
-        ["bash", str(ROOT / "tests/gpu_day.sh")], capture_output=True, text=True, env=environment, cwd=tmp_path
-    )
+    """Each step runs whatever became of the one before, in the order of the script; logs lie in $OUT; the status counts what
+    failed."""
+    python = 'echo "python $*"; case "$*" in *"-m pytest"*) exit 3;; esac'
+    sanitizer = 'echo "sanitizer $*"; [ "$2" != racecheck ]'
+    done = day(tmp_path, "sanitise", "time", "prove", python=python, sanitizer=sanitizer, TIME="--quick")
     assert done.returncode == 2, done.stdout + done.stderr  # the suite and racecheck
+    steps = [
+        line.split()[1].rstrip(":,") for line in done.stdout.splitlines() if line.startswith("== ") and "status" in line
+    ]
+    assert steps == ["compile", "prove", "time", "memcheck", "racecheck", "initcheck"]
     logs = {path.stem: path.read_text() for path in (tmp_path / "out").glob("*.log")}
-    assert set(logs) == {"suite", "memcheck", "racecheck", "initcheck", "measure"}
+    assert set(logs) == {"prove", "memcheck", "racecheck", "initcheck", "time"}
     assert "python benchmarks/compile_all.py" in (tmp_path / "out/versions.txt").read_text()
-    assert "-m pytest -m cuda" in logs["suite"]
-    assert "--timeout=120" in logs["suite"]
+    assert "-m pytest -m cuda" in logs["prove"]
+    assert "--timeout=120" in logs["prove"]
     assert "sanitizer --tool memcheck" in logs["memcheck"]
+    assert "--maxfail=5 -m cuda" in logs["memcheck"]
     assert "tests/test_gpu_tiles.py" in logs["racecheck"]
-    assert f"--out {tmp_path}/out/gpu.txt --quick" in logs["measure"]
-    unknown = subprocess.run(
-        ["bash", str(ROOT / "tests/gpu_day.sh"), "nonsense"], capture_output=True, text=True, env=environment
-    )
-    assert unknown.returncode == 64
+    assert f"--out {tmp_path}/out/gpu.txt --quick" in logs["time"]
+    assert day(tmp_path, "nonsense", python=python).returncode == 64
     for word in logs["racecheck"].split():
-        assert not word.startswith("tests/") or (ROOT / word).exists() or word == "tests/test_gpu_tiles.py"
+        assert not word.startswith("tests/") or (ROOT / word).exists()
+    limits = [
+        int(line.partition(" s at most")[0].split()[-1]) for line in done.stdout.splitlines() if " s at most" in line
+    ]
+    proof, timing, *checks = limits[0] + limits[1], *limits[2:]
+    assert max(proof, timing, sum(checks)) < 600  # what may be asked of such a machine at once
+
+
+@bash
+@pytest.mark.parametrize("library", ["", "int cuInit(int f) { return 100; } int cuDeviceGetCount(int *n) { return 100; }",
+                                     "int cuInit(int f) { return 0; } int cuDeviceGetCount(int *n) { *n = 0; return 0; }"])  # fmt: skip
+def test_without_a_device_the_day_ends_at_once(tmp_path, library):
+    """The driver's library is missing, does not start, or counts no device: nothing is installed, written or run."""
+    (tmp_path / "empty").mkdir()
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"} | {
+        "OUT": str(tmp_path / "out"),
+        "PYTHON": sys.executable,
+    }
+    if library:
+        (tmp_path / "driver.c").write_text(library)
+        built = [
+            os.environ.get("CC", "cc"),
+            "-shared",
+            "-fPIC",
+            "-o",
+            str(tmp_path / "libcuda.so.1"),
+            str(tmp_path / "driver.c"),
+        ]
+        subprocess.run(built, check=True)
+    else:
+        (tmp_path / "libcuda.so.1").write_text("not a library")
+    environment["LD_LIBRARY_PATH"] = str(tmp_path)
+    start = time.monotonic()
+    done = subprocess.run(["bash", str(SCRIPT)], capture_output=True, text=True, env=environment)
+    assert done.returncode == 69
+    assert "no device answers" in done.stderr
+    assert time.monotonic() - start < 20
+    assert not (tmp_path / "out").exists()
+
+
+@bash
+@once
+def test_the_archive_of_the_day(tmp_path):
+    """It has what git has, and the wheels, and is refused where it is too large to be carried."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/gpu_day.sh").write_text(SCRIPT.read_text())
+    (tmp_path / "with a space.py").write_text("1")
+    (tmp_path / ".gitignore").write_text("/.wheels/\n/*.tar.gz\n")
+    (tmp_path / ".wheels").mkdir()
+    (tmp_path / ".wheels/pycuda.whl").write_bytes(b"wheel")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    done = subprocess.run(["bash", "tests/gpu_day.sh", "archive"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(tmp_path / "gpu_day.tar.gz") as file:
+        assert set(file.getnames()) == {".gitignore", "tests/gpu_day.sh", "with a space.py", ".wheels/pycuda.whl"}
+    (tmp_path / ".wheels/large.whl").write_bytes(os.urandom(65 << 20))
+    done = subprocess.run(["bash", "tests/gpu_day.sh", "archive"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "larger than 64 MiB" in done.stderr
+
+
+@bash
+def test_what_a_python_lacks_is_installed_for_it(tmp_path):
+    """Only what it cannot import, from the folder of wheels and source archives, and without asking a network."""
+    python = """
+case "$*" in
+*"import pycuda.driver"*) echo "PyCUDA 1" ;;
+*"-c import pycuda" | *"-c import lmdb") exit 1 ;;
+*"pip install"*) echo "installs $*" ;;
+esac"""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/gpu_day.sh").write_text(SCRIPT.read_text())
+    (tmp_path / ".wheels").mkdir()
+    (tmp_path / "python").write_text(f"#!/usr/bin/env bash\n{python}\n")
+    (tmp_path / "python").chmod(0o755)
+    environment = {
+        **os.environ,
+        "OUT": str(tmp_path / "out"),
+        "PYTHON": str(tmp_path / "python"),
+        "SANITIZER": "missing-one",
+    }
+    done = subprocess.run(
+        ["bash", "tests/gpu_day.sh", "memcheck"], cwd=tmp_path, capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 1, done.stdout + done.stderr  # the sanitizer is missing
+    lines = [line for line in (tmp_path / "out/versions.txt").read_text().splitlines() if line.startswith("installs")]
+    assert [line.split()[-1] for line in lines] == ["pycuda", "lmdb"]
+    assert all(
+        f"--no-index --no-deps --no-build-isolation --no-compile --no-cache-dir --upgrade --target {tmp_path}/.site"
+        in line
+        for line in lines
+    )
+    assert "missing-one is not on PATH" in done.stdout
 
 
 @once
-@pytest.mark.skipif(sys.platform == "win32", reason="a script of bash")
+@bash
 def test_the_script_of_the_day_keeps_to_its_minutes(tmp_path):
     """A step that hangs is interrupted, so that what it has found is told; what no time is left for is left out; a log that
     is too long keeps its ends."""
-    text = """#!/usr/bin/env bash
+    python = """
 case "$*" in
 *"-m pytest"*) trap 'echo told; exit 1' INT; echo begun; while :; do sleep 0.1; done ;;
 *gpu.py*) echo first; head -c 20000000 /dev/zero; echo last ;;
 esac
 """
-    (tmp_path / "python").write_text(text)
-    (tmp_path / "python").chmod(0o755)
-    environment = {**os.environ, "OUT": str(tmp_path / "out"), "PYTHON": str(tmp_path / "python"), "MINUTES": "0.15",
-                   "MINUTES_SUITE": "0.06", "SANITIZER": "sleep"}  # fmt: skip
-    start, script = time.monotonic(), ["bash", str(ROOT / "tests/gpu_day.sh")]
-    done = subprocess.run([*script, "suite", "suite", "memcheck"], capture_output=True, text=True, env=environment)
+    start = time.monotonic()
+    done = day(tmp_path, "prove", "memcheck", python=python, sanitizer="sleep 5", MINUTES="0.14", MINUTES_PROVE="0.09")
     assert time.monotonic() - start < 20
-    assert done.returncode == 3, done.stdout
-    environment["MINUTES"] = "1"
-    assert subprocess.run([*script, "measure"], capture_output=True, env=environment).returncode == 0
+    assert done.returncode == 2, done.stdout
+    assert day(tmp_path, "time", python=python, MINUTES="1").returncode == 0
     logs = {path.stem: path.read_bytes() for path in (tmp_path / "out").glob("*.log")}
-    assert logs["suite"].split() == [b"begun", b"told", b"begun", b"told"]
-    assert logs["measure"].startswith(b"first")
-    assert logs["measure"].endswith(b"last\n")
-    assert 8 << 20 < len(logs["measure"]) < 9 << 20
+    assert logs["prove"].split() == [b"begun", b"told"]
+    assert logs["time"].startswith(b"first")
+    assert logs["time"].endswith(b"last\n")
+    assert 8 << 20 < len(logs["time"]) < 9 << 20
     assert logs["memcheck"] == b"== memcheck: left out, no time is left\n"
+
+
+def test_torch_is_measured_beside_what_it_does_itself():
+    """Layers of regions and detections, which a module of torch does by ours, are no part of a bar; what others read of them is an
+    input, with the rows that Faster R-CNN's Proposal gives."""
+    name = "Faster R-CNN VGG16"
+    rest, shapes = gpu_nets.without_ours(read_net(ROOT / gpu_nets.NETS[name]))
+    assert shapes == {"data": (1, 3, 600, 800), "roi_pool5": (300, 512, 7, 7)}
+    assert not {"Proposal", "ROIPooling", "Python"} & {layer.type for layer in rest.layer}
+    assert {"cls_prob", "bbox_pred"} <= set(Net(rest, device="cpu", lazy=True).outputs)
+    whole = parse_net('layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 } } }')
+    assert gpu_nets.without_ours(whole) == (whole, {})
+    assert [item for item in gpu.items("nets", False, False) if name in item] == [
+        f"{name}, batch 1",
+        f"{name}, batch 8",
+    ]
+
+
+class Turns:
+    """Stands in for the timers: a call of ours takes 0.1 ms by itself, and 0.02 ms as a graph; torch's as `theirs` says."""
+
+    device, seconds = SimpleNamespace(kind="cuda"), 0.0
+
+    def __init__(self, captured=True):
+        self.captured = captured
+
+    def ms(self, call):
+        return call()
+
+    def graph(self, call):
+        return (lambda: 0.02) if self.captured else None
+
+
+@pytest.mark.parametrize(
+    ("ours", "graph", "theirs", "wanted"),
+    [
+        (True, True, 0.2, (0.02, 0.03, "as graphs; launched one by one: 0.1000, peer 0.2000")),
+        (False, True, 0.2, (0.1, 0.2, "launched one by one: ours cannot be captured")),
+        (True, False, 0.2, (0.1, 0.2, "launched one by one: peer cannot be captured")),
+        (True, True, None, (0.02, None, "as graphs; launched one by one: 0.1000")),
+    ],
+)
+def test_small_shapes_are_graphs_on_both_sides(monkeypatch, ours, graph, theirs, wanted):
+    """Or on neither: a graph beside launches one by one would measure the host."""
+    monkeypatch.setattr(gpu, "torch_ms", lambda call, seconds: call())
+    monkeypatch.setattr(gpu, "torch_graph", lambda call: (lambda: 0.03, None) if graph else None)
+    call = None if theirs is None else lambda: theirs
+    row = gpu.beside(Turns(ours), lambda: 0.1, "peer", lambda: call)
+    assert (row["ms"], row["peers"].get("peer"), row["note"]) == wanted
+
+
+def test_large_shapes_are_measured_as_they_are(monkeypatch):
+    monkeypatch.setattr(gpu, "torch_ms", lambda call, seconds: call())
+    assert gpu.beside(Turns(), lambda: 5.0, "peer", lambda: lambda: 4.0) == {"ms": 5.0, "peers": {"peer": 4.0}}
 
 
 def test_all_kernels_are_found_to_be_compiled():

@@ -24,9 +24,9 @@ from test_cuda_faults import MODEL
 from boxpresso import Net
 from boxpresso.device import Kernels, context, cuda
 from boxpresso.device.events import median_ms
+from boxpresso.device.foreign import from_interface
 from boxpresso.device.graph import Graph
 from boxpresso.device.records import slots_of
-from boxpresso.ops.arrays import from_interface
 from boxpresso.proto import parse_net
 from boxpresso.proto.errors import DeviceError
 

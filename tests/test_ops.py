@@ -13,7 +13,7 @@ from harness import Rig, close
 
 import boxpresso
 from boxpresso import ops
-from boxpresso.device import Array, open_device
+from boxpresso.device import Array, foreign, open_device
 from boxpresso.ops import arrays, memory
 from boxpresso.ops.operator import LAYERS, Call, local
 from boxpresso.proto.errors import BoxpressoError
@@ -203,11 +203,11 @@ def test_any_library_that_speaks_dlpack():
 def test_dlpack_of_a_gpu_is_read_right():
     """The capsule's fields, on the CPU's memory: address, shape, type."""
     gpu = SimpleNamespace(stream=SimpleNamespace(handle=7), kind="cuda", name="cuda:0")
-    taken = arrays.from_dlpack(Foreign(X[1]), gpu)
+    taken = foreign.from_dlpack(Foreign(X[1]), gpu)
     assert (taken.shape, taken.dtype) == (X[1].shape, X.dtype)
     assert taken.address(False) == X[1].ctypes.data
     with pytest.raises(BoxpressoError, match="contiguous"):
-        arrays.from_dlpack(Foreign(X[:, 1]), gpu)
+        foreign.from_dlpack(Foreign(X[:, 1]), gpu)
 
 
 class Interface:

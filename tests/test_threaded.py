@@ -20,6 +20,7 @@ from boxpresso import Net
 from boxpresso.device import Blob, open_device
 from boxpresso.device.cast import CAST
 from boxpresso.device.kernel import Kernels
+from boxpresso.device.pictures import KERNELS as PICTURES
 from boxpresso.layers.core import discover
 from boxpresso.layers.core.doubt import kernels as DOUBT
 from boxpresso.layers.detection import order
@@ -308,6 +309,11 @@ def change_types() -> None:
     kernels.to_store(x.size, x, y)
     kernels.widen(x.size, x, wide)
     kernels.narrow(x.size, wide, y)
+    words, means = np.arange(MAPS.size // 4 + 1, dtype=np.uint32) * 0x01030507, np.arange(5, dtype=np.float32)
+    numbers = {"channels": 5, "height": 9, "width": 10, "scale": 0.5}
+    for last, reverse in ((1, 0), (0, 1)):
+        picture = PICTURES.struct("Pictures", last=last, reversed=reverse, **numbers)
+        PICTURES.on(device).pictures(x.size, words, means if last else None, y, picture)
 
 
 def lie_channels_last() -> None:

@@ -9,9 +9,10 @@ from .check import Check
 from .device import Device, GpuDevice
 from .kernel import Kernels
 from .open import build_all, devices, open_device
+from .pictures import Pictures
 from .signature import UNFUSED
 
 __all__ = [
-    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Check", "Device", "GpuDevice", "Kernels", "build_all", "devices",
-    "open_device", "strides",
+    "UNFUSED", "AnyArray", "Array", "Blob", "Buffer", "Check", "Device", "GpuDevice", "Kernels", "Pictures", "build_all",
+    "devices", "open_device", "strides",
 ]  # fmt: skip

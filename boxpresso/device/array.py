@@ -16,6 +16,7 @@ from typing import Any, Protocol, Union, cast
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from . import dlpack
 from .device import Device, GpuDevice
 
 HELD_HERE = 3  # references to a Buffer's host copy in drop_host: the attribute's, the local name's, getrefcount's own
@@ -33,9 +34,11 @@ class Recording(threading.local):
     """What the calling thread notes while it captures a graph: each buffer that is used, its memory, and whether it is written.
 
     A library's workspace has no buffer. None: nothing is captured. `after` is to be called once the capture has ended.
+    `launches`: for a tape (tape.py) each kernel as it was launched, which it is then.
     """
 
     uses: list[tuple[Buffer | None, Any, bool]] | None = None
+    launches: list[Any] | None = None
 
     def __init__(self) -> None:
         self.after: list[Callable[[], None]] = []
@@ -315,6 +318,34 @@ class Array(NDArrayOperatorsMixin):
         array = self.numpy(write=False)
         return np.array(array, dtype) if copy or (dtype is not None and dtype != array.dtype) else array
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """For cupy, numba, PyCUDA and others: its memory on the GPU, and the stream that has what was launched so far.
+
+        What they write there is seen here. It is a blob's until that gets another shape or the host writes to it.
+        """
+        if self.dtype.kind not in "fiu":
+            raise AttributeError(f"__cuda_array_interface__ has no type for {self.dtype}; __dlpack__ has")
+        address, stream = self.address(True), self.device.stream.handle
+        said = {"shape": self.shape, "typestr": self.dtype.str, "data": (address, False), "strides": None}
+        return {**said, "stream": stream, "version": 3}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """For torch, jax and others: a CUDA device, and its number."""
+        return dlpack.CUDA, self.device.index
+
+    def __dlpack__(
+        self, *, stream: int | None = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """Its memory on the GPU for `from_dlpack`, as of `__cuda_array_interface__`; the stream named waits for ours."""
+        if dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"an array of {self.device.name} is handed over on that device alone")
+        whole = cast(Array, copied(self)) if copy else self
+        address = whole.address(True)
+        if stream != dlpack.NO_ORDER:
+            self.device.before(stream or dlpack.LEGACY)
+        return dlpack.capsule(address, self.shape, self.dtype, self.device.index, (whole, whole.buffer.memory))
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         written = inputs[0] if method == "at" else None
         inputs = tuple(as_numpy(x, write=x is written) for x in inputs)
@@ -372,6 +403,17 @@ def as_numpy(value: Any, write: bool) -> Any:
     if type(value) in (list, tuple):
         return type(value)(as_numpy(each, write) for each in value)
     return value
+
+
+def copied(array: AnyArray) -> AnyArray:
+    """The elements in memory of their own, where they are."""
+    if not isinstance(array, Array):
+        return np.array(array)
+    buffer = Buffer(array.buffer.device, array.dtype)
+    buffer.grow(array.size)
+    copy = Array(buffer, array.shape)
+    copy[...] = array
+    return copy
 
 
 AnyArray = Union[np.ndarray[Any, np.dtype[Any]], Array]  # the array of a blob: numpy's on the CPU, an Array on a GPU

@@ -16,8 +16,7 @@ import shutil
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..proto.errors import DeviceError, DeviceLost
@@ -238,6 +237,7 @@ class Thread(threading.local):
 
     def __init__(self) -> None:
         self.entered: list[tuple[int, int]] = []
+        self.entries = 0  # how often it has: for all that is done on a GPU but launches
         self.seen = ctypes.c_void_p()
         self.at = ctypes.addressof(self.seen)
 
@@ -256,21 +256,26 @@ def current() -> int:
     return thread.seen.value or 0
 
 
-@contextmanager
-def pushed(context: Any) -> Iterator[None]:
+class pushed:
     """A context of PyCUDA's is current inside, and outside what was before.
 
     PyCUDA keeps a stack of its own, and takes what it put there for current: where another library has replaced that, it would
     be given back in place of the library's.
     """
-    before = current()
-    context.push()
-    try:
-        yield
-    finally:
+
+    __slots__ = ("before", "context")
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+
+    def __enter__(self) -> None:
+        self.before = current()
+        self.context.push()
+
+    def __exit__(self, *error: object) -> None:
         driver().Context.pop()
-        if current() != before:
-            interface().cuCtxSetCurrent(before)
+        if current() != self.before:
+            interface().cuCtxSetCurrent(self.before)
 
 
 class Entered:
@@ -285,6 +290,7 @@ class Entered:
 
     def __enter__(self) -> None:
         before, inside = current(), thread.entered
+        thread.entries += 1
         if not inside or inside[-1][0] != self.index or before != context_handle(self.index):
             self.context.push()
             inside.append((self.index, before))

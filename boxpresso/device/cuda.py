@@ -304,6 +304,8 @@ class Cuda(Copies):
             function._launch_kernel((blocks, 1), (threads, 1, 1), block, 0, self.held["stream"])
             if others:
                 self.let_wait(others)
+            if recording.launches is not None:
+                recording.launches.append((function, (blocks, 1), (threads, 1, 1), packed, block, args))
             if self.debug:
                 self.stream.synchronize()
                 self.checks.raise_failed()

@@ -87,6 +87,13 @@ class GpuDevice(Device, Protocol):
         """Whether memory has run out once: from then on Buffers give back what they do not use."""
 
     @property
+    def stream(self) -> Any:
+        """PyCUDA's Stream, in which everything runs."""
+
+    def before(self, stream: int) -> None:
+        """What another library gives that stream of its own from now on runs after what was launched here so far."""
+
+    @property
     def checks(self) -> Checks:
         """What kernels check of their input: whoever has waited for the stream asks them."""
 

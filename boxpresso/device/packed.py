@@ -15,6 +15,7 @@ class Packed:
         self.arrays: list[tuple[int, DType, bool]] = []  # place among the arguments, dtype, whether it is written
         self.structs: list[tuple[int, Any, DType]] = []
         self.numbers: list[int] = []
+        self.addresses: list[tuple[int, int]] = []  # where an array's address lies, and its place among the arguments
         text, at = "<", 0
         for i, parameter in enumerate(kernel.parameters):
             dtype = parameter.dtype(real)
@@ -29,5 +30,7 @@ class Packed:
                 self.numbers.append(i)
                 code, size, align = FORMATS[dtype], dtype.itemsize, dtype.itemsize
             gap = -at % align
+            if parameter.pointer:
+                self.addresses.append((at + gap, i))
             text, at = f"{text}{gap}x{code}" if gap else text + code, at + gap + size
         self.pack = struct.Struct(text).pack

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..device import AnyArray, Blob
+from ..device import AnyArray, Array, Blob
+from ..device.cast import convert
+from ..device.cuda import Cuda
+from ..device.dlpack import CUDA
+from ..device.foreign import let_go, place, take
+from ..device.pictures import Pictures, is_bytes
 from ..proto.errors import ModelError
 
 Numpy = np.ndarray[Any, Any]
@@ -38,17 +43,43 @@ def batches(
         yield batch, count
 
 
-def assign(blob: Blob, array: AnyArray, value: ArrayLike, what: str) -> None:
-    """array[...] = value. Raises ModelError that names what does not fit."""
+def assign(blob: Blob, array: AnyArray, value: Any, what: str) -> None:
+    """array[...] = value, which may lie on the array's GPU. Raises ModelError that names what does not fit."""
     try:
-        array[...] = value
+        if isinstance(array, Array) and is_bytes(value) and tuple(value.shape) == array.shape:
+            value = Pictures(value, last=False)
+        there = isinstance(value, Pictures) or (type(value) is not np.ndarray and place(value)[0] == CUDA)
+        if not there or isinstance(value, Array):
+            array[...] = value
+            return
+        if tuple(value.shape) != array.shape:
+            raise ValueError
+        if isinstance(value, Pictures):
+            value.fill(array)
+        else:
+            fill(array, value, what)
     except ValueError:
         raise refused(blob, value, what) from None
 
 
-def refused(blob: Blob, value: ArrayLike, what: str) -> ModelError:
+def refused(blob: Blob, value: Any, what: str) -> ModelError:
     """The error for an array that does not fit a blob."""
-    return ModelError(f"{what} has the shape {blob.shape}, the array given {np.shape(value)}")
+    return ModelError(f"{what} has the shape {blob.shape}, the array given {shape_of(value)}")
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an array of any library, or of numbers in lists."""
+    shape = getattr(value, "shape", None)
+    return tuple(np.shape(value) if shape is None else shape)
+
+
+def fill(array: AnyArray, value: Any, what: str) -> None:
+    """array[...] = value, another library's of the same shape on a GPU."""
+    if not isinstance(array, Array):
+        raise ModelError(f"{what} is on the CPU, the array given on a GPU: copy it to the host first")
+    gpu = cast(Cuda, array.device)
+    convert(gpu, take(value, gpu), array)
+    let_go(value, gpu)
 
 
 def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[str, ArrayLike]) -> None:
@@ -61,12 +92,14 @@ def set_inputs(blobs: Mapping[str, Blob], names: Sequence[str], inputs: Mapping[
             raise ModelError(
                 f"forward: {name!r} is not an input of the net; its inputs are: {', '.join(names) or 'none'}"
             )
-        if np.ndim(value) != len(blobs[name].shape) and not broadcasts(np.shape(value), blobs[name].shape):
+        shape = shape_of(value)
+        if len(shape) != len(blobs[name].shape) and not broadcasts(shape, blobs[name].shape):
             raise refused(blobs[name], value, f"input {name!r}")
     for name, value in inputs.items():
         blob = blobs[name]
-        if np.ndim(value) == len(blob.shape):
-            blob.reshape(*np.shape(value))
+        shape = shape_of(value)
+        if len(shape) == len(blob.shape):
+            blob.reshape(*shape)
         assign(blob, blob.data, value, f"input {name!r}")
 
 

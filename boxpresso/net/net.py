@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..device import Blob, build_all, open_device
+from ..device.array import copied
 from ..device.fetch import fetch
 from ..device.totals import totals
 from ..layers.core import Layer, layer_class
@@ -307,8 +308,14 @@ class Net(Parameters, Batched, Counted):
     # Running
 
     def forward(
-        self, blobs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **inputs: ArrayLike
-    ) -> dict[str, Numpy]:
+        self,
+        blobs: Iterable[str] | None = None,
+        start: str | None = None,
+        end: str | None = None,
+        *,
+        on_device: bool = False,
+        **inputs: ArrayLike,
+    ) -> dict[str, Any]:
         """Runs the net forward.
 
         Parameters
@@ -317,8 +324,12 @@ class Net(Parameters, Batched, Counted):
             Names of further blobs to return beside the outputs.
         start, end
             Names of the first and the last layer to run; the net's if None.
+        on_device
+            Whether the copies stay on the net's GPU, as arrays that speak `__dlpack__` and `__cuda_array_interface__`. Then
+            nothing is waited for: another forward may be launched behind this one, whose copies stay as they are.
         inputs
-            An array for each of the net's inputs; one of another shape reshapes the net.
+            An array for each of the net's inputs; one of another shape reshapes the net. Those of other libraries on the net's
+            GPU (torch's, cupy's) are copied there, behind what their stream has to do; bytes may be `Pictures`.
 
         Returns
         -------
@@ -344,6 +355,9 @@ class Net(Parameters, Batched, Counted):
             more = [name for name in blobs or () if self._blob(name)]
             with self._views():
                 names = [*self._pass(more, start, end, inputs), *more]
+            if on_device:
+                with self._at_work:
+                    return {name: copied(self._blob(name).data) for name in names}
             if self.device.kind != "cpu":
                 fetch(self.device, [self._blob(name).data for name in names])
             with self._at_work:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
+import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
 
-from ..device import AnyArray, Array, Buffer, Device, context, open_device
+from ..device import AnyArray, Array, Buffer, Device, foreign, open_device
 from ..device.cast import cast_to, convert
-from ..device.cuda import LEGACY, Cuda
+from ..device.cuda import Cuda
+from ..device.dlpack import CPU, CUDA
+from ..device.foreign import borrowed, chosen, let_go, package, place
 from ..device.signature import BFLOAT16
-from ..proto.errors import BoxpressoError, DeviceError
+from ..proto.errors import BoxpressoError
 from . import memory
 
 FLOATS = (np.dtype(np.float16), BFLOAT16, np.dtype(np.float32), np.dtype(np.float64))
-CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
-
-
-def place(x: Any) -> tuple[int, int]:
-    """DLPack's device of an array: what kind, and which of them."""
-    if isinstance(x, Array):
-        return CUDA, x.device.index
-    if hasattr(x, "__dlpack_device__"):
-        kind, index = x.__dlpack_device__()
-        return int(kind), int(index)
-    if hasattr(x, "__cuda_array_interface__"):
-        return CUDA, context.device_of(x.__cuda_array_interface__["data"][0])
-    return CPU, 0
 
 
 def device_of(x: Any) -> Device:
@@ -46,11 +34,6 @@ def device_of(x: Any) -> Device:
 def deterministic(x: Any) -> bool:
     """Whether torch, where the array is torch's, was asked for deterministic algorithms."""
     return package(x) == "torch" and bool(import_module("torch").are_deterministic_algorithms_enabled())
-
-
-def package(x: Any) -> str:
-    """The name of the package that an array's type comes from."""
-    return type(x).__module__.partition(".")[0]
 
 
 def channels_last(x: Any) -> bool:
@@ -73,50 +56,6 @@ def cast_into(device: Device, source: AnyArray, target: AnyArray) -> None:
         convert(device, source, target)
 
 
-def chosen(x: Any, device: Device) -> AbstractContextManager[object]:
-    """Inside, a GPU is the current one for the driver and for the array's library, as either may have chosen another."""
-    gpu, library = cast(Cuda, device), package(x)
-    stack = ExitStack()
-    stack.enter_context(gpu)
-    if library == "torch":
-        stack.enter_context(import_module("torch").cuda.device(gpu.index))
-    elif library == "cupy":
-        stack.enter_context(import_module("cupy").cuda.Device(gpu.index))
-    return stack
-
-
-def stream_of(x: Any, device: Device) -> int | None:
-    """The stream that a GPU's caller works in, as the array's library says; None where that is not known."""
-    gpu, library = cast(Cuda, device), package(x)
-    if library == "torch":
-        return int(import_module("torch").cuda.current_stream(gpu.index).cuda_stream)
-    if library == "cupy":
-        with chosen(x, device):
-            return int(import_module("cupy").cuda.get_current_stream().ptr)
-    if hasattr(x, "__cuda_array_interface__"):
-        stream: int | None = x.__cuda_array_interface__.get("stream")
-        return stream
-    return None
-
-
-def refuse_capture(x: Any, device: Device) -> None:
-    """Raises DeviceError where the caller's stream is captured as a graph, before anything that would break the capture.
-
-    To be part of a graph an operator would have to take no memory, copy nothing, and leave its scratch memory to the graph.
-    """
-    stream = stream_of(x, device)
-    if stream is None:
-        return
-    with cast(Cuda, device):
-        captures = context.capturing(stream)
-    if captures:
-        raise DeviceError(
-            f"{device.name}: an operator of boxpresso.ops was called while {package(x)} captures a CUDA graph, which it cannot "
-            "be part of: it takes memory, and may copy; call it before or after the capture (torch.cuda.graph, torch.compile's "
-            "mode 'reduce-overhead')"
-        )
-
-
 def is_bfloat16(x: Any) -> bool:
     """Whether an array is of another library's bfloat16: torch's, or ml_dtypes' under numpy."""
     return str(getattr(x, "dtype", "")) in ("bfloat16", "torch.bfloat16")
@@ -134,6 +73,39 @@ def float_of(x: Any, device: Device) -> np.dtype[Any]:
     return dtype if dtype in FLOATS else np.dtype(np.float32)
 
 
+UNKNOWN = "unknown"  # a kind of arrays that are looked at anew each time
+
+
+def kind_of(x: Any) -> Any:
+    """What tells kinds of a caller's arrays from each other, by which a call that was made ready for one serves another.
+
+    None for one that is not given; UNKNOWN for one that may need a copy, whatever its shape and dtype are.
+    """
+    if x is None:
+        return None
+    if type(x) is np.ndarray:
+        return (x.shape, x.dtype) if x.flags.c_contiguous and x.dtype.kind != "V" else UNKNOWN
+    if type(x) is Array:
+        return Array, x.shape, x.buffer.dtype, x.buffer.gpu.index
+    if not hasattr(x, "shape") or not hasattr(x, "dtype"):
+        return UNKNOWN
+    kind, index = place(x)
+    torch = package(x) == "torch"
+    if kind != CUDA or (torch and (x.requires_grad or not x.is_contiguous())):
+        return UNKNOWN
+    return type(x), tuple(x.shape), x.dtype, index, torch and deterministic(x)
+
+
+def known_kind(x: Any) -> bool:
+    """Whether arrays of this one's kind are all alike to a call."""
+    return kind_of(x) is not UNKNOWN
+
+
+def whole(x: Any) -> bool:
+    """Whether an array of a known kind is taken as it is."""
+    return type(x) is np.ndarray or (type(x) is Array and x.size == x.buffer.count)
+
+
 def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     """The caller's array as one of `device`: its own memory where that is contiguous and of `dtype`, else a copy."""
     if type(x) is np.ndarray and device.kind == "cpu":
@@ -141,6 +113,8 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
             x = np.ascontiguousarray(on_host(x))
             return x if dtype is None else cast_to(x, dtype)
         return np.ascontiguousarray(x, dtype) if dtype != BFLOAT16 else cast_to(x, dtype)
+    if type(x) is Array and x.buffer.device is device and whole(x) and (dtype is None or x.buffer.dtype == dtype):
+        return x
     if getattr(x, "requires_grad", False):
         raise BoxpressoError("this array asks for a gradient: use boxpresso.ops.torch, or give its .detach()")
     if device_of(x).name != device.name:
@@ -151,8 +125,7 @@ def take(x: Any, device: Device, dtype: Any = None) -> AnyArray:
     if isinstance(x, Array):
         taken = x if x.size == x.buffer.count else borrowed(device, x.dtype, x.shape, None, x.address(True), x)
     else:
-        gpu = cast(Cuda, device)
-        taken = from_dlpack(x, gpu) if hasattr(x, "__dlpack__") else from_interface(x, gpu)
+        taken = foreign.take(x, cast(Cuda, device))
     if dtype is None or taken.dtype == dtype:
         return taken
     copy: AnyArray = device.empty(taken.shape, dtype)
@@ -174,15 +147,11 @@ def on_host(x: Any) -> np.ndarray:
         raise BoxpressoError(f"this {type(x).__name__} cannot be taken by DLPack: {error}") from error
 
 
-def borrowed(
-    device: Device, dtype: Any, shape: Sequence[int], steps: Sequence[int] | None, address: int, owner: Any
-) -> Array:
-    """An Array over a GPU's memory that `owner` keeps; `steps` are in elements, None for contiguous ones."""
-    wanted = [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
-    count = int(np.prod(shape, dtype=np.int64))
-    if steps is not None and count and any(s != w for s, w, n in zip(steps, wanted, shape) if n > 1):
-        raise BoxpressoError(f"an array on a GPU must be contiguous; shape {tuple(shape)} has the steps {tuple(steps)}")
-    return Array(Buffer.over(device, dtype, count, memory=Borrowed(address, owner)), shape)
+def new(device: Cuda, shape: Sequence[int], dtype: Any) -> Array:
+    """An array of a GPU whose elements may be anything."""
+    count = math.prod(shape)
+    memory = device.allocate(max(count, 1) * np.dtype(dtype).itemsize)
+    return Array(Buffer.over(device, dtype, count, memory=memory), shape)
 
 
 def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
@@ -217,56 +186,6 @@ def regions_of(rois: Any, like: Any, columns: int = 5) -> Any:
     return rows if device.kind == "cpu" else device.table(rows, rows.dtype)
 
 
-class Borrowed:
-    """An address in the memory of `owner`, who is kept alive."""
-
-    def __init__(self, address: int, owner: Any) -> None:
-        self.address, self.owner = address, owner
-
-    def __int__(self) -> int:
-        return self.address
-
-
-def from_interface(x: Any, device: Cuda) -> Array:
-    """An Array over the memory of a `__cuda_array_interface__`, after the work of the stream that it names: one that names
-    none, as PyCUDA's, is taken to be written in the null stream."""
-    refuse_capture(x, device)
-    said = x.__cuda_array_interface__
-    dtype = np.dtype(said["typestr"])
-    steps = said.get("strides") and [step // dtype.itemsize for step in said["strides"]]
-    device.behind(said.get("stream") or LEGACY)
-    return borrowed(device, dtype, said["shape"], steps, said["data"][0], x)
-
-
-class Tensor(ctypes.Structure):
-    """DLTensor of dlpack.h."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("index", ctypes.c_int32), ("axes", ctypes.c_int32),
-        ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)), ("steps", ctypes.POINTER(ctypes.c_int64)), ("start", ctypes.c_uint64),
-    ]  # fmt: skip
-
-
-def from_dlpack(x: Any, device: Cuda) -> Array:
-    """An Array over a GPU array of any library, which makes our stream wait for its own work."""
-    refuse_capture(x, device)
-    with chosen(x, device):
-        capsule = x.__dlpack__(stream=device.stream.handle)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    t = Tensor.from_address(pointer(capsule, b"dltensor"))
-    kind = {0: "i", 1: "u", 2: "f", 4: "bfloat"}.get(t.code)
-    if kind is None or t.lanes != 1:
-        raise BoxpressoError(
-            f"DLPack's type code {t.code} of {t.bits} bits cannot be taken; give float16, bfloat16, float32 or float64"
-        )
-    dtype = BFLOAT16 if kind == "bfloat" else np.dtype(f"{kind}{t.bits // 8}")
-    steps = t.steps[: t.axes] if t.steps else None
-    # The capsule was not consumed: it stays ours, frees itself, and goes with the array.
-    return borrowed(device, dtype, t.shape[: t.axes], steps, (t.data or 0) + t.start, (x, capsule))
-
-
 class Results:
     """Allocates results of the caller's kind of array, and hands them over."""
 
@@ -278,6 +197,9 @@ class Results:
         if self.device.kind == "cpu":
             array = memory.empty(shape, dtype)
             return self.outwards(array), array
+        if type(self.like) is Array:
+            ours = new(cast(Cuda, self.device), shape, dtype)
+            return ours, ours
         library = package(self.like)
         if library == "torch":
             theirs = self.like.detach().new_empty(
@@ -285,22 +207,18 @@ class Results:
                 dtype=getattr(import_module("torch"), "bfloat16" if dtype == BFLOAT16 else np.dtype(dtype).name),
             )
         elif library == "cupy":
-            with chosen(self.like, self.device):
+            with chosen(self.like, cast(Cuda, self.device)):
                 theirs = import_module("cupy").empty(tuple(shape), dtype)
         else:
-            ours = self.device.empty(shape, dtype)
+            ours = new(cast(Cuda, self.device), shape, dtype)
             return ours, ours
         return theirs, take(theirs, self.device)
 
     def finish(self) -> None:
         """Orders what the caller does with the results behind our work. Nothing waits on the host: the caller's stream does."""
-        if self.device.kind == "cpu":
+        if self.device.kind == "cpu" or type(self.like) is Array:
             return
-        gpu = cast(Cuda, self.device)
-        if package(self.like) in ("torch", "cupy"):
-            gpu.before(cast(int, stream_of(self.like, gpu)))
-        elif not isinstance(self.like, Array):  # a library whose streams are not known
-            gpu.synchronize()
+        let_go(self.like, cast(Cuda, self.device))
 
     def outwards(self, array: np.ndarray) -> Any:
         """An array of the CPU as one of the caller's type; numpy's for libraries that do not take DLPack."""

@@ -9,12 +9,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, ParamSpec
-
-import numpy as np
+from typing import Any, Generic, ParamSpec, cast
 
 from ..device import Blob, strides
+from ..device.array import Array
+from ..device.cuda import Cuda
 from ..device.kernel import real_of
+from ..device.tape import TRIES, Tape, Unrecordable
 from ..layers.core import Layer, check_arity, make_layer
 from ..layers.shape import strided
 from ..proto import LayerParameter
@@ -75,6 +76,8 @@ class Operator(Generic[P]):
         self.signature = inspect.signature(describe)
         parameters = self.signature.parameters.values()
         self.names = [p.name for p in parameters]
+        self.known = frozenset(self.names)
+        self.options = [name for name in self.names if name not in self.inputs]
         self.positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         functools.update_wrapper(self, describe)
@@ -82,18 +85,25 @@ class Operator(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         inputs, options = self.bind(*args, **kwargs)
+        return self.cached(inputs, options, (), Call.forward)
+
+    def cached(
+        self, inputs: list[Any], options: dict[str, Any], more: tuple[Any, ...], run: Callable[[Call], Any]
+    ) -> Any:
+        """What `run` gives for the call of these arguments, one of this thread's cache that serves arrays of their kind,
+        or a new one. more: what else tells kinds of calls from each other."""
         calls: OrderedDict[Any, Call] = local.__dict__.setdefault("calls", OrderedDict())
-        key: Any = self, *options.values(), *(a if a is None else (a.shape, a.dtype) for a in inputs if plain(a))
+        key: Any = self, more, *options.values(), *map(arrays.kind_of, inputs)
         try:
             call = calls.pop(key, None)
         except TypeError:  # an option that cannot be part of a key
-            return Call(self, inputs, options).forward()
+            return run(Call(self, inputs, options))
         if call is not None:
             call.take(inputs)
-            result = call.forward()
+            result = run(call)
         else:
             call = Call(self, inputs, options)
-            result = call.forward()
+            result = run(call)
             if not call.reusable:
                 return result
         call.release()
@@ -126,37 +136,28 @@ class Operator(Generic[P]):
         names = [name for name in self.inputs if name not in self.constant] if wanted is None else wanted
         if unknown := set(names) - set(self.inputs):
             raise BoxpressoError(f"wanted names {sorted(unknown)}; the inputs are {list(self.inputs)}")
-        asked = [value is not None and name in names for name, value in zip(self.inputs, inputs)]
-        gradients = Call(self, inputs, options).backward(grad, asked)
+        asked = tuple(value is not None and name in names for name, value in zip(self.inputs, inputs))
+        more = asked, arrays.kind_of(grad)
+        gradients = self.cached(inputs, options, more, lambda call: call.backward(grad, asked))
         return {name: array for name, array in zip(self.inputs, gradients) if array is not None}
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arrays, in the order of `inputs` (None: not given), and the other arguments."""
         values = {**self.defaults, **dict(zip(self.names, args)), **kwargs}
-        twice = any(name in kwargs for name in self.names[: len(args)])
-        if (
-            len(args) > self.positional
-            or twice
-            or len(values) != len(self.names)
-            or not values.keys() >= set(self.names)
-        ):
+        twice = bool(kwargs) and not kwargs.keys().isdisjoint(self.names[: len(args)])
+        if len(args) > self.positional or twice or values.keys() != self.known:
             try:
                 self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 taken = ", ".join(f"{n}={self.defaults[n]!r}" if n in self.defaults else n for n in self.names)
                 raise TypeError(f"{self.__name__}() {error}; it takes {taken}") from None  # type: ignore[attr-defined]
-        inputs = [values.pop(name) for name in self.inputs]
+        inputs = [values[name] for name in self.inputs]
         if self.regions is not None and type(inputs[self.regions]) in (list, tuple):
             inputs[self.regions] = arrays.regions_of(inputs[self.regions], inputs[0], self.columns)
-        return inputs, values
+        return inputs, {name: values[name] for name in self.options}
 
     def __repr__(self) -> str:
         return f"<operator {self.__name__}{self.signature}>"  # type: ignore[attr-defined]
-
-
-def plain(a: Any) -> bool:
-    """Whether an input is the CPU's and can be used as it is, or is not given."""
-    return a is None or (type(a) is np.ndarray and a.flags.c_contiguous)
 
 
 def operator(*inputs: str, constant: Sequence[str] = ("rois",)) -> Callable[[Callable[P, Plan]], Operator[P]]:
@@ -181,17 +182,21 @@ class Call:
             raise BoxpressoError(f"layout must be 'NCHW' or 'NHWC', got {layout!r}")
         self.inputs, self.options, first = inputs, options, inputs[0]
         self.device = arrays.device_of(first)
+        self.tape: Tape | None = None  # its launches
+        self.tries = 0
         self.results = arrays.Results(first, self.device)
         # An image in torch's memory format of that name is taken as it lies in memory.
         self.turned = layout == "NCHW" and "layout" in op.names and arrays.channels_last(first)
         self.last = self.turned or layout == "NHWC"
         x = arrays.take(arrays.turned(first, TO_NHWC) if self.turned else first, self.device)
+        self.lent: list[Any] = [x]  # the inputs as this device's arrays over the caller's memory
         if x.dtype not in arrays.FLOATS:
             raise BoxpressoError(f"{op.inputs[0]} must be of float16, bfloat16, float32 or float64, got {x.dtype}")
         if self.last and x.ndim != 4:
             raise BoxpressoError(f"an image must have 4 axes, got shape {tuple(x.shape)}")
         self.outer, self.dtype = x.dtype, real_of(x.dtype)
-        rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in inputs[1:]]
+        self.lent.extend(None if a is None else arrays.take(a, self.device) for a in inputs[1:])
+        rest = [None if a is None else arrays.take(a, self.device, self.dtype) for a in self.lent[1:]]
         self.arrays: list[Any] = [x, *rest]
         self.shapes = tuple(None if a is None else a.shape for a in self.arrays)
         self.plan, self.key = self.describe()
@@ -204,29 +209,41 @@ class Call:
             self.arrays[0] = self.permuted(x, TO_NCHW)
         self.bottoms = [self.blob(a) for i, a in enumerate(self.arrays) if a is not None and i not in self.plan.blobs]
         self.top = [Blob((), self.inner, self.device)]
-        self.token = object()
+        self.own, self.count = self.top[0]._data, sum(a is not None for a in self.arrays)
+        self.token, self.borrowed, self.again = object(), True, False
         self.cached = self.find()
         self.layer = self.cached.layer
         self.bind()
 
     @property
     def reusable(self) -> bool:
-        """Whether the layer works on plain arrays of the caller as they are, so that this can serve others of their kind."""
-        as_given = all(array is given for array, given in zip(self.arrays, self.inputs, strict=True))
-        return as_given and not self.plan.blobs and all(map(plain, self.inputs))
+        """Whether the layer works on the caller's arrays as they are, so that this can serve others of their kind."""
+        as_given = all(array is lent for array, lent in zip(self.arrays, self.lent, strict=True))
+        return as_given and not self.plan.blobs and not self.turned and all(map(arrays.known_kind, self.inputs))
 
     def take(self, inputs: Sequence[Any]) -> None:
         """Takes other arrays of the same kind, shapes and dtypes."""
-        self.inputs = self.arrays = list(inputs)
-        self.results.like = inputs[0]
-        for blob, array in zip(self.bottoms, (a for a in inputs if a is not None)):
-            blob.borrow(array)
+        self.inputs, self.again = list(inputs), True
+        self.arrays = [a if a is None or arrays.whole(a) else arrays.take(a, self.device) for a in inputs]
+        self.results.like, self.borrowed = inputs[0], False
+        if self.cached.user is self.token:
+            self.cached.ran = False
+
+    def borrow(self) -> None:
+        """Has the blobs of the bottoms lie in the arrays that were taken."""
+        if not self.borrowed:
+            for blob, array in zip(self.bottoms, (a for a in self.arrays if a is not None)):
+                blob.borrow(array)
+            self.borrowed = True
 
     def release(self) -> None:
         """Lets go of the caller's arrays."""
-        self.inputs, self.arrays, self.results.like = [], [], None
-        for blob in (*self.bottoms, *self.top):
-            blob.release()
+        self.inputs, self.arrays, self.lent, self.results.like = [], [], [], None
+        if self.borrowed:
+            own = self.top[0]._data if self.top[0]._data is self.own else None  # that a tape may write to
+            for blob in (*self.bottoms, *self.top):
+                blob.release()
+            self.top[0]._data = own or self.top[0]._data
 
     def describe(self) -> tuple[Plan, Any]:
         """The operator's Plan for these shapes and options, and the key of its layer in the cache."""
@@ -319,14 +336,62 @@ class Call:
         top = self.top[0]
         image = len(top.shape) == 4
         result, ours, direct = self.room(top.shape, self.turns and image)
-        if direct and top.count:
-            top.borrow(ours)
-        with self.cached.lock:
+
+        def work() -> None:
+            self.borrow()
+            if direct and top.count:
+                top.borrow(ours)
             self.run(keep)
+
+        with self.cached.lock:
+            self.launch(work, [*self.arrays, ours] if direct and top.count else None)
         if not direct and top.count:
             self.hand_over(top.data, ours, self.turns and image)
         self.finish()
         return self.outwards(result)
+
+    def launch(self, work: Callable[[], None], taken: Sequence[Any] | None) -> None:
+        """Does `work`. On a GPU the launches of a call that has come before are made again, on the arrays that are `taken` now
+        (None: it is not known which they are)."""
+        if not self.again or taken is None or not isinstance(self.device, Cuda) or self.device.debug:
+            work()
+            return
+        cached, device = self.cached, self.device
+        there: list[Array] = [array for array in taken if array is not None]
+        addresses, others = [], set()
+        for i, array in enumerate(there):
+            addresses.append(array.address(i >= self.count))
+            if array.buffer.device is not device:
+                others.add(cast(Cuda, array.buffer.device))
+        if others:
+            device.wait_for(others)
+        if self.tape is not None and self.tape.fits(addresses):
+            self.tape.play(addresses)
+            if cached.user is not self.token:  # what that one has left in the layer's memory is lost
+                cached.user = None
+        elif not self.record(work, there):
+            work()
+        if others:
+            device.let_wait(others)
+
+    def record(self, work: Callable[[], None], there: Sequence[Array]) -> bool:
+        """Does `work` and keeps what it launches; False where that cannot be, and it may have been done in part."""
+        if self.tries == TRIES:
+            return False
+        if self.cached.user is not self.token:
+            self.borrow()
+            self.bind()
+        draws = self.layer.pass_number
+        try:
+            tape = Tape(cast(Cuda, self.device), work, there)
+        except Unrecordable:
+            self.tries += 1
+            return False
+        if self.layer.pass_number == draws:
+            self.tape = tape
+        else:  # it draws random numbers, others each time
+            self.tries = TRIES
+        return True
 
     def outwards(self, result: Any) -> Any:
         """A result as the caller's `layout` has it."""
@@ -360,37 +425,46 @@ class Call:
         if self.half and any(wanted[1:]):  # the regions' gradient needs them and the image in one dtype
             return Call(self.op, self.inputs, self.options, halves=False).backward(grad, wanted)
         given = self.inwards(grad, self.inner, "grad")
+        rooms: list[tuple[Any, Any, bool] | None] = [
+            self.room(array.shape, self.turns and i == 0) if array is not None and wanted[i] else None
+            for i, array in enumerate(self.arrays)
+        ]
+        results = [room for room in rooms if room is not None]
         with self.cached.lock:
-            if self.cached.user is not self.token:
-                self.bind()
-            if self.plan.remembers and not self.cached.ran:
-                self.run()
-            return self.run_back(given, wanted)
+            taken: list[Any] | None = [*self.arrays, given]
+            for _, ours, direct in results:
+                taken = [*taken, ours] if direct and ours.size and taken is not None else None
+            self.launch(lambda: self.run_back(given, rooms), taken if self.top[0].count else None)
+        self.finish()
+        gradients = [None if room is None else room[0] for room in rooms]
+        if self.turned and gradients[0] is not None:
+            gradients[0] = arrays.turned(gradients[0], TO_NCHW)
+        return gradients
 
-    def run_back(self, given: Any, wanted: Sequence[bool]) -> list[Any]:
-        """The gradients from the result's, by the layer's backward."""
+    def run_back(self, given: Any, rooms: Sequence[tuple[Any, Any, bool] | None]) -> None:
+        """The gradients from the result's, by the layer's backward, into the room for those that are wanted."""
+        self.borrow()
+        if self.cached.user is not self.token:
+            self.bind()
+        if self.plan.remembers and not self.cached.ran:
+            self.run()
         top, plan = self.top[0], self.plan
         top.borrow(given, diff=True)
         bottoms, blobs = iter(self.bottoms), iter(self.layer.blobs)
-        gradients: list[Any] = []
         down: list[bool] = []
         learn: list[bool] = []
         after: list[tuple[Blob, Any, bool]] = []  # results that are not the layer's own memory
         for i, array in enumerate(self.arrays):
             if array is None:
-                gradients.append(None)
                 continue
-            learned = i in plan.blobs
+            learned, room = i in plan.blobs, rooms[i]
             blob = next(blobs if learned else bottoms)
-            (learn if learned else down).append(bool(wanted[i]))
-            if not wanted[i]:
-                gradients.append(None)
+            (learn if learned else down).append(room is not None)
+            if room is None:
                 continue
-            turn = self.turns and i == 0
-            result, ours, direct = self.room(array.shape, turn)
-            gradients.append(arrays.turned(result, TO_NCHW) if self.turned and i == 0 else result)
+            _, ours, direct = room
             if not direct:
-                after.append((blob, ours, turn))
+                after.append((blob, ours, self.turns and i == 0))
             elif blob.count:
                 blob.borrow(ours, diff=True)
             if learned:
@@ -400,8 +474,6 @@ class Call:
         for blob, ours, turn in after:
             if blob.count:
                 self.hand_over(blob.diff, ours, turn)
-        self.finish()
-        return gradients
 
     def finish(self) -> None:
         """Hands the results over, and raises what kernels have found wrong with the inputs: the caller's library would not."""

@@ -378,7 +378,7 @@ class WindowLayer(Layer):
             return 0
         learns = backward and self.param_propagate_down[0]
         sums = self.outputs * self.bias_parts(top[0]) if backward and self.bias_term else 0
-        room = max(self.convolution.room(self.dtype, backward or self.spreads, learns), sums)
+        room = max(int(self.convolution.room(self.dtype, backward or self.spreads, learns)), sums)
         return int(room * self.dtype.itemsize)
 
     @property
@@ -404,7 +404,8 @@ class WindowLayer(Layer):
 
     def bias_parts(self, top: Blob) -> int:
         """Into how many parts the sum of a channel is cut, so that blocks enough share the work."""
-        return max(1, min(top.count // self.outputs // RUN, BLOCKS // self.outputs))
+        outputs: int = self.outputs
+        return max(1, min(top.count // outputs // RUN, BLOCKS // outputs))
 
 
 class ConvolutionLayer(WindowLayer):
