@@ -307,6 +307,11 @@ class Layer:
         """The windows of a layer with this LayerParameter; None for one without, or whose window is the whole image."""
         return None
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        """What parameters of these shapes are called in files of other programs; further ones have numbers."""
+        return "weight", "bias"
+
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
         """The weights of a linear map (Trait.WEIGHTED) of which each output is multiplied by a factor."""
         return np.asarray(weights * factors.reshape(-1, *[1] * (weights.ndim - 1)))

@@ -31,7 +31,8 @@ class Trait(Flag):
 
     What the numbers are
 
-    - WEIGHTED: a linear map whose parameter 0 holds the weights and 1, if there is one, the bias; `scaled` multiplies outputs.
+    - WEIGHTED: a linear map whose parameter 0 holds the weights and 1, if there is one, the bias. It has as many `outputs`,
+      along `output_axis`, and `scaled` multiplies them.
     - PROBABILITIES: the elements of the top lie from 0 to 1, as those of Softmax and Sigmoid do.
     - CONSTANT: the tops depend on the shapes of the bottoms and on parameters alone.
     - FILLED: it has no bottoms and reads no file, such as Input and DummyData; other layers without bottoms read data.

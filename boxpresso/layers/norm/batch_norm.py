@@ -76,6 +76,10 @@ class BatchNorm(
 
     kernels = batch_norm_kernels
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        return "running_mean", "running_var", "scale_factor", "weight", "bias"
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.batch_norm_param
         for fork in ("disable_mean", "disable_variance", "icnet", "relu", "fused_relu", "use_alpha_beta"):
