@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ..layers.core import Layer, Trait
-from ..layers.dense.channels_last import ConvolveLast, OnLast
+from ..layers.core.gpu_lowering import OnLast
 from . import Net
 from .gpu_layout import Turn
 from .gpu_program import GpuProgram, Segment
@@ -196,11 +196,11 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     for segment in program.segments or [Segment(program.steps, "not captured yet")]:
         graphs += segment.graph is not None
         for step in segment.steps:
-            what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
+            what = step.lowering.what if step.lowering is not None else "layer"
             if isinstance(step.lowering, Turn):
                 what = "channels last" if step.lowering.last else "to planes"
             elif isinstance(step.lowering, OnLast):
-                what = f"{'convolution' if isinstance(step.lowering, ConvolveLast) else 'layer'}, channels last"
+                what = f"{what}, channels last"
             at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
             shape = program.blob(step.writes[0]).shape if step.writes else ()
             rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))

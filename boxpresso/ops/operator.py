@@ -15,8 +15,7 @@ import numpy as np
 
 from ..device import Blob, strides
 from ..device.kernel import real_of
-from ..layers.core import Layer, check_arity, make_layer
-from ..layers.shape import strided
+from ..layers.core import Layer, check_arity, make_layer, strided
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory

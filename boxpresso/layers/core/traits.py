@@ -26,7 +26,7 @@ class Trait(Flag):
     - REARRANGES: the top holds the elements of bottom 0, each once, in another order or shape.
     - VIEW: the tops hold the elements of bottom 0 in their order, mostly in its memory. Implies REARRANGES and WRITES_ALL.
     - JOINS: the top holds the bottoms beside one another along an axis: bottom i begins at `starts[i]` and its elements are
-      `steps` apart, where it has more than one bottom.
+      `top_steps` apart, where it has more than one bottom.
     - PARTS: the tops are the parts of bottom 0 along an axis, in order: of what JOINS, the other way round.
 
     What the numbers are
