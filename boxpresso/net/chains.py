@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 
 from ..device import Blob
 from ..layers.core import Layer
-from ..layers.norm.norm_chain import Link, NormChain
+from ..layers.core.training import Link, Together
 
 
 class TrainingChain:
-    """A NormChain in a Net: how far its layers have come in this pass."""
+    """Layers of a Net that train together: how far its layers have come in this pass."""
 
-    def __init__(self, first: int, links: NormChain) -> None:
+    def __init__(self, first: int, links: Together) -> None:
         self.first, self.links, self.last = first, links, len(links.links) - 1
         self.forwards = -1  # the last link that has gone forward; all of them: `last`
         self.backwards = self.last + 1  # the last that has gone backward
@@ -118,7 +118,7 @@ def find_chains(
             in_place = names[j + 1][0] == names[j + 1][1] == writes
             if not in_place and reads != writes and readers.get(writes[0], 0) != 1:
                 break
-        found = NormChain.of(links)
+        found = links[0].layer.training_chain(links) if links else None
         if found is not None:
             chain = TrainingChain(i, found)
             chains.update(dict.fromkeys(range(i, i + len(found.links)), chain))

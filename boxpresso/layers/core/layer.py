@@ -31,6 +31,7 @@ from .filler import Fills, Seed
 from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
 from .lowering import Fusible, Lowering, Numbers, Pointwise
 from .numbers import too_large
+from .training import Link, Together
 from .traits import Trait, with_implied
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
@@ -330,6 +331,10 @@ class Layer:
             return ForwardLast(self) if len({blob.shape for blob in (*bottom, *top)}) == 1 else None
         affine = Trait.BY_CHANNEL in self.traits and isinstance(self.lower(bottom, top), Pointwise)
         return AffineLast(self, bottom[0].shape[1]) if affine and len(bottom) == 1 else None
+
+    def training_chain(self, links: Sequence[Link]) -> Together | None:
+        """What of `links`, this layer and those after it that read one another alone, trains together; None for nothing."""
+        return None
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""

@@ -10,7 +10,9 @@ import numpy as np
 from ...device import AnyArray, Blob
 from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
+from ..core.training import Link, Together
 from .batch_norm_kernels import kernels as batch_norm_kernels
+from .norm_chain import NormChain
 
 
 class BatchNorm(
@@ -158,6 +160,9 @@ class BatchNorm(
             normal = self.normal.data
         scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
         self.kernels.normalise(self.planes, x, mean, inverse, scale, bias, top.data, normal, len(mean), self.size)
+
+    def training_chain(self, links: Sequence[Link]) -> Together | None:
+        return NormChain.of(links) if type(self) is BatchNorm else None  # a user's own class does what it says
 
     def fuse(self) -> Fusible | None:
         if not self.running:
