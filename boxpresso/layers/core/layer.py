@@ -39,8 +39,6 @@ Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with N
 Shapes = tuple[tuple[int, ...], ...]
 _discovered = threading.Event()
 OF_FORWARD = ("fuse", "lower", "lower_gpu", "lower_last")  # methods that say how a plan does what forward does
-CLASS = re.compile(r"^class \w+\([^:]*?\btype=(\([^)]*\)|\"\w+\")", re.M)  # a class statement that registers types
-NAME = re.compile(r"\"(\w+)\"")
 
 
 class Room(Protocol):
@@ -539,26 +537,32 @@ def modules() -> dict[str, str]:
 
 
 @functools.cache
-def homes() -> dict[str, str]:
-    """{lower-case type: the module that registers it}, read from the texts of the modules without importing them."""
-    result = {}
-    for module in modules().values():
-        spec = importlib.util.find_spec(module)
-        text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-        for types in CLASS.findall(text):
-            result.update({name.lower(): module for name in NAME.findall(types)})
-    return result
+def texts() -> dict[str, str]:
+    """{a module of layers: its text in lower case}."""
+    specs = {module: importlib.util.find_spec(module) for module in modules().values()}
+    return {m: Path(s.origin).read_text(encoding="utf-8").lower() for m, s in specs.items() if s and s.origin}
 
 
+@functools.cache
 def import_home(type: str) -> None:
-    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or as texts say."""
+    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or else those whose
+    texts have the name in quotes, until the type is there."""
     if _discovered.is_set():
         return
-    if home := modules().get(type.lower()):
+    name, ours = type.lower(), f"{__package__.rpartition('.')[0]}."
+    if home := modules().get(name):
         importlib.import_module(home)
-    known = REGISTRY.get(type.lower())
-    if (known is None or known.__module__ != home) and (home := homes().get(type.lower())):
-        importlib.import_module(home)
+    for module, text in texts().items() if not registered(name, ours) else ():
+        if f'"{name}"' in text:
+            importlib.import_module(module)
+            if registered(name, ours):
+                return
+
+
+def registered(name: str, ours: str) -> bool:
+    """Whether a class of our modules has a type; one of a user's own makes the search go on, so that a name that both have is
+    refused."""
+    return name in REGISTRY and REGISTRY[name].__module__.startswith(ours)
 
 
 def layer_class(type: str, name: str) -> type[Layer]:
