@@ -330,6 +330,10 @@ class Layer:
         affine = Trait.BY_CHANNEL in self.traits and isinstance(self.lower(bottom, top), Pointwise)
         return AffineLast(self, bottom[0].shape[1]) if affine and len(bottom) == 1 else None
 
+    def deviations(self) -> tuple[Any, Any, str] | None:
+        """Of one that gives targets of offsets: their means and deviations, or None twice and why. None for others."""
+        return None
+
     def training_chain(self, links: Sequence[Link]) -> Together | None:
         """What of `links`, this layer and those after it that read one another alone, trains together; None for nothing."""
         return None
