@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from .device import Blob, open_device
-from .layers.core import Layer, Trait, make_layer, traits_of
+from .layers.core import Trait, make_layer, traits_of
 from .layers.core.boundary import Named
 from .layers.core.layer import known_type
+from .layers.core.replaced import acting
 from .layers.core.served import SERVED
-from .layers.detection.fields import Deviation
-from .layers.detection.proposal_target import FPNProposalTarget, ProposalTarget
 from .net.prepare import select
 from .net.settle import settle
 from .net.weights import LayerWeights, Row, Source, Weights, read_weights, save_weights
@@ -298,30 +297,18 @@ def votes_of(layer: LayerParameter) -> int:
 
 def deviations(maker: LayerParameter, blob: str, net: NetParameter) -> tuple[Any, Any, str]:
     """Means and deviations of the targets that a layer makes; or None twice, and why."""
-    layer = targets_layer(maker)
-    if layer is None:
-        kind = maker.python_param.layer or maker.type
-        return None, None, (
-            f"learns {blob!r} of layer {maker.name!r} ({kind}), whose deviations are not in the prototxt (Fast R-CNN "
-            "computes them from its data); give those that training printed: --stds FILE --means FILE"
-        )  # fmt: skip
-    if getattr(layer, "grouped", False):
-        deviation: Deviation = layer.deviation  # type: ignore[attr-defined]
-        if (deviation.std == 1).all() and not deviation.mean.any():
-            return None, None, f"learns the targets of {maker.name!r}, whose bbox_reg_param says no bbox_std"
-        return deviation.mean, deviation.std, ""
-    s: dict[str, Any] = layer.settings  # type: ignore[attr-defined]
-    if s["bbox_normalize_targets_precomputed"]:
-        return s["bbox_normalize_means"], s["bbox_normalize_stds"], ""
-    stds = ",".join(f"{value:g}" for value in s["bbox_normalize_stds"])
+    known = targets_layer(maker)
+    if known is not None:
+        return known
+    kind = maker.python_param.layer or maker.type
     return None, None, (
-        f"learns the targets of {maker.name!r}, which has bbox_normalize_targets_precomputed False; if another program "
-        f"trained it with that True, give --stds {stds}"
+        f"learns {blob!r} of layer {maker.name!r} ({kind}), whose deviations are not in the prototxt (Fast R-CNN "
+        "computes them from its data); give those that training printed: --stds FILE --means FILE"
     )  # fmt: skip
 
 
-def targets_layer(maker: LayerParameter) -> Layer | None:
-    """The layer of ProposalTarget's family that a message describes, with its settings read; None for another one."""
+def targets_layer(maker: LayerParameter) -> tuple[Any, Any, str] | None:
+    """The same of a layer of ours that gives targets of regions, with its settings read; None for another one."""
     python = maker.python_param
     foreign = maker.type == "Python" and (python.module, python.layer) not in SERVED
     if "target" not in kind_of(maker) or len(maker.top) < 5 or foreign:
@@ -331,8 +318,7 @@ def targets_layer(maker: LayerParameter) -> Layer | None:
     bottom, top = ([Blob((), np.float32, device) for _ in names] for names in (maker.bottom, maker.top))
     with Named(layer):
         layer.setup(bottom, top)
-    layer = getattr(layer, "inner", None) or layer
-    return layer if isinstance(layer, (ProposalTarget, FPNProposalTarget)) else None
+    return acting(layer).deviations()
 
 
 def restored(heads: Sequence[Head], net: NetParameter, deploy: NetParameter | None, guided: bool) -> dict[str, str]:

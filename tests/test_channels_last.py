@@ -8,7 +8,8 @@ from harness import Rig
 
 from boxpresso import Blob
 from boxpresso.device import open_device
-from boxpresso.layers.dense.channels_last import KERNELS, AffineLast, PoolLast
+from boxpresso.layers.core.gpu_lowering import KERNELS, AffineLast
+from boxpresso.layers.dense.channels_last import PoolLast
 
 RNG = np.random.default_rng(7)
 # Shape of the bottom, pooling_param: ceil mode, windows that reach beyond the padding, odd numbers of channels, whole images.

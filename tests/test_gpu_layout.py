@@ -30,7 +30,8 @@ from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.device import cudnn
 from boxpresso.device.cuda import Cuda
-from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution, OnLast
+from boxpresso.layers.core.gpu_lowering import OnLast
+from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution
 from boxpresso.net import gpu_choice
 from boxpresso.net.gpu_layout import Turn, find_chains, lay_out
 from boxpresso.net.gpu_program import inner_blobs

@@ -11,8 +11,8 @@ from harness import Rig, check_gradient
 from shared import golden
 
 from boxpresso.device import strides
-from boxpresso.layers.shape import strided
-from boxpresso.layers.shape.strided import merged
+from boxpresso.layers.core import strided
+from boxpresso.layers.core.strided import merged
 from boxpresso.proto.errors import LayerError
 
 CASES = golden("roi/Permute")

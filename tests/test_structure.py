@@ -102,6 +102,47 @@ def test_a_layer_imports_no_other_layer():
         assert not others, f"layer {'.'.join(module)} imports the layer {'.'.join(others[0])}"
 
 
+def names_in(node: ast.AST) -> list[str]:
+    """The texts that a collection holds, or a dictionary has for keys."""
+    values = (
+        node.elts
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set))
+        else node.keys
+        if isinstance(node, ast.Dict)
+        else []
+    )
+    return [value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+
+
+def test_no_list_of_layer_types_stands_outside_layers():
+    """What a file wants to know of a type it asks of its traits: a list somewhere else drifts."""
+    from boxpresso.layers.core import REGISTRY, discover
+
+    discover()
+    assert [
+        name for name in names_in(ast.parse('("ReLU", "Split", "LRN", 3)').body[0].value) if name.lower() in REGISTRY
+    ]
+    for module, file in MODULES.items():
+        if module[0:1] == ("layers",) or module == ("proto", "upgrade"):  # V0's and V1's own names
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = names_in(node)
+            types = [name for name in names if name.lower() in REGISTRY]
+            few = len(types) < 3 or 2 * len(types) < len(names)  # some types are words, or functions of ops
+            assert few, f"{file}:{node.lineno} lists the layer types {', '.join(types)}"
+
+
+def test_nets_and_exports_import_no_family_of_layers():
+    """They ask a layer how it runs: `lower`, `lower_gpu`, `lower_last`, `training_chain`."""
+    allowed = {(("net", "runner"), ("layers", "dense", "lowerings"))}  # whether a CPU has bfloat16
+    found = {
+        (module, target)
+        for module, file in MODULES.items() if module[0:1] in (("net",), ("exports",))
+        for target in imports(file) if target[:1] == ("layers",) and len(target) > 2 and target[1] != "core"
+    }  # fmt: skip
+    assert found <= allowed
+
+
 def cycle(graph: dict[tuple[str, ...], list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
     """A circle of imports, or nothing."""
     state: dict[tuple[str, ...], int] = {}

@@ -9,9 +9,10 @@ import pytest
 from harness import Rig
 from layer_sizes import CASES, SIZES, Case
 
-from boxpresso import Layer
+from boxpresso import Layer, Net
 from boxpresso.layers.core import REGISTRY, Trait, discover, traits_of
 from boxpresso.layers.core.traits import IMPLIED, with_implied
+from boxpresso.proto import parse_net
 from boxpresso.proto.errors import LayerError
 
 discover()
@@ -169,8 +170,8 @@ def check_joins(case: Case) -> None:
     rig, (top,) = run(case, bottoms)
     assert len(bottoms) > 1
     layer: Layer = rig.layer
-    for x, start in zip(bottoms, layer.starts, strict=True):  # type: ignore[attr-defined]
-        at = start + sum(index * step for index, step in zip(np.indices(x.shape), layer.steps))  # type: ignore[attr-defined]
+    for x, start in zip(bottoms, layer.starts, strict=True):
+        at = start + sum(index * step for index, step in zip(np.indices(x.shape), layer.top_steps))
         np.testing.assert_array_equal(top.ravel()[at], x)
     assert top.size == sum(x.size for x in bottoms)
 
@@ -448,9 +449,17 @@ class Named(REGISTRY["relu"], type="TraitTestNamed", bottoms=1, tops=1):
 
 
 def test_traits_are_inherited_with_forward():
+    """A plan does what a user's forward says, not what that of its base does."""
+    x = np.array([[-1.0, 2], [3, -4]])
+    text = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 2 } } }'
+    text += 'layer { name: "y" type: "InnerProduct" bottom: "x" top: "y" inner_product_param { num_output: 2 } }'
     try:
         assert Named.traits == REGISTRY["relu"].traits
         assert Halves.traits == Trait.NONE
+        for name, wanted in (("TraitTestNamed", [[0, 2], [3, 0]]), ("TraitTestHalves", [[3, -4], [-1, 2]])):
+            net = Net(parse_net(f'{text} layer {{ name: "z" type: "{name}" bottom: "y" top: "z" }}'), device="cpu")
+            net.params["y"][0].data[...] = np.eye(2)
+            assert net.forward(x=x)["z"].tolist() == wanted
     finally:
         for name in ("traittesthalves", "traittestnamed"):
             del REGISTRY[name]

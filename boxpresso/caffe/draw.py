@@ -11,6 +11,8 @@ import shutil
 import subprocess
 from typing import Any, NamedTuple
 
+from ..layers.core import Trait
+from ..layers.core.layer import known_type
 from ..net.weights import Source, write_whole
 from ..proto import NetParameter, upgrade_net
 from ..proto.errors import BoxpressoError, ModelError
@@ -21,8 +23,8 @@ from .proto import caffe_pb2
 LAYER_STYLE_DEFAULT = {"shape": "record", "fillcolor": "#6495ED", "style": "filled"}
 NEURON_LAYER_STYLE = {"shape": "record", "fillcolor": "#90EE90", "style": "filled"}
 BLOB_STYLE = {"shape": "octagon", "fillcolor": "#E0E0E0", "style": "filled"}
-COLORS = {"Convolution": "#FF5050", "Deconvolution": "#FF5050", "Pooling": "#FF9900", "InnerProduct": "#CC33FF"}
-LEARNS = ("Convolution", "Deconvolution", "InnerProduct")
+COLORS = {"convolves": "#FF5050", "pools": "#FF9900", "multiplies": "#CC33FF"}
+LEARNS = ("convolves", "multiplies")
 TEXT = ("raw", "dot", "gv")  # Graphviz's language
 
 
@@ -35,6 +37,16 @@ class Graph(NamedTuple):
     edges: list[tuple[str, str, str]]
 
 
+def what_it_does(layertype: str) -> str:
+    """What pycaffe draws in colours of their own: "convolves", "pools" or "multiplies"; "" for all other layers."""
+    known = known_type(layertype)
+    if known is None or not known.traits & (Trait.POOLS | Trait.WEIGHTED):
+        return ""
+    if Trait.POOLS in known.traits:
+        return "pools"
+    return "convolves" if "convolution_param" in known.messages else "multiplies"
+
+
 def get_pooling_types_dict() -> dict[int, str]:
     """{number: name} of the methods of Pooling."""
     values = caffe_pb2.PoolingParameter.PoolMethod.DESCRIPTOR.values_by_name
@@ -45,9 +57,10 @@ def get_edge_label(layer: Any) -> str:
     """What is written at the edge to a top: the batch size or the number of outputs."""
     if layer.type == "Data":
         return f"Batch {layer.data_param.batch_size}"
-    if layer.type in ("Convolution", "Deconvolution"):
+    what = what_it_does(layer.type)
+    if what == "convolves":
         return str(layer.convolution_param.num_output)
-    return str(layer.inner_product_param.num_output) if layer.type == "InnerProduct" else '""'
+    return str(layer.inner_product_param.num_output) if what == "multiplies" else '""'
 
 
 def get_layer_lr_mult(layer: Any) -> tuple[float, float]:
@@ -56,9 +69,9 @@ def get_layer_lr_mult(layer: Any) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        For a layer other than Convolution, Deconvolution and InnerProduct, or with more than two params.
+        For a layer without weights, or with more than two params.
     """
-    if layer.type not in LEARNS:
+    if what_it_does(layer.type) not in LEARNS:
         raise ValueError(f"{layer.type} layers do not have a learning rate multiplier")
     rates = [param.lr_mult for param in layer.param]
     if len(rates) > 2:
@@ -70,19 +83,19 @@ def get_layer_lr_mult(layer: Any) -> tuple[float, float]:
 def get_layer_label(layer: Any, rankdir: str, display_lrm: bool = False) -> str:
     """The text of a layer's node, in double quotes: name, type, kernel, and with display_lrm the learning rates."""
     separator = " " if rankdir in ("TB", "BT") else r"\n"
-    kind = layer.type
-    if kind == "Pooling":
+    kind, what = layer.type, what_it_does(layer.type)
+    if what == "pools":
         kind = f"{kind} {get_pooling_types_dict()[layer.pooling_param.pool]}"
     lines = [
         re.sub(r"([\\\"{}|<>])", r"\\\1", text) for text in (layer.name, f"({kind})")
     ]  # signs of records and quotes
-    if layer.type == "Pooling":
+    if what == "pools":
         p = layer.pooling_param
         lines += kernel_text(separator, p.kernel_size, p.stride, p.pad)
-    elif layer.type in ("Convolution", "Deconvolution"):
+    elif what == "convolves":
         p = layer.convolution_param
         lines += kernel_text(separator, [*p.kernel_size, 1][0], [*p.stride, 1][0], [*p.pad, 0][0])
-    if display_lrm and layer.type in LEARNS:
+    if display_lrm and what in LEARNS:
         weights, bias = get_layer_lr_mult(layer)
         if weights or bias:
             lines.append(f"lr mult: {weights:.1f}, {bias:.1f}")
@@ -95,7 +108,7 @@ def kernel_text(separator: str, size: int, stride: int, pad: int) -> list[str]:
 
 def choose_color_by_layertype(layertype: str) -> str:
     """The colour of a layer's node."""
-    return COLORS.get(layertype, LAYER_STYLE_DEFAULT["fillcolor"])
+    return COLORS.get(what_it_does(layertype), LAYER_STYLE_DEFAULT["fillcolor"])
 
 
 def included(layer: Any, phase: int | None) -> bool:

@@ -57,6 +57,7 @@ CHOICE = (C, P, P, P, P, P, C, P, P)
 SPACE = (C, P, P, P, P, P, C, P)
 CONVOLVE = (C, P, P, P, P, P, P, P, C, P, Z, P, P, P)
 KINDS = ("Forward", "BackwardData", "BackwardFilter")
+DESCRIPTORS = ("Tensor", "Filter", "Convolution", "Activation")  # what cuDNN describes apart
 CUDNN: Prototypes = {
     "cudnnGetVersion": (Z,),
     "cudnnGetCudartVersion": (Z,),
@@ -65,8 +66,8 @@ CUDNN: Prototypes = {
     "cudnnCreate": (C, P),
     "cudnnDestroy": (C, P),
     "cudnnSetStream": (C, P, P),
-    **{f"cudnnCreate{kind}Descriptor": (C, P) for kind in ("Tensor", "Filter", "Convolution", "Activation")},
-    **{f"cudnnDestroy{kind}Descriptor": (C, P) for kind in ("Tensor", "Filter", "Convolution", "Activation")},
+    **{f"cudnnCreate{kind}Descriptor": (C, P) for kind in DESCRIPTORS},
+    **{f"cudnnDestroy{kind}Descriptor": (C, P) for kind in DESCRIPTORS},
     "cudnnSetTensorNdDescriptor": (C, P, C, C, P, P),
     "cudnnSetFilterNdDescriptor": (C, P, C, C, C, P),
     "cudnnSetConvolutionNdDescriptor": (C, P, C, P, P, P, C, C),

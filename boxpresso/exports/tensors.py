@@ -9,18 +9,13 @@ from typing import Any, Union
 
 import numpy as np
 
+from ..layers.core.layer import known_type, layer_class
 from ..net import Net
 from ..net.weights import read_weights, save_weights, write_whole
 from ..proto.errors import ModelError
 from ..proto.reading import kind_of
 from .operations import Numpy
 
-KEYS = {  # of a layer type; others have weight and bias, then numbers
-    "batchnorm": ("running_mean", "running_var", "scale_factor", "weight", "bias"),
-    "bias": ("bias",),
-    "lstm": ("weight_x", "bias", "weight_static", "weight_h"),
-    "rnn": ("weight_x", "bias", "weight_static", "weight_h", "weight_out", "bias_out"),
-}
 SUFFIX = ".safetensors"
 Row = tuple[str, str, Sequence[str], Sequence[str], Sequence[Numpy]]
 
@@ -31,12 +26,9 @@ def parameter_keys(kind: str, shapes: Sequence[Sequence[int]]) -> list[str]:
     >>> parameter_keys("Convolution", [(8, 3, 3, 3), (8,)]), parameter_keys("BatchNorm", [(8,), (8,), (1,)])
     (['weight', 'bias'], ['running_mean', 'running_var', 'scale_factor'])
     """
-    count, names = len(shapes), KEYS.get(kind.lower(), ("weight", "bias"))
-    if kind.lower() in ("lstm", "rnn") and count == len(names) - 1:  # without a static input
-        names = tuple(name for name in names if name != "weight_static")
-        if kind.lower() == "lstm" and sum(size > 1 for size in shapes[1]) > 1:  # lstm_param's order
-            names = ("weight_x", "weight_h", "bias")
-    return [names[i] if i < len(names) else f"parameter_{i}" for i in range(count)]
+    known = known_type(kind)
+    names = known.parameter_names(shapes) if known is not None else ()
+    return [names[i] if i < len(names) else f"parameter_{i}" for i in range(len(shapes))]
 
 
 def import_safetensors() -> Any:
@@ -163,7 +155,7 @@ def rows_of_tensors(tensors: Mapping[str, Numpy], table: str | None, shown: str)
     for name, own in groups.items():
         kind = "BatchNorm" if "running_mean" in own else ""
         order = (
-            KEYS["batchnorm"]
+            layer_class(kind, name).parameter_names([])
             if kind
             else ("weight", "weight_x", "bias", "weight_static", "weight_h", "weight_out", "bias_out")
         )

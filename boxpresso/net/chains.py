@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..device import Blob
 from ..layers.core import Layer
-from ..layers.norm.norm_chain import Link, NormChain
+from ..layers.core.training import LONGEST, Link, Together
 from .connect import AtWork
 
 
 class TrainingChain:
-    """A NormChain in a Net: how far its layers have come in this pass."""
+    """Layers of a Net that train together: how far its layers have come in this pass."""
 
-    def __init__(self, first: int, links: NormChain) -> None:
+    def __init__(self, first: int, links: Together) -> None:
         self.at_work = AtWork()  # the net's, once it watches
         self.first, self.links, self.last = first, links, len(links.links) - 1
         self.forwards = -1  # the last link that has gone forward; all of them: `last`
@@ -159,7 +159,7 @@ def find_chains(
         if i in chains:
             continue
         links: list[Link] = []
-        for j in range(i, min(i + NormChain.most, len(layers))):
+        for j in range(i, min(i + LONGEST, len(layers))):
             (reads, writes), loss = names[j], any(loss_weights[j])
             if len(reads) != 1 or len(writes) != 1 or (links and links[-1].top is not bottoms[j][0]):
                 break
@@ -169,13 +169,11 @@ def find_chains(
             in_place = names[j + 1][0] == names[j + 1][1] == writes
             if not in_place and reads != writes and readers.get(writes[0], 0) != 1:
                 break
-        found = NormChain.of(links)
-        if (
-            found is not None and found.rectifier is not None
-        ):  # in place it looks at what its blob holds in the backward
+        found = links[0].layer.training_chain(links) if links else None
+        if found is not None and found.reads_top:  # what its blob holds in the backward is to be what its forward wrote
             end = i + len(found.links)
             if names[end - 1][0] == names[end - 1][1] and any(names[end - 1][1] == tops for _, tops in names[end:]):
-                found = NormChain.of(links[: len(found.links) - 1])
+                found = links[0].layer.training_chain(links[: len(found.links) - 1])
         if found is not None:
             chain = TrainingChain(i, found)
             chains.update(dict.fromkeys(range(i, i + len(found.links)), chain))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..device.cuda import Cuda
 from ..device.events import median_ms
-from ..layers.dense.channels_last import Refused
+from ..layers.core.gpu_lowering import Refused
 from ..proto.errors import DeviceError
 from .gpu_choice import NCHW, NHWC, NOT_YET, ROUNDS, VARIABLE, Choice, choose, forced, keep, key_of, known, measuring
 from .gpu_layout import Chain, find_chains, lay_out, signature

@@ -10,14 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ..device import Array, Blob, Buffer, strides
+from ..device import Blob, Buffer, strides
 from ..device.cuda import Cuda
-from ..layers.core import Layer
-from ..layers.dense.columns import CudnnConvolution
-from ..layers.dense.gpu_lowerings import Convolve, GpuLowering
-from ..layers.dense.part_of_top import PartOfTop
-from ..layers.shape import strided
-from ..layers.shape.concat import Concat
+from ..layers.core import Layer, Trait, strided
+from ..layers.core.gpu_lowering import GpuLowering, IntoPart
 from .gpu_memory import INNER
 from .plan import Source, Step, Value
 
@@ -41,19 +37,14 @@ class Operand:
     """
 
     producer: int
-    into: PartOfTop
+    into: IntoPart
     whole: Blob
     at: int
     written: bool = False
 
-    def run(self, lowering: GpuLowering, bottom: Blob) -> bool:
+    def run(self, bottom: Blob) -> bool:
         """The convolution; False where it has still to be done."""
-        assert isinstance(lowering, Convolve)
-        layer = lowering.layer
-        weights = layer.blobs[0].data if lowering.weights is None else lowering.weights
-        arrays = bottom.data, weights, self.whole.data
-        assert all(isinstance(array, Array) for array in arrays)
-        self.written = self.into.apply(*arrays, self.at, lowering.after(None))  # type: ignore[arg-type]  # Arrays
+        self.written = self.into(bottom, self.whole, self.at)
         return self.written
 
 
@@ -62,7 +53,7 @@ class Spread:
     """A concatenation of several images, some of whose operands convolutions write into its top: {bottom: Operand}."""
 
     place: int
-    layer: Concat
+    layer: Layer
     operands: dict[int, Operand] = field(default_factory=dict)
 
     def run(self, bottom: Sequence[Blob], top: Blob, device: Cuda) -> None:
@@ -71,24 +62,17 @@ class Spread:
         for i, (blob, start) in enumerate(zip(bottom, self.layer.starts, strict=True)):
             if i not in self.operands or not self.operands[i].written:
                 strided.copy(
-                    device, blob.shape, blob.data, strides(blob.shape), top.data, self.layer.steps, target_at=start
+                    device, blob.shape, blob.data, strides(blob.shape), top.data, self.layer.top_steps, target_at=start
                 )
 
 
 def by_images(layer: Layer, bottom: Sequence[Blob], top: Blob) -> bool:
     """Whether the top has several images, and in each the images of the bottoms one behind the other."""
-    if not isinstance(layer, Concat) or len(bottom) < 2 or len(top.shape) < 2 or top.shape[0] < 2:
+    if Trait.JOINS not in layer.traits or len(bottom) < 2 or len(top.shape) < 2 or top.shape[0] < 2:
         return False
     sizes = [prod(blob.shape[1:]) for blob in bottom]
     starts = [sum(sizes[:i]) for i in range(len(bottom))]
     return top.count > 0 and layer.starts == starts and sum(sizes) == prod(top.shape[1:])
-
-
-def part_of(lowering: object, step: int) -> PartOfTop | None:
-    """How a step's convolution writes images that are `step` elements apart; None where it is none of cuDNN's."""
-    if type(lowering) is not Convolve or not isinstance(lowering.layer.convolution, CudnnConvolution):
-        return None
-    return PartOfTop(lowering.layer.convolution, lowering.layer.dtype, step)
 
 
 def spread(
@@ -120,7 +104,7 @@ def spread(
         shapes.setdefault(id(blob._data), set()).add(blob.shape)
     for place, step in enumerate(steps):
         layer, bottom, tops = source.layers[step.layer], source.bottoms[step.layer], source.tops[step.layer]
-        if step.lowering is not None or not isinstance(layer, Concat) or not by_images(layer, bottom, tops[0]):
+        if step.lowering is not None or not by_images(layer, bottom, tops[0]):
             continue
         whole = tops[0]
         if id(whole._data) in kept or touched[id(whole._data)][0] != place:
@@ -136,7 +120,8 @@ def spread(
             maker = steps[producer]
             if maker.added is not None or not maker.writes or blob_of(maker.writes[0])._data is not blob._data:
                 continue
-            into = part_of(maker.lowering, whole.count // images)
+            lowering = maker.lowering
+            into = lowering.into_part(whole.count // images) if isinstance(lowering, GpuLowering) else None
             if into is not None and touched[key][1] == place:
                 join.operands[i] = Operand(producer, into, whole, at)
         if join.operands:

@@ -12,39 +12,16 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ..device import Blob, Device
-from ..layers.core import Trait
-from ..layers.core.lowering import Pointwise
-from ..layers.dense.channels_last import AffineLast, ConvolveLast, ForwardLast, OnLast, PoolLast
-from ..layers.dense.columns import CudnnConvolution
-from ..layers.dense.gpu_lowerings import Convolve
-from ..layers.dense.pooling import Pooling
-from ..layers.shape import strided
-from ..layers.shape.concat import Concat
-from ..layers.shape.permute import Permute
+from ..layers.core import Trait, strided
+from ..layers.core.gpu_lowering import GpuLowering, OnLast
+from ..layers.core.lowering import LastView
 from .plan import LAST, Plan, Source, Step, Value
 
 LEAST = 2  # convolutions of a chain
 
 
 # Steps
-
-
-class JoinLast(OnLast):
-    """A Concat of channels."""
-
-    def __init__(self, layer: Concat) -> None:
-        self.layer = layer
-
-    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
-        at, channels = 0, top.shape[1]
-        for blob in bottoms:
-            own = blob.shape[1]
-            shape, steps, target = (blob.count // own, own), (own, 1), (channels, 1)
-            strided.copy(self.layer.device, shape, blob.data, steps, top.data, target, target_at=at)
-            at += own
 
 
 class Turn(OnLast):
@@ -71,25 +48,11 @@ def on_last(step: Step, source: Source) -> OnLast | None:
     blobs = [source.blobs[value[0]] for value in (*step.reads, *step.writes)]
     if not step.reads or len(step.writes) != 1 or any(len(b.shape) != 4 or not b.count for b in blobs):
         return None
-    if isinstance(step.lowering, Convolve):
-        by_cudnn = isinstance(step.lowering.layer.convolution, CudnnConvolution) and layer.dtype == np.float32
-        return ConvolveLast(step.lowering, step.added is not None) if by_cudnn else None
+    if isinstance(step.lowering, GpuLowering):
+        return step.lowering.on_last(step.added is not None)
     if step.lowering is not None or len(step.layers) > 1:
         return None
-    if type(layer) is Pooling:  # a user's own class does what it says
-        return PoolLast(layer) if layer.method in ("MAX", "AVE") else None
-    if type(layer) is Concat:
-        return (
-            JoinLast(layer)
-            if [sum(b.shape[1] for b in blobs[:-1]), *blobs[0].shape[2:]] == [*blobs[-1].shape[1:]]
-            else None
-        )
-    if Trait.ELEMENTWISE in layer.traits:
-        return ForwardLast(layer) if len({blob.shape for blob in blobs}) == 1 else None
-    if Trait.BY_CHANNEL in layer.traits:
-        known = isinstance(layer.lower(source.bottoms[step.layer], source.tops[step.layer]), Pointwise)
-        return AffineLast(layer, blobs[0].shape[1]) if known and len(step.reads) == 1 else None
-    return None
+    return layer.lower_last(source.bottoms[step.layer], source.tops[step.layer])
 
 
 # Chains
@@ -150,7 +113,7 @@ def pruned(steps: Sequence[Step], source: Source) -> list[Step]:
     return [
         step for step in steps
         if all(value in made for value in in_place(step, source))
-        and (isinstance(step.lowering, Convolve) or made.intersection(step.reads))
+        and (isinstance(step.lowering, GpuLowering) or made.intersection(step.reads))
     ]  # fmt: skip
 
 
@@ -179,8 +142,10 @@ def absorbable(plan: Plan, source: Source, inner: Collection[str]) -> dict[Value
     """{value: the only step that reads it, a Permute to (N, H, W, C)}."""
     found = {}
     for value, steps in plan.readers().items():
-        layer = source.layers[steps[0].layer]
-        turns = type(layer) is Permute and layer.order == [0, 2, 3, 1] and steps[0].lowering is None
+        i = steps[0].layer
+        turns = steps[0].lowering is None and isinstance(
+            source.layers[i].lower(source.bottoms[i], source.tops[i]), LastView
+        )
         if turns and len(steps) == 1 and value[0] in inner and value not in plan.wanted.values():
             found[value] = steps[0]
     return found
@@ -211,8 +176,8 @@ def find_chains(plan: Plan, source: Source, inner: Collection[str]) -> list[Chai
     permuted = absorbable(plan, source, inner)
     chains = []
     for part in parts:
-        if sum(isinstance(step.lowering, Convolve) for step in part) >= LEAST:
-            heads = [step.writes[0] for step in part if isinstance(step.lowering, Convolve)]
+        if sum(isinstance(step.lowering, GpuLowering) for step in part) >= LEAST:
+            heads = [step.writes[0] for step in part if isinstance(step.lowering, GpuLowering)]
             absorbed = [permuted[value].layer for value in heads if value in permuted]
             chains.append(Chain(tuple(step.layer for step in part), tuple(absorbed)))
     return chains

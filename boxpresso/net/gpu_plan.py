@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from ..layers.core.gpu_lowering import GpuLowering
 from ..layers.core.lowering import Constant, Lowering, Pointwise, Same
-from ..layers.dense.gpu_lowerings import GpuLowering, gpu_lowering
 from .plan import (
     Plan,
     Source,
@@ -29,7 +29,7 @@ def lower(plan: Plan, source: Source) -> Plan:
     steps = []
     for step in plan.steps:
         layer, bottom, top = source.layers[step.layer], source.bottoms[step.layer], source.tops[step.layer]
-        lowering: Lowering | None = gpu_lowering(layer, bottom, top) if step.reads else None
+        lowering: Lowering | None = layer.lower_gpu(bottom, top) if step.reads else None
         if lowering is None and step.reads:
             offered = layer.lower(bottom, top)
             shared = all(blob._data is bottom[0]._data for blob in top)

@@ -15,11 +15,9 @@ from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
 from ..layers.core import Layer, Trait
+from ..layers.core.gpu_lowering import GpuLowering, OnLast
 from ..layers.core.lowering import Constant
 from ..layers.core.replaced import acting
-from ..layers.dense.channels_last import OnLast
-from ..layers.dense.gpu_lowerings import GpuLowering
-from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError, DeviceError
 from ..proto.limits import LIMITS
 from .connect import named
@@ -245,7 +243,7 @@ class GpuProgram:
         found = []
         for place, step in enumerate(self.steps):
             layer, bottom = self.source.layers[step.layer], self.source.bottoms[step.layer]
-            if step.lowering is not None or not isinstance(layer, Concat) or len(bottom) < 2:
+            if step.lowering is not None or Trait.JOINS not in layer.traits or len(bottom) < 2:
                 continue
             starts = [sum(blob.count for blob in bottom[:i]) for i in range(len(bottom))]
             if layer.starts == starts and all(counts[id(blob._data)] == {blob.count} for blob in bottom):
@@ -296,7 +294,7 @@ class GpuProgram:
         other = blobs[-1] if step.added is not None else None
         operand = self.operands.get(step.layer)
         with named(self.source.layers[step.layer]):
-            if operand is None or not operand.run(step.lowering, blobs[0]):
+            if operand is None or not operand.run(blobs[0]):
                 step.lowering.run(blobs[0], other, self.source.blobs[step.writes[0][0]])
         return False
 

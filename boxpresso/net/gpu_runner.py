@@ -7,11 +7,8 @@ from typing import cast
 
 from ..device import Blob, Buffer, Kernels, cudnn
 from ..device.cuda import Cuda
+from ..layers.core.gpu_lowering import KERNELS, GpuLowering
 from ..layers.core.replaced import acting
-from ..layers.dense.channels_last import KERNELS
-from ..layers.dense.columns import DEVICE
-from ..layers.dense.convolution_base import ConvolutionLayer
-from ..layers.dense.gpu_lowerings import GpuLowering
 from .gpu_layout import LEAST
 from .gpu_memory import Arena
 from .gpu_plan import optimise
@@ -34,9 +31,9 @@ class GpuRunner(Runner):
     def files(self) -> list[Kernels]:
         """The files of kernels that a forward needs, which may be compiled at once."""
         layers = [acting(layer) for layer in self.source.layers]
-        chained = sum(isinstance(layer, ConvolutionLayer) for layer in layers) >= LEAST and cudnn.library() is not None
-        files = [DEVICE, *(file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files))]
-        return list(dict.fromkeys([*files, KERNELS] if chained else files))
+        files = [file for layer in layers for file in (*layer.kernel_files(), *layer.gpu_files)]
+        chained = files.count(KERNELS) >= LEAST and cudnn.library() is not None
+        return [file for file in dict.fromkeys(files) if chained or file is not KERNELS]
 
     def make_plan(self) -> None:
         """Makes the plans, and folds what can be folded."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
-from ..layers.core import Layer
-from ..layers.dense.channels_last import ConvolveLast, OnLast
+from ..layers.core import Layer, Trait
+from ..layers.core.gpu_lowering import OnLast
 from . import Net
 from .gpu_layout import Turn
 from .gpu_program import GpuProgram, Segment
@@ -103,21 +104,17 @@ def summarise(net: Net) -> Summary:
 
 
 def macs(layer: Layer, bottoms: Sequence[Shape], tops: Sequence[Shape]) -> int:
-    """Multiply-adds of one forward pass: the products with weights of convolutions and inner products; 0 for all others.
+    """Multiply-adds of one forward pass: the products with weights of layers that are linear maps; 0 for all others.
 
     Elements of padding count as any other, and a bias is not counted.
     """
-    if not layer.blobs:
+    if Trait.WEIGHTED not in layer.traits:
         return 0
-    weights, kind = layer.blobs[0].shape, layer.type.lower()
-    elements = sum(map(prod, tops))
-    if kind == "deconvolution":  # each element of a bottom spreads over one filter
+    linear: Any = layer
+    weights, window = layer.blobs[0].shape, layer.window_of(layer.param)
+    if window is not None and window.spreads:  # each element of a bottom spreads over one filter
         return sum(map(prod, bottoms)) * prod(weights[1:])
-    if kind.endswith("convolution"):  # each element of a top gathers over one filter
-        return elements * prod(weights[1:])
-    if kind == "innerproduct":
-        return elements * prod(weights) // int(layer.param.inner_product_param.num_output)
-    return 0
+    return sum(map(prod, tops)) * prod(weights) // int(linear.outputs)  # each element of a top gathers over one filter
 
 
 @dataclass(frozen=True)
@@ -199,11 +196,11 @@ def gpu_rows(net: Net, program: GpuProgram) -> list[PlanRow]:
     for segment in program.segments or [Segment(program.steps, "not captured yet")]:
         graphs += segment.graph is not None
         for step in segment.steps:
-            what = {"Convolve": "convolution", "Multiply": "product"}.get(type(step.lowering).__name__, "layer")
+            what = step.lowering.what if step.lowering is not None else "layer"
             if isinstance(step.lowering, Turn):
                 what = "channels last" if step.lowering.last else "to planes"
             elif isinstance(step.lowering, OnLast):
-                what = f"{'convolution' if isinstance(step.lowering, ConvolveLast) else 'layer'}, channels last"
+                what = f"{what}, channels last"
             at = f"graph {graphs - 1}" if segment.graph is not None else segment.live
             shape = program.blob(step.writes[0]).shape if step.writes else ()
             rows.append(PlanRow(what, [net.layers[i].name for i in step.layers], shape, at))

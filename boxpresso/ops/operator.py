@@ -16,8 +16,7 @@ from ..device.array import Array
 from ..device.cuda import Cuda
 from ..device.kernel import real_of
 from ..device.tape import TRIES, Tape, Unrecordable
-from ..layers.core import Layer, check_arity, make_layer
-from ..layers.shape import strided
+from ..layers.core import Layer, check_arity, make_layer, strided
 from ..proto import LayerParameter
 from ..proto.errors import BoxpressoError, LayerError
 from . import arrays, memory

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from ..layers.core import REGISTRY
+from ..layers.core import REGISTRY, Layer, Trait
 from ..net import Net
 from ..net.summary import Shape
 
@@ -89,7 +89,7 @@ def graph_of(net: Net) -> Graph:
         names = [copies.get(name, name) for name in bottoms]
         box = maker.get(names[0]) if len(names) == 1 else None
         in_place = list(tops) == list(bottoms)
-        if box is not None and (in_place or (follows(layer.type) and readers.get(names[0], 0) == 1 and len(tops) == 1)):
+        if box is not None and (in_place or (follows(layer) and readers.get(names[0], 0) == 1 and len(tops) == 1)):
             box.layers.append(i)
             read.update(() if in_place else names)
         else:
@@ -140,9 +140,9 @@ def family(kind: str) -> str:
     return parts[2] if parts[:2] == ["boxpresso", "layers"] and len(parts) > 3 and parts[2] != "core" else "other"
 
 
-def follows(kind: str) -> bool:
-    """Whether a layer of this type belongs to the one before it: normalisation, scale and activation."""
-    return kind in ("BatchNorm", "BN", "Scale", "Bias", "Dropout", "Power") or family(kind) == "neuron"
+def follows(layer: Layer) -> bool:
+    """Whether a layer belongs to the one before it: normalisation, scale and activation."""
+    return Trait.KEEPS_PLACES | Trait.BY_CHANNEL in layer.traits or family(layer.type) == "neuron"
 
 
 # Folding

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..layers.core import Layer
+from ..layers.core import Layer, Trait
 from ..net import Net
 from ..net.summary import Shape
 from .blocks import Block, Box, Graph, Item, Wire, boxes_of, family
@@ -294,7 +294,7 @@ def hint(net: Net, layers: Sequence[int], share: float, name: str) -> str:
 def brief(layer: Layer) -> str:
     """A layer's type and what matters most of its parameters."""
     param, kind = layer.param, layer.type
-    if layer.blobs and kind.lower().endswith(("convolution", "convolutiondepthwise")):
+    if layer.blobs and "convolution_param" in layer.messages:
         weights = layer.blobs[0].shape
         own = param.convolution_param
         stride = max([own.stride_h, own.stride_w, *own.stride])
@@ -302,7 +302,7 @@ def brief(layer: Layer) -> str:
         text = f"{name} {TIMES.join(map(str, weights[2:]))}, {own.num_output}"
         text += f", /{stride}" if stride > 1 else ""
         return short(text + (f", {own.group} groups" if own.group > 1 else ""))
-    if kind == "Pooling":
+    if Trait.POOLS in layer.traits:
         own = param.pooling_param
         window = (
             "whole"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ...layers.detection.rcnn import Boxes, Upright
 from .graph import Graph, Work, lowering
 from .rotated import rotated_rows, suppressed_rotated
 from .suppress import LEAST, column, suppressed
@@ -31,7 +30,7 @@ def plain_proposal(g: Graph, w: Work) -> list[str]:
     """The same of one image; the second top is the scores of SSH's, and the numbers of MNC's anchors."""
     layer = w.layer
     info = g.reshape(w.bottoms[2], [1, -1])
-    rows, best, which = chosen(g, w, Upright, layer.stride, layer.limits, info)
+    rows, best, which = chosen(g, w, layer.boxes, layer.stride, layer.limits, info)
     g.dims[rows] = ["regions", 5]
     if w.step.type == "SSHProposal":
         g.dims[best] = ["regions", 1]
@@ -41,7 +40,7 @@ def plain_proposal(g: Graph, w: Work) -> list[str]:
     return [rows, numbers][: len(w.step.outputs)]
 
 
-def chosen(g: Graph, w: Work, kind: Boxes, stride: float, limits: Mapping[str, Any], info: str) -> tuple[str, str, str]:
+def chosen(g: Graph, w: Work, kind: Any, stride: float, limits: Mapping[str, Any], info: str) -> tuple[str, str, str]:
     """Rows (R, 1 + columns), their scores (R, 1) and the numbers of their boxes in the image (R, 1).
 
     The choice of boxes that an image's scores and offsets, the first two bottoms, say.
@@ -103,7 +102,7 @@ def text_proposal(g: Graph, w: Work) -> list[str]:
     layer = w.layer
     _, _, height, width = w.bottom_shapes[0]
     count = len(layer.anchors)
-    own = Upright.everywhere(layer.anchors, height, width, layer.stride)
+    own = layer.boxes.everywhere(layer.anchors, height, width, layer.stride)
     tall = own[:, 3:] - own[:, 1:2] + 1
     by = places_first(g, w.bottoms[1], 2)
     size = g.mul(g.op("Exp", g.slice(by, 2, 1, 2)), g.const(tall.astype(np.float32)))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...layers.detection.rcnn import Upright
 from .table import Run, Tensor, Work, factory, import_torch
 
 
@@ -15,7 +14,7 @@ def text_proposal(w: Work) -> Run:
     """CTPN's boxes: height and centre move, the sides stay."""
     layer, torch = w.layer, import_torch()
     count, (height, width) = len(layer.anchors), w.bottom_shapes[0][2:]
-    own = Upright.everywhere(layer.anchors, height, width, layer.stride)
+    own = layer.boxes.everywhere(layer.anchors, height, width, layer.stride)
     parts = [own[:, :1], own[:, 2:3], own[:, 3:] - own[:, 1:2] + 1, (own[:, 1:2] + own[:, 3:]) / 2]
     tables = [torch.from_numpy(part.astype(np.float32)) for part in parts]
 

@@ -28,15 +28,17 @@ from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
 from .filler import Fills, Seed
-from .lowering import Fusible, Lowering, Numbers
+from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
+from .lowering import Fusible, Lowering, Numbers, Pointwise
 from .numbers import too_large
+from .training import Link, Together
 from .traits import Trait, with_implied
 
 REGISTRY: dict[str, type[Layer]] = {}  # by lower-case type name
 Arity = Union[int, tuple[int, "int | None"], None]  # exactly, (from, to) with None for no end, or any number
+Shapes = tuple[tuple[int, ...], ...]
 _discovered = threading.Event()
-CLASS = re.compile(r"^class \w+\([^:]*?\btype=(\([^)]*\)|\"\w+\")", re.M)  # a class statement that registers types
-NAME = re.compile(r"\"(\w+)\"")
+OF_FORWARD = ("fuse", "lower", "lower_gpu", "lower_last")  # methods that say how a plan does what forward does
 
 
 class Room(Protocol):
@@ -130,25 +132,22 @@ class Layer:
     )
     traits: Trait = Trait.NONE  # what others want to know of it; setup changes those of a layer whose parameters decide
     pass_number = 0  # how many forwards there were, of a layer that draws in each
-    output_axis = 1  # of a linear map (Trait.WEIGHTED): the axis of its top along which its outputs lie
-    list_shapes: ClassVar[
-        tuple[tuple[int, ...], ...]
-    ] = ()  # of tops of which a forward tells the length of an axis, -1
+    # Whether a forward changes parameters, as that of BatchNorm does while it gathers statistics.
+    updates_parameters = False
+    # Whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory.
+    apart = False
+
+    # What goes with a trait (traits.py)
+    output_axis = 1  # of a linear map: the axis of its top along which its outputs lie
+    starts: Sequence[int]  # of one that joins several bottoms, since reshape: where each begins in the top,
+    top_steps: Sequence[int]  # and how far its axes go there
+    list_shapes: ClassVar[Shapes] = ()  # of its tops, where only the length of one axis is told by a forward: -1
     overlap_field: ClassVar[str] = ""  # of one that suppresses boxes: the path of the overlap in its LayerParameter
-    offsets_top: ClassVar[int | None] = (
-        None  # the top with targets of box offsets, which tell how many classes there are
-    )
-    offsets_bottom: ClassVar[int] = 0  # of one that restores offsets (Trait.RESTORES): the bottom that holds them
-    updates_parameters = (
-        False  # whether a forward changes parameters, as that of BatchNorm does while it gathers statistics
-    )
-    apart = (
-        False  # whether a later layer works in place on one of its tops, which then must not lie in a bottom's memory
-    )
+    offsets_top: ClassVar[int | None] = None  # the top with targets of offsets that tell how many classes there are
+    offsets_bottom: ClassVar[int] = 0  # of one that restores offsets: the bottom that holds them
     reads_top = False  # whether its backward reads the values of its first top
-    overwritten: Blob | None = (
-        None  # room for these, of a layer that does, where a later layer works in place on the top
-    )
+    # Room for these, of a layer that does, where a later layer works in place on the top.
+    overwritten: Blob | None = None
 
     def __init_subclass__(
         cls,
@@ -177,8 +176,8 @@ class Layer:
             The messages of a LayerParameter that the layer reads, such as "pooling_param", so that a NetSpec knows
             where a keyword belongs; None takes those of the base class.
         traits
-            What other files want to know of it (traits.py); None takes those of the base class, unless that is a layer whose
-            forward this one replaces: of another forward nobody knows.
+            What other files want to know of it (traits.py); None takes those of the base class. A class that replaces the
+            forward of a layer takes none, nor that layer's `lower` and its like: they say what the other forward does.
 
         Raises
         ------
@@ -186,8 +185,11 @@ class Layer:
             For a type that another class has, or a message that a LayerParameter lacks.
         """
         super().__init_subclass__()
-        if traits is None and "forward" in vars(cls) and any("types" in vars(base) for base in cls.__mro__[1:]):
-            traits = Trait.NONE
+        if "forward" in vars(cls) and any("types" in vars(base) for base in cls.__mro__[1:]):
+            traits = Trait.NONE if traits is None else traits
+            for name in OF_FORWARD:
+                if name not in vars(cls):
+                    setattr(cls, name, getattr(Layer, name))
         if traits is not None:
             cls.traits = with_implied(traits)
         if param is not None:
@@ -315,9 +317,33 @@ class Layer:
         """The windows of a layer with this LayerParameter; None for one without, or whose window is the whole image."""
         return None
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        """What parameters of these shapes are called in files of other programs; further ones have numbers."""
+        return "weight", "bias"
+
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
         """The weights of a linear map (Trait.WEIGHTED) of which each output is multiplied by a factor."""
         return np.asarray(weights * factors.reshape(-1, *[1] * (weights.ndim - 1)))
+
+    def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
+        """How this layer runs in a plan on a GPU with others done in its store; None: by its own forward."""
+        return None
+
+    def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
+        """How this layer runs on a GPU on channels-last arrays, of four axes with elements; None where it cannot."""
+        if Trait.ELEMENTWISE in self.traits:
+            return ForwardLast(self) if len({blob.shape for blob in (*bottom, *top)}) == 1 else None
+        affine = Trait.BY_CHANNEL in self.traits and isinstance(self.lower(bottom, top), Pointwise)
+        return AffineLast(self, bottom[0].shape[1]) if affine and len(bottom) == 1 else None
+
+    def deviations(self) -> tuple[Any, Any, str] | None:
+        """Of one that gives targets of offsets: their means and deviations, or None twice and why. None for others."""
+        return None
+
+    def training_chain(self, links: Sequence[Link]) -> Together | None:
+        """What of `links`, this layer and those after it that read one another alone, trains together; None for nothing."""
+        return None
 
     def most_rows(self, bottom: Sequence[Blob]) -> int:
         """The most rows that a forward gives the tops, where only the data tells how many; 0: as many as reshape gives."""
@@ -539,26 +565,32 @@ def modules() -> dict[str, str]:
 
 
 @functools.cache
-def homes() -> dict[str, str]:
-    """{lower-case type: the module that registers it}, read from the texts of the modules without importing them."""
-    result = {}
-    for module in modules().values():
-        spec = importlib.util.find_spec(module)
-        text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-        for types in CLASS.findall(text):
-            result.update({name.lower(): module for name in NAME.findall(types)})
-    return result
+def texts() -> dict[str, str]:
+    """{a module of layers: its text in lower case}."""
+    specs = {module: importlib.util.find_spec(module) for module in modules().values()}
+    return {m: Path(s.origin).read_text(encoding="utf-8").lower() for m, s in specs.items() if s and s.origin}
 
 
+@functools.cache
 def import_home(type: str) -> None:
-    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or as texts say."""
+    """Imports the module that registers a type, if there is one: the one that is called so, as most are, or else those whose
+    texts have the name in quotes, until the type is there."""
     if _discovered.is_set():
         return
-    if home := modules().get(type.lower()):
+    name, ours = type.lower(), f"{__package__.rpartition('.')[0]}."
+    if home := modules().get(name):
         importlib.import_module(home)
-    known = REGISTRY.get(type.lower())
-    if (known is None or known.__module__ != home) and (home := homes().get(type.lower())):
-        importlib.import_module(home)
+    for module, text in texts().items() if not registered(name, ours) else ():
+        if f'"{name}"' in text:
+            importlib.import_module(module)
+            if registered(name, ours):
+                return
+
+
+def registered(name: str, ours: str) -> bool:
+    """Whether a class of our modules has a type; one of a user's own makes the search go on, so that a name that both have is
+    refused."""
+    return name in REGISTRY and REGISTRY[name].__module__.startswith(ours)
 
 
 def layer_class(type: str, name: str) -> type[Layer]:

@@ -149,6 +149,8 @@ class Lowering:
     ----------
     absorbs
         Of "affine", "sum", "activation" and "halves": what it can do with its sums before they are stored.
+    what
+        What it is to who reads a plan.
     launches
         Whether it runs kernels on arrays of two or four axes, rather than tells how values relate.
     heavy
@@ -168,6 +170,7 @@ class Lowering:
     """
 
     absorbs: frozenset[str] = frozenset()
+    what = "layer"
     launches = True
     heavy = True
     contiguous = False

@@ -26,12 +26,13 @@ class Trait(Flag):
     - REARRANGES: the top holds the elements of bottom 0, each once, in another order or shape.
     - VIEW: the tops hold the elements of bottom 0 in their order, mostly in its memory. Implies REARRANGES and WRITES_ALL.
     - JOINS: the top holds the bottoms beside one another along an axis: bottom i begins at `starts[i]` and its elements are
-      `steps` apart, where it has more than one bottom.
+      `top_steps` apart, where it has more than one bottom.
     - PARTS: the tops are the parts of bottom 0 along an axis, in order: of what JOINS, the other way round.
 
     What the numbers are
 
-    - WEIGHTED: a linear map whose parameter 0 holds the weights and 1, if there is one, the bias; `scaled` multiplies outputs.
+    - WEIGHTED: a linear map whose parameter 0 holds the weights and 1, if there is one, the bias. It has as many `outputs`,
+      along `output_axis`, and `scaled` multiplies them.
     - PROBABILITIES: the elements of the top lie from 0 to 1, as those of Softmax and Sigmoid do.
     - CONSTANT: the tops depend on the shapes of the bottoms and on parameters alone.
     - FILLED: it has no bottoms and reads no file, such as Input and DummyData; other layers without bottoms read data.

@@ -8,48 +8,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from math import prod
-from pathlib import Path
 from typing import Any, cast
 from weakref import ref
 
 import numpy as np
 
-from ...device import AnyArray, Array, Blob, Buffer, Kernels, cudnn
+from ...device import AnyArray, Array, Blob, Buffer, cudnn
 from ...device.cuda import Cuda
-from ...proto.errors import DeviceError
-from ..core import Layer
-from ..core.lowering import Activation, Affine, Lowering
+from ..core.gpu_lowering import KERNELS, OnLast, Refused, state_of
 from .columns import KEPT, CudnnConvolution, Finish, convolved, finish
-from .gpu_lowerings import Convolve, Turned
-from .pooling import Pooling
 from .sizes import Sizes
-
-KERNELS = Kernels(Path(__file__).with_name("channels_last.cu"))
-
-
-class Refused(DeviceError):
-    """cuDNN has no algorithm for a convolution on channels-last arrays."""
-
-
-class OnLast(Lowering):
-    """How a step runs on channels-last arrays."""
-
-    launches = False
-
-    def parameters(self) -> Sequence[Blob]:
-        """Those of which it keeps something."""
-        return ()
-
-    def refresh(self) -> None:
-        """Makes what it keeps of them anew, where they have changed; outside a capture."""
-
-    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
-        """Launches it."""
-        raise NotImplementedError
-
-    def about(self) -> tuple[Any, ...]:
-        """What its time depends on, beside the shapes of its arrays."""
-        return ()
 
 
 class LastConvolution:
@@ -85,20 +53,24 @@ def last_convolution(sizes: Sizes, device: Cuda, dtype: Any) -> LastConvolution:
     return known
 
 
-def state_of(blobs: Sequence[Blob]) -> list[tuple[Buffer, int]]:
-    """Which values parameters have: what is there now, and how often it was changed."""
-    for blob in blobs:
-        blob._view(False)  # first values that wait are made
-    return [(blob._data, blob._data.changes) for blob in blobs]
+class Turned:
+    """Filters of a convolution with channels last, and what the parameters that they were made of were."""
+
+    def __init__(self, filters: AnyArray) -> None:
+        self.filters = filters
+        self.state: list[tuple[Buffer, int]] = []
 
 
 class ConvolveLast(OnLast):
     """A convolution by cuDNN, with what follows it.
 
-    Filters are (maps, *kernel, channels / group): turned once for all shapes of a plan, freed with the last step that has them.
+    `plain` is its lowering on planes, with what that has folded. Filters are (maps, *kernel, channels / group): turned once for
+    all shapes of a plan, freed with the last step that has them.
     """
 
-    def __init__(self, plain: Convolve, added: bool) -> None:
+    what = "convolution"
+
+    def __init__(self, plain: Any, added: bool) -> None:
         self.plain, self.layer, self.added = plain, plain.layer, added
         self.turned: Turned | None = None
 
@@ -120,14 +92,15 @@ class ConvolveLast(OnLast):
     def as_they_are(self) -> bool:
         """Whether filters lie in the same order in both layouts."""
         shape = self.layer.blobs[0].shape
-        return shape[1] == 1 or prod(shape[2:]) == 1
+        return bool(shape[1] == 1 or prod(shape[2:]) == 1)
 
     def parameters(self) -> Sequence[Blob]:
         return () if self.as_they_are else self.layer.blobs[:1]
 
     def filters(self) -> AnyArray:
         """The folded weights, or the layer's own."""
-        return self.layer.blobs[0].data if self.plain.weights is None else self.plain.weights
+        weights: AnyArray = self.layer.blobs[0].data if self.plain.weights is None else self.plain.weights
+        return weights
 
     def refresh(self) -> None:
         if self.as_they_are:
@@ -158,7 +131,7 @@ class ConvolveLast(OnLast):
 class PoolLast(OnLast):
     """Maxima or means of windows: to the bit those of Pooling's own forward, but for means of whole images."""
 
-    def __init__(self, layer: Pooling) -> None:
+    def __init__(self, layer: Any) -> None:
         self.layer = layer
 
     def about(self) -> tuple[Any, ...]:
@@ -185,50 +158,3 @@ class PoolLast(OnLast):
         else:
             run = kernels.max_last if layer.method == "MAX" else kernels.mean_last
             run(images * high * wide * -(-channels // 4), bottoms[0].data, top.data, numbers, channels)
-
-
-class AffineLast(OnLast):
-    """A factor and an addend for each channel (BatchNorm, Scale, Bias), or a slope (PReLU)."""
-
-    def __init__(self, layer: Layer, channels: int) -> None:
-        self.layer, self.channels = layer, channels
-        self.state: list[tuple[Buffer, int]] | None = None
-        self.arrays: list[AnyArray | None] = [None, None, None]  # scale, shift, slopes
-
-    def parameters(self) -> Sequence[Blob]:
-        return self.layer.blobs
-
-    def refresh(self) -> None:
-        state = state_of(self.layer.blobs)
-        if state == self.state:
-            return
-        fused = self.layer.fuse()
-        values: list[Any] = [None, None, fused.slopes] if isinstance(fused, Activation) else []
-        if isinstance(fused, Affine):
-            values = [fused.scale, fused.shift, None]
-        self.state = state_of(self.layer.blobs)
-        self.arrays = [self.numbers(array, value) for array, value in zip(self.arrays, values)]
-
-    def numbers(self, known: AnyArray | None, values: Any) -> AnyArray | None:
-        """An array on the device of a number a channel: the one that is known, which graphs may use, where there is one."""
-        if values is None:
-            return None
-        array = self.layer.device.empty((self.channels,), self.layer.dtype) if known is None else known
-        array[...] = values
-        if isinstance(array, Array):
-            array.address(False)  # a capture could not copy it
-        return array
-
-    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
-        kernels = KERNELS.on(self.layer.device)
-        kernels.affine_last(-(-top.count // 4), bottoms[0].data, *self.arrays, top.data, top.count, self.channels)
-
-
-class ForwardLast(OnLast):
-    """A layer that takes each element alone: its own forward."""
-
-    def __init__(self, layer: Layer) -> None:
-        self.layer = layer
-
-    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
-        self.layer.forward(list(bottoms), [top])

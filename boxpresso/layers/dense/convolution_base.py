@@ -16,9 +16,11 @@ import numpy as np
 from ...device import AnyArray, Blob, Device, Kernels, blas
 from ...proto import LayerParameter
 from ..core import Layer
+from ..core.gpu_lowering import KERNELS, GpuLowering
 from ..core.layer import Window
 from ..core.lowering import Lowering
 from .columns import DEVICE, ColumnConvolution, convolution_of
+from .gpu_lowerings import Convolve, alone
 from .lowerings import ConvolutionLowering, DepthwiseLowering
 from .sizes import GEOMETRY, SMALL, Sizes, scratch
 
@@ -411,6 +413,8 @@ class WindowLayer(Layer):
 class ConvolutionLayer(WindowLayer):
     """Convolution's three verbs, with as many groups as `groups` says."""
 
+    gpu_files = (KERNELS,)
+
     def weights_shape(self) -> tuple[int, ...]:
         return self.outputs, self.channels // self.group, *self.kernel
 
@@ -437,6 +441,9 @@ class ConvolutionLayer(WindowLayer):
             return None  # neither vectors of channels nor long sums
         places = prod(top[0].shape[2:])
         return ConvolutionLowering(self.device, self.dtype, self.blobs[0], bias, self.group, window, places=places)
+
+    def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
+        return Convolve(self) if alone(bottom, top) and self.channel_axis == 1 else None
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
         weights = self.blobs[0]

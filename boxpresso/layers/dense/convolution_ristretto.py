@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...device import AnyArray, Blob, Kernels
 from ..core import Trait
+from ..core.gpu_lowering import GpuLowering
 from ..core.lowering import Lowering
 from .convolution_base import ConvolutionLayer
 
@@ -144,6 +145,9 @@ class ConvolutionRistretto(
             self.convolution.correlate(self.input_of(i, x), weights, bias, y.data, False)
             if self.phase == "TEST" and self.fixed and not self.own_bias:
                 self.fix(y.data, y.data, p.bw_layer_out, self.first(p.fl_layer_out, 16))
+
+    def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
+        return None
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         return None

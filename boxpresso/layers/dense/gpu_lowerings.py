@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from ...device import AnyArray, Blob, Buffer, blas
-from ..core import Layer
-from ..core.lowering import ALL, Activation, After, Lowering, folded
-from .columns import NONE, Finish, finish
-from .convolution_base import ConvolutionLayer
-from .inner_product import InnerProduct
+from ...device import AnyArray, Array, Blob, blas
+from ..core.gpu_lowering import GpuLowering, IntoPart, OnLast
+from ..core.lowering import Activation, After, folded
+from .channels_last import ConvolveLast, Turned
+from .columns import NONE, CudnnConvolution, Finish, finish
+from .part_of_top import PartOfTop
 
 
-class GpuLowering(Lowering):
-    """A layer whose sums can be scaled, shifted, added to and activated before they are stored."""
-
-    absorbs = ALL
-    launches = False
-    folded = False  # whether parameters went into copies
-
-    def __init__(self, layer: Layer) -> None:
-        self.layer, self.device = layer, layer.device
+class Sums(GpuLowering):
+    """Products with weights, of which `prepare` folds what it can into copies of the parameters."""
 
     def prepare(self, after: After) -> None:
         """Folds what comes after into copies of the parameters, where there is anything to fold."""
@@ -49,23 +42,11 @@ class GpuLowering(Lowering):
         own = self.layer.blobs[1].data if self.bias is None and len(self.layer.blobs) > 1 else self.bias
         return Finish(own, self.activation, other, self.slopes)
 
-    def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
-        """Launches it; `other` is added."""
-        raise NotImplementedError
 
-
-class Turned:
-    """Filters of a convolution with channels last, and what the parameters that they were made of were."""
-
-    def __init__(self, filters: AnyArray) -> None:
-        self.filters = filters
-        self.state: list[tuple[Buffer, int]] = []
-
-
-class Convolve(GpuLowering):
+class Convolve(Sums):
     """A convolution of one bottom."""
 
-    layer: ConvolutionLayer
+    what = "convolution"
     turned: ref[Turned] | None = None  # its filters for channels-last arrays, while a step has them
 
     def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
@@ -74,11 +55,28 @@ class Convolve(GpuLowering):
         convolution: Any = self.layer.convolution  # a GPU's
         convolution.apply(bottom.data, weights, top.data, self.after(added))
 
+    def on_last(self, added: bool) -> OnLast | None:
+        by_cudnn = isinstance(self.layer.convolution, CudnnConvolution) and self.layer.dtype == np.float32
+        return ConvolveLast(self, added) if by_cudnn else None
 
-class Multiply(GpuLowering):
+    def into_part(self, step: int) -> IntoPart | None:
+        if not isinstance(self.layer.convolution, CudnnConvolution):
+            return None
+        part = PartOfTop(self.layer.convolution, self.layer.dtype, step)
+
+        def run(bottom: Blob, whole: Blob, at: int) -> bool:
+            weights = self.layer.blobs[0].data if self.weights is None else self.weights
+            arrays = bottom.data, weights, whole.data
+            assert all(isinstance(array, Array) for array in arrays)
+            return part.apply(*arrays, at, self.after(None))  # type: ignore[arg-type]  # Arrays
+
+        return run
+
+
+class Multiply(Sums):
     """An inner product."""
 
-    layer: InnerProduct
+    what = "product"
 
     def run(self, bottom: Blob, other: Blob | None, top: Blob) -> None:
         layer = self.layer
@@ -91,12 +89,6 @@ class Multiply(GpuLowering):
         finish(self.device, top.data, self.after(added), layer.outputs, 1)
 
 
-def gpu_lowering(layer: Layer, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
-    """How a layer runs on a GPU with others done in its store; None: by its own forward."""
-    if len(bottom) != 1 or len(top) != 1 or prod(top[0].shape) == 0 or bottom[0]._data is top[0]._data:
-        return None
-    if isinstance(layer, ConvolutionLayer) and layer.channel_axis == 1:
-        return Convolve(layer)
-    if isinstance(layer, InnerProduct) and layer.param.inner_product_param.axis == 1:
-        return Multiply(layer)
-    return None
+def alone(bottom: Sequence[Blob], top: Sequence[Blob]) -> bool:
+    """Whether a layer has one bottom and one top, which has elements and does not lie in the bottom's memory."""
+    return len(bottom) == len(top) == 1 and top[0].count > 0 and bottom[0]._data is not top[0]._data

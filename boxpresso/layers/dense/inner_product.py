@@ -10,7 +10,10 @@ import numpy as np
 
 from ...device import Blob, Kernels, blas
 from ..core import Layer, Trait
+from ..core.gpu_lowering import GpuLowering
 from ..core.lowering import Lowering, Numbers
+from .columns import DEVICE
+from .gpu_lowerings import Multiply, alone
 from .lowerings import InnerProductLowering
 
 
@@ -55,6 +58,7 @@ class InnerProduct(
     """
 
     kernels, products = Kernels("inner_product.cu"), blas.HOST
+    gpu_files = (DEVICE,)
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.inner_product_param, partial(blas.gemm, self.device)
@@ -89,6 +93,9 @@ class InnerProduct(
             False, not self.transpose, self.rows, self.outputs, self.depth,
             1, bottom[0].data, self.blobs[0].data, float(self.bias_term), top[0].data,
         )  # fmt: skip
+
+    def lower_gpu(self, bottom: list[Blob], top: list[Blob]) -> GpuLowering | None:
+        return Multiply(self) if alone(bottom, top) and self.output_axis == 1 else None
 
     def scaled(self, weights: Numbers, factors: Numbers) -> Numbers:
         return np.asarray(weights * (factors if self.transpose else factors[:, None]))

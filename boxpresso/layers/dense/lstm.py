@@ -80,6 +80,11 @@ class LSTM(Recurrent, type="LSTM", param=("lstm_param", "recurrent_param"), bott
 
     kernels, gates, states = Kernels("lstm.cu"), 4, 2
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        older = len(shapes) == 3 and sum(size > 1 for size in shapes[1]) > 1  # lstm_param's order
+        return ("weight_x", "weight_h", "bias") if older else super().parameter_names(shapes)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.older = self.param.HasField("lstm_param")
         self.threshold = self.param.lstm_param.clipping_threshold

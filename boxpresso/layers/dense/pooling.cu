@@ -1,6 +1,6 @@
 // pooling.cu: maxima, means and random picks of windows. Narrow windows share the maxima (or sums) of columns, one block
 // for a row of the top; wide ones have a block each. Backward gathers: a pixel asks the windows that it is in.
-#include "pooling.h"
+#include "../core/pooling.h"
 #include "random.h"
 
 constexpr int SPAN = 512;  // columns that a block of `narrow` keeps in shared memory

@@ -9,8 +9,10 @@ import numpy as np
 from ...device import AnyArray, Blob, Kernels
 from ...proto import LayerParameter
 from ..core import Layer, Trait
+from ..core.gpu_lowering import OnLast
 from ..core.layer import Window
 from ..core.lowering import Lowering
+from .channels_last import PoolLast
 from .lowerings import PoolingLowering
 
 WIDE = 64  # windows of more columns than this have a block each
@@ -191,6 +193,9 @@ class Pooling(
             and self.pad == (0, 0)
             and self.kernel == self.stride == (2, 2),
         )
+
+    def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
+        return PoolLast(self) if self.method in ("MAX", "AVE") else None
 
     def places(self, top: list[Blob]) -> AnyArray:
         """Room for the place of each window's pick."""

@@ -57,6 +57,14 @@ class Recurrent(Layer, traits=Trait.RUNS_ONCE):
     def carried(self) -> Sequence[AnyArray]:
         return self.last
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        return [
+            name
+            for name in ("weight_x", "bias", "weight_static", "weight_h")
+            if name != "weight_static" or len(shapes) > 3
+        ]
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p, self.gemm = self.param.recurrent_param, partial(blas.gemm, self.device)
         for fork in FORKS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...device import AnyArray, Blob, Kernels
 from .recurrent_base import Recurrent
 
@@ -63,6 +65,10 @@ class RNN(Recurrent, type="RNN", param="recurrent_param", bottoms=(2, 4), tops=(
     """
 
     kernels, gates, states = Kernels("rnn.cu"), 1, 1
+
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        return *super().parameter_names(shapes[:-2]), "weight_out", "bias_out"
 
     def make_parameters(self, bottom: list[Blob]) -> None:
         super().make_parameters(bottom)

@@ -1,7 +1,7 @@
 // row_column_pool.cu: the mean of the maxima of a window's rows plus that of its columns. Backward gathers: a pixel asks each
 // window that it is in whether it is the first maximum of its row or of its column there.
 #include <cfloat>
-#include "pooling.h"
+#include "../core/pooling.h"
 
 // The largest of `count` values, `step` apart; -FLT_MAX where none is above it.
 DEVICE Real largest(const Real* value, int count, int step) {

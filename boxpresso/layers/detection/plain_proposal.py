@@ -15,7 +15,7 @@ from .choice import chosen, least_above_0
 from .choosing import ChoosingThere
 from .order import ON_DEVICE
 from .proposal_device import DeviceProposals
-from .rcnn import Upright
+from .rcnn import Boxes, Upright
 
 
 class PlainProposal(ChoosingThere[DeviceProposals]):
@@ -23,6 +23,7 @@ class PlainProposal(ChoosingThere[DeviceProposals]):
 
     kernels: ClassVar[Kernels] = suppress.kernels
     gpu_files = proposal_device.FILES
+    boxes: ClassVar[Boxes] = Upright
     anchors: np.ndarray
     stride: float
     limits: Mapping[str, Any]  # of the choice, by the names of py-faster-rcnn

@@ -97,6 +97,22 @@ class ProposalTarget(
     [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     """
 
+    grouped = False  # whether it is D-X-Y's, with bbox_reg_param
+
+    def deviations(self) -> tuple[Any, Any, str]:
+        if self.grouped:
+            if (self.deviation.std == 1).all() and not self.deviation.mean.any():
+                return None, None, f"learns the targets of {self.name!r}, whose bbox_reg_param says no bbox_std"
+            return self.deviation.mean, self.deviation.std, ""
+        s = self.settings
+        if s["bbox_normalize_targets_precomputed"]:
+            return s["bbox_normalize_means"], s["bbox_normalize_stds"], ""
+        stds = ",".join(f"{value:g}" for value in s["bbox_normalize_stds"])
+        return None, None, (
+            f"learns the targets of {self.name!r}, which has bbox_normalize_targets_precomputed False; if another program "
+            f"trained it with that True, give --stds {stds}"
+        )  # fmt: skip
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.grouped = len(top) > 5

@@ -7,6 +7,7 @@ import numpy as np
 from ...device import UNFUSED, Blob, Kernels
 from ..core import Layer, Trait
 from ..core.param_str import settings
+from .rcnn import Upright
 
 HEIGHTS = (11, 16, 23, 33, 48, 68, 97, 139, 198, 283)
 
@@ -56,6 +57,7 @@ class TextProposal(Layer, type="TextProposal", param="python_param", bottoms=3, 
     """
 
     kernels = Kernels("text_proposal.cu", UNFUSED)
+    boxes = Upright
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

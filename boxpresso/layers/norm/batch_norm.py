@@ -10,7 +10,9 @@ import numpy as np
 from ...device import AnyArray, Blob
 from ..core import Layer, Trait
 from ..core.lowering import Affine, Fusible, Lowering, Pointwise
+from ..core.training import Link, Together
 from .batch_norm_kernels import kernels as batch_norm_kernels
+from .norm_chain import NormChain
 
 
 class BatchNorm(
@@ -75,6 +77,10 @@ class BatchNorm(
     """
 
     kernels = batch_norm_kernels
+
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        return "running_mean", "running_var", "scale_factor", "weight", "bias"
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.batch_norm_param
@@ -154,6 +160,9 @@ class BatchNorm(
             normal = self.normal.data
         scale, bias = (blob.data for blob in self.blobs[3:]) if self.five else (None, None)
         self.kernels.normalise(self.planes, x, mean, inverse, scale, bias, top.data, normal, len(mean), self.size)
+
+    def training_chain(self, links: Sequence[Link]) -> Together | None:
+        return NormChain.of(links) if type(self) is BatchNorm else None  # a user's own class does what it says
 
     def fuse(self) -> Fusible | None:
         if not self.running:

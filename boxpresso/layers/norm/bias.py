@@ -64,6 +64,10 @@ class Bias(
 
     kernels = affine_kernels
 
+    @classmethod
+    def parameter_names(cls, shapes: Sequence[Sequence[int]]) -> Sequence[str]:
+        return ("bias",)
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.bias_param
         self.learned = len(bottom) == 1

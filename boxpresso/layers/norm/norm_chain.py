@@ -7,23 +7,12 @@ parameters and their gradients are those of the layers, whose objects keep them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ...device import AnyArray, Blob, Kernels
-from ..core import Layer
-from .batch_norm import BatchNorm
+from ...device import AnyArray, Kernels
+from ..core.training import Link
 from .scale import Scale
-
-
-@dataclass(frozen=True)
-class Link:
-    """A layer of a net and its one bottom and top."""
-
-    layer: Layer
-    bottom: Blob
-    top: Blob
 
 
 class NormChain:
@@ -42,8 +31,6 @@ class NormChain:
 
     kernels = Kernels("norm_chain.cu")
 
-    most = 3  # layers
-
     def __init__(self, links: Sequence[Link]) -> None:
         self.links = list(links)
         self.norm: Any = links[0].layer
@@ -55,7 +42,7 @@ class NormChain:
         self.hidden = list({id(top): top for top in tops if top is not self.top}.values())
         self.device = self.norm.device
         # Whether a channel's statistics and values are made together: on the CPU, where its planes are in the cache then.
-        self.by_channel = self.device.kind == "cpu" and not links[0].layer.running  # type: ignore[attr-defined]
+        self.by_channel = self.device.kind == "cpu" and not links[0].layer.running
         self.taken = self.done = False  # the statistics of this forward, the diff of this backward
         self.used: list[AnyArray | None] = [None, None]  # the scale and the bias of the last forward
         rectified = self.rectifier is not None and links[-1].bottom is links[-1].top
@@ -65,16 +52,14 @@ class NormChain:
 
     @staticmethod
     def of(links: Sequence[Link]) -> NormChain | None:
-        """The chain that `links` begin with, or None. links: a layer and those that read one another alone."""
-        if not links or type(links[0].layer) is not BatchNorm:
-            return None
+        """The chain that `links` begin with, or None. links: a BatchNorm, and layers that read one another alone."""
         norm, taken = links[0].layer, [links[0]]
         for link in links[1:]:
             layer = link.layer
             if type(layer) is Scale and len(taken) == 1 and not norm.five:
                 if not layer.learned or layer.blobs[0].shape != norm.blobs[0].shape or not layer.by_channel:
                     break
-            elif layer.type == "ReLU" and layer.limits[0] >= 0:  # type: ignore[attr-defined]
+            elif layer.type == "ReLU" and layer.limits[0] >= 0:
                 taken.append(link)
                 break
             else:
@@ -88,6 +73,11 @@ class NormChain:
         return NormChain(taken)
 
     # What a pass does
+
+    @property
+    def reads_top(self) -> bool:
+        """Whether a backward reads the values of the last top, as ReLU's does."""
+        return self.rectifier is not None
 
     @property
     def ready(self) -> bool:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...device import Blob, strides
-from ..core import Layer, Trait
+from ..core import Layer, Trait, strided
+from ..core.gpu_lowering import OnLast
 from ..core.lowering import Join, Lowering, Same
-from . import strided
+
+
+class JoinLast(OnLast):
+    """A Concat of channels."""
+
+    def __init__(self, layer: Any) -> None:
+        self.layer = layer
+
+    def run(self, bottoms: Sequence[Blob], top: Blob) -> None:
+        at, channels = 0, top.shape[1]
+        for blob in bottoms:
+            own = blob.shape[1]
+            shape, steps, target = (blob.count // own, own), (own, 1), (channels, 1)
+            strided.copy(self.layer.device, shape, blob.data, steps, top.data, target, target_at=at)
+            at += own
 
 
 class Concat(
@@ -71,8 +87,8 @@ class Concat(
             return
         lengths = [blob.shape[axis] for blob in bottom]
         top[0].reshape(*first[:axis], sum(lengths), *first[axis + 1 :])
-        self.steps = strides(top[0].shape)
-        self.starts = [sum(lengths[:i]) * self.steps[axis] for i in range(len(bottom))]
+        self.top_steps = strides(top[0].shape)
+        self.starts = [sum(lengths[:i]) * self.top_steps[axis] for i in range(len(bottom))]
 
     def lower(self, bottom: list[Blob], top: list[Blob]) -> Lowering | None:
         if len(bottom) == 1:
@@ -80,13 +96,17 @@ class Concat(
         param = self.param.concat_param
         return Join(self.axis(bottom[0], param.concat_dim if param.HasField("concat_dim") else param.axis))
 
+    def lower_last(self, bottom: list[Blob], top: list[Blob]) -> OnLast | None:
+        channels = [sum(blob.shape[1] for blob in bottom), *bottom[0].shape[2:]] == [*top[0].shape[1:]]
+        return JoinLast(self) if channels else None
+
     def forward(self, bottom: list[Blob], top: list[Blob]) -> None:
         if len(bottom) == 1:
             self.pass_on_data(bottom[0], top[0])
             return
         for blob, start in zip(bottom, self.starts, strict=True):
             strided.copy(
-                self.device, blob.shape, blob.data, strides(blob.shape), top[0].data, self.steps, target_at=start
+                self.device, blob.shape, blob.data, strides(blob.shape), top[0].data, self.top_steps, target_at=start
             )
 
     def backward(self, top: list[Blob], propagate_down: Sequence[bool], bottom: list[Blob]) -> None:
@@ -95,5 +115,11 @@ class Concat(
         for blob, start, down in zip(bottom, self.starts, propagate_down, strict=True):
             if down:
                 strided.copy(
-                    self.device, blob.shape, top[0].diff, self.steps, blob.diff, strides(blob.shape), source_at=start
+                    self.device,
+                    blob.shape,
+                    top[0].diff,
+                    self.top_steps,
+                    blob.diff,
+                    strides(blob.shape),
+                    source_at=start,
                 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer, Trait
-from . import strided
+from ..core import Layer, Trait, strided
 
 
 class Crop(Layer, type="Crop", param="crop_param", bottoms=2, tops=1, traits=Trait.WRITES_ALL):

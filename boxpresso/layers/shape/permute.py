@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer, Trait
+from ..core import Layer, Trait, strided
 from ..core.lowering import LastView, Lowering, Same
-from . import strided
 
 
 class Permute(

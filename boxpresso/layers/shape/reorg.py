@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...device import Blob, strides
-from ..core import Layer, Trait
-from . import strided
+from ..core import Layer, Trait, strided
 
 
 class Reorg(Layer, type="Reorg", param="reorg_param", bottoms=1, tops=1, traits=Trait.REARRANGES | Trait.WRITES_ALL):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from ...device import Blob
-from ..core import Layer, Trait
-from . import strided
+from ..core import Layer, Trait, strided
 
 
 class ShuffleChannel(
