@@ -109,7 +109,7 @@ class Net(BoxpressoNet):
 
     # Running
 
-    def forward(  # type: ignore[override]
+    def forward(
         self, blobs: Iterable[str] | None = None, start: str | None = None, end: str | None = None, **kwargs: ArrayLike
     ) -> Arrays:
         """Runs the net forward.

@@ -121,7 +121,8 @@ class Landmarks(OneNet):
     def forward(self, values: dict[str, Numpy]) -> Numpy:
         """The net's points."""
         given: dict[str, Any] = values
-        return self.net.forward(**given)[self.blobs[0]]
+        points: Numpy = self.net.forward(**given)[self.blobs[0]]
+        return points
 
 
 def shares(values: Numpy, width: int, height: int) -> Numpy:

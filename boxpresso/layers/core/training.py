@@ -25,6 +25,7 @@ class Together(Protocol):
 
     kernels: ClassVar[Kernels]
     links: list[Link]
+    bottom: Blob  # what the first one reads
     hidden: list[Blob]
     scale: (
         Any  # the layer, after the first, whose parameters `join` gives their gradients; None where the first has them
@@ -52,8 +53,8 @@ class Together(Protocol):
     def apply(self) -> None:
         """The rest of it: the last top."""
 
-    def gradients(self, down: bool) -> None:
-        """The first part of a backward; down: whether `backward` will come."""
+    def gradients(self, down: bool, through: bool) -> None:
+        """The first part of a backward; down: whether `backward` will come; through: whether Scale's bottom gets a diff."""
 
     def join(self, wanted: Sequence[AnyArray | None]) -> None:
         """Adds the gradients of parameters where they are wanted."""
