@@ -200,9 +200,19 @@ def test_any_library_that_speaks_dlpack():
     assert ops.roi_align(WithNamespace(X), ROIS, 2)[0] == "theirs"
 
 
+class NoGpu(SimpleNamespace):
+    """What the reader of a capsule asks of a GPU."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
 def test_dlpack_of_a_gpu_is_read_right():
     """The capsule's fields, on the CPU's memory: address, shape, type."""
-    gpu = SimpleNamespace(stream=SimpleNamespace(handle=7), kind="cuda", name="cuda:0")
+    gpu = NoGpu(stream=SimpleNamespace(handle=7), kind="cuda", name="cuda:0")
     taken = foreign.from_dlpack(Foreign(X[1]), gpu)
     assert (taken.shape, taken.dtype) == (X[1].shape, X.dtype)
     assert taken.address(False) == X[1].ctypes.data
