@@ -376,6 +376,30 @@ def test_nets_without_outputs_or_elements_are_refused():
         onnx_model(still)
 
 
+def test_outputs_have_the_names_of_their_blobs(tmp_path):
+    """Also where several are one value, or an input's."""
+    net = Net(parse_net("""
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+        layer { name: "s" type: "Split" bottom: "x" top: "a" top: "b" }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "r" }
+        layer { name: "t" type: "Split" bottom: "r" top: "c" top: "d" top: "e" }
+        layer { name: "p" type: "Power" bottom: "e" top: "e" power_param { scale: 2 } }"""), device="cpu")  # fmt: skip
+    x = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+    seen, wanted = run_onnxruntime(onnx_model(net), {"x": x}), net.forward(x=x)
+    assert set(seen) == set(wanted) == {"b", "c", "d", "e"}
+    for name in wanted:
+        close(seen[name], wanted[name], 1e-6)
+    export_onnx(net, tmp_path / "net.onnx")  # which compares them too
+
+
+def test_a_crop_of_the_batch_has_no_batch_of_any_length():
+    crop = 'type: "Crop" crop_param { axis: 0 offset: 1 offset: 0 }'
+    net = net_of(crop, [np.zeros((3, 4)), np.zeros((2, 3))])
+    assert onnx_model(net)
+    with pytest.raises(LayerError, match="it crops the batch"):
+        onnx_model(net, dynamic_batch=True)
+
+
 @pytest.mark.parametrize("numbers", ["alpha: 0", "beta: 0", "alpha: -0.1 k: 3", "alpha: 0.5 beta: -0.75"])
 def test_response_that_onnx_has_no_operator_for(numbers):
     """Its LRN is for numbers above 0."""

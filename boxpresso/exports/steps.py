@@ -37,10 +37,10 @@ class Step:
 
 @dataclass
 class Steps:
-    """The steps of a net in their order, the shape and the blob of each value, and the names of inputs and outputs.
+    """The steps of a net in their order, the shape and the blob of each value, the inputs, the outputs and the outputs' names.
 
     An input has the name of its blob, and so has the last value of any other blob; one that a layer overwrites in place has
-    the name of its layer behind it.
+    the name of its layer behind it. Several outputs may be one value: the tops of a Split, which is no step.
     """
 
     steps: list[Step]
@@ -48,6 +48,7 @@ class Steps:
     blobs: dict[str, str]
     inputs: list[str]
     outputs: list[str]
+    names: list[str]
 
     def readers(self) -> dict[str, int]:
         """How many steps read each value; an output of the net counts as one more."""
@@ -110,7 +111,7 @@ def steps_of(net: Net, outputs: Sequence[str] | None = None) -> Steps:
         own = inner if isinstance(inner, Layer) else layer  # a Python layer that is served by one of ours
         steps.append(Step(own.type, layer.name, own, inputs, values, params, [layer.name]))
     results = [current[name] for name in wanted]
-    return Steps(needed(steps, results), shapes, blobs, list(net.inputs), results)
+    return Steps(needed(steps, results), shapes, blobs, list(net.inputs), results, wanted)
 
 
 def needed(steps: Sequence[Step], outputs: Sequence[str]) -> list[Step]:

@@ -452,8 +452,8 @@ def by_export(case: Case) -> Finding | None:
         )
         asked = {one.name for one in session.get_inputs()}
         results = session.run(None, {key: value for key, value in inputs.items() if key in asked})
-        names = [one.name for one in session.get_outputs()]  # an input that is an output too is called NAME_out
-        return {name if name in net.blobs else name.removesuffix("_out"): value for name, value in zip(names, results)}
+        seen = dict(zip((one.name for one in session.get_outputs()), results))
+        return {name: seen[f"{name}_out" if name in net.inputs else name] for name in net.outputs}
 
     return beside(case, "export", run)
 

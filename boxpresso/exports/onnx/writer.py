@@ -266,11 +266,9 @@ def assemble(
     inputs = [info(name, name) for name in steps.inputs]
     outputs = []
     graph.prefix = "output"
-    for value in dict.fromkeys(steps.outputs):
-        name = steps.blobs[value]
-        if values[value] != name or name in steps.inputs:
-            if name in steps.inputs:
-                name = f"{name}_out"
+    for blob, value in dict(zip(steps.names, steps.outputs)).items():
+        name = f"{blob}_out" if blob in steps.inputs else blob
+        if values[value] != name:
             graph.nodes.append(helper.make_node("Identity", [values[value]], [name], name=f"output/{name}"))
         outputs.append(info(name, value))
     whole = helper.make_graph(graph.nodes, net.name or "net", inputs, outputs, initializer=graph.initializers)
