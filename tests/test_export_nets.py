@@ -400,6 +400,28 @@ def test_a_crop_of_the_batch_has_no_batch_of_any_length():
         onnx_model(net, dynamic_batch=True)
 
 
+def test_lists_of_regions_have_lengths_of_their_own():
+    """onnxruntime shares memory of axes with one name."""
+    roi = "roi_pooling_param { pooled_h: 2 pooled_w: 2 }"
+    net = Net(parse_net(f"""
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 1 dim: 3 dim: 6 dim: 6 }} }} }}
+        layer {{ name: "r" type: "Input" top: "r" top: "s" input_param {{ shape {{ dim: 1 dim: 5 }} shape {{ dim: 1 dim: 5 }} }} }}
+        layer {{ name: "a" type: "ROIPooling" bottom: "x" bottom: "r" top: "a" {roi} }}
+        layer {{ name: "b" type: "ROIPooling" bottom: "x" bottom: "s" top: "b" {roi} }}"""), device="cpu")  # fmt: skip
+    model = onnx_model(net, dynamic_batch=True)
+    axes = [one.type.tensor_type.shape.dim[0].dim_param for one in (*model.graph.input, *model.graph.output)]
+    assert axes == ["batch", "regions", "regions of s", "regions", "regions of s"]
+
+
+def test_places_of_maxima_beyond_the_border_are_refused():
+    net = net_of('type: "Pooling" pooling_param { kernel_size: 1 stride: 3 }', [np.zeros((1, 1, 2, 2))], tops=2)
+    with pytest.raises(LayerError, match="lies wholly beyond the border"):
+        onnx_model(net)
+    x = np.abs(np.random.default_rng(0).standard_normal((1, 2, 1, 2))).astype(np.float32)
+    net = net_of('type: "Pooling" pooling_param { pool: STOCHASTIC kernel_size: 1 stride: 2 }', [x])
+    close(run_onnxruntime(onnx_model(net), {"bottom_0": x})["top_0"], net.forward(bottom_0=x)["top_0"], atol=1e-5)
+
+
 @pytest.mark.parametrize("numbers", ["alpha: 0", "beta: 0", "alpha: -0.1 k: 3", "alpha: 0.5 beta: -0.75"])
 def test_response_that_onnx_has_no_operator_for(numbers):
     """Its LRN is for numbers above 0."""

@@ -130,15 +130,23 @@ def facts(net: Net, preprocess: Preprocess | None) -> dict[str, str]:
 
 
 def leads_of(net: Net, steps: Steps, dynamic_batch: bool) -> dict[str, str]:
-    """{value: the name of its first axis} of the values whose first axis has no length yet."""
+    """{value: the name of its first axis} of the values whose first axis has no length yet.
+
+    Equal names promise equal lengths, by which a reader shares memory: lists of regions have names of their own, and so have
+    images of another number than the first ones.
+    """
     leads: dict[str, str] = {}
     if dynamic_batch:
         region_inputs = {s.inputs[1] for s in steps.steps if s.type in REGION_LAYERS}
+        images: dict[int, str] = {}  # by how many they are
+        regions = any(step.type in PROPOSALS for step in steps.steps)
         for name in steps.inputs:
             if name in region_inputs:
-                leads[name] = "regions"
+                leads[name] = f"regions of {name}" if regions else "regions"
+                regions = True
             elif len(steps.shapes[name]) == 4 or name == steps.inputs[0]:
-                leads[name] = "batch"
+                own = f"batch of {name}" if images else "batch"
+                leads[name] = images.setdefault(steps.shapes[name][0], own)
     for step in steps.steps:
         if step.type in PROPOSALS:
             leads.update(dict.fromkeys(step.outputs[: 1 if step.type == "MNCProposal" else None], "regions"))
