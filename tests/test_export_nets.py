@@ -387,6 +387,52 @@ def test_nets_without_outputs_or_elements_are_refused():
         onnx_model(still)
 
 
+def test_outputs_have_the_names_of_their_blobs(tmp_path):
+    """Also where several are one value, or an input's."""
+    net = Net(parse_net("""
+        layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }
+        layer { name: "s" type: "Split" bottom: "x" top: "a" top: "b" }
+        layer { name: "r" type: "ReLU" bottom: "a" top: "r" }
+        layer { name: "t" type: "Split" bottom: "r" top: "c" top: "d" top: "e" }
+        layer { name: "p" type: "Power" bottom: "e" top: "e" power_param { scale: 2 } }"""), device="cpu")  # fmt: skip
+    x = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+    seen, wanted = run_onnxruntime(onnx_model(net), {"x": x}), net.forward(x=x)
+    assert set(seen) == set(wanted) == {"b", "c", "d", "e"}
+    for name in wanted:
+        close(seen[name], wanted[name], 1e-6)
+    export_onnx(net, tmp_path / "net.onnx")  # which compares them too
+
+
+def test_a_crop_of_the_batch_has_no_batch_of_any_length():
+    crop = 'type: "Crop" crop_param { axis: 0 offset: 1 offset: 0 }'
+    net = net_of(crop, [np.zeros((3, 4)), np.zeros((2, 3))])
+    assert onnx_model(net)
+    with pytest.raises(LayerError, match="it crops the batch"):
+        onnx_model(net, dynamic_batch=True)
+
+
+def test_lists_of_regions_have_lengths_of_their_own():
+    """onnxruntime shares memory of axes with one name."""
+    roi = "roi_pooling_param { pooled_h: 2 pooled_w: 2 }"
+    net = Net(parse_net(f"""
+        layer {{ name: "x" type: "Input" top: "x" input_param {{ shape {{ dim: 1 dim: 3 dim: 6 dim: 6 }} }} }}
+        layer {{ name: "r" type: "Input" top: "r" top: "s" input_param {{ shape {{ dim: 1 dim: 5 }} shape {{ dim: 1 dim: 5 }} }} }}
+        layer {{ name: "a" type: "ROIPooling" bottom: "x" bottom: "r" top: "a" {roi} }}
+        layer {{ name: "b" type: "ROIPooling" bottom: "x" bottom: "s" top: "b" {roi} }}"""), device="cpu")  # fmt: skip
+    model = onnx_model(net, dynamic_batch=True)
+    axes = [one.type.tensor_type.shape.dim[0].dim_param for one in (*model.graph.input, *model.graph.output)]
+    assert axes == ["batch", "regions", "regions of s", "regions", "regions of s"]
+
+
+def test_places_of_maxima_beyond_the_border_are_refused():
+    net = net_of('type: "Pooling" pooling_param { kernel_size: 1 stride: 3 }', [np.zeros((1, 1, 2, 2))], tops=2)
+    with pytest.raises(LayerError, match="lies wholly beyond the border"):
+        onnx_model(net)
+    x = np.abs(np.random.default_rng(0).standard_normal((1, 2, 1, 2))).astype(np.float32)
+    net = net_of('type: "Pooling" pooling_param { pool: STOCHASTIC kernel_size: 1 stride: 2 }', [x])
+    close(run_onnxruntime(onnx_model(net), {"bottom_0": x})["top_0"], net.forward(bottom_0=x)["top_0"], atol=1e-5)
+
+
 @pytest.mark.parametrize("numbers", ["alpha: 0", "beta: 0", "alpha: -0.1 k: 3", "alpha: 0.5 beta: -0.75"])
 def test_response_that_onnx_has_no_operator_for(numbers):
     """Its LRN is for numbers above 0."""

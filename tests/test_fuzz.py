@@ -156,10 +156,10 @@ def test_scripts_on_the_plan_of_a_gpu():
 
 
 def test_random_nets_by_onnxruntime():
-    """On a model that is written layer by layer, and on our own export."""
+    """On a model that is written layer by layer, and on our own export, also that for a batch of any length with another one."""
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     families = (word for name in ("windows", "neurons", "joins", "views") for word in ("--family", name))
-    peers = ("--oracle", "onnxruntime", "--oracle", "export")
+    peers = ("--oracle", "onnxruntime", "--oracle", "export", "--oracle", "batch")
     said = run(
         "--seed",
         "9",
@@ -180,7 +180,7 @@ def test_random_nets_by_onnxruntime():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cases", ["40", pytest.param("150", marks=SWEEP)])
-@pytest.mark.parametrize("peer", ["onnxruntime", "export", "opencv"])
+@pytest.mark.parametrize("peer", ["onnxruntime", "export", "batch", "opencv"])
 def test_more_random_nets_by_others(peer, cases):
     module = {"opencv": "cv2"}.get(peer, "onnxruntime")
     pytest.importorskip(module, reason=f"{module} is not installed")

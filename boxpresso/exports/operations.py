@@ -51,10 +51,11 @@ class Operation:
 
 @dataclass
 class Operations:
-    """The operations of a net in their order, the shape and the blob of each value, and the names of inputs and outputs.
+    """The operations of a net in their order, the shape and the blob of each value, the inputs, the outputs and the outputs'
+    names.
 
     An input has the name of its blob, and so has the last value of any other blob; one that a layer overwrites in place has
-    the name of its layer behind it.
+    the name of its layer behind it. Several outputs may be one value: the tops of a Split, which is no operation.
     """
 
     steps: list[Operation]
@@ -62,6 +63,7 @@ class Operations:
     blobs: dict[str, str]
     inputs: list[str]
     outputs: list[str]
+    names: list[str]
 
 
 class Foldable(Lowering):
@@ -155,7 +157,7 @@ def operations(net: Net, outputs: Sequence[str] | None = None, fold: bool = True
     values = [value for step in plan.steps for value in step.writes]
     shapes = {names[value]: tuple(net.blobs[value[0]].shape) for value in values}
     blobs = {names[value]: value[0] for value in values}
-    return Operations(steps, shapes, blobs, list(net.inputs), [names[plan.wanted[name]] for name in wanted])
+    return Operations(steps, shapes, blobs, list(net.inputs), [names[plan.wanted[name]] for name in wanted], wanted)
 
 
 def names_of(plan: Plan, net: Net) -> dict[Value, str]:

@@ -578,7 +578,7 @@ def reverse(b: Edges, type: str) -> None:
 @edge("Maxout")
 def maxout(b: Edges, type: str) -> None:
     parts, shape = b.below(1, 4), b.shape(int(b.one([2, 4])))
-    b.put(type, [b.feed((parts * shape[0], *shape[1:])), b.feed((1, 2 + parts))])
+    b.put(type, [b.feed((parts * shape[0], *shape[1:])), b.feed((1, 2 + parts), "unit")])
 
 
 # Losses
@@ -907,7 +907,7 @@ def draw(number: int, seed: int, types: tuple[str, ...] = (), refusals: collecti
     return Case(tuple(b.nodes), (), dtype, phase=b.phase)
 
 
-NAMES = ("definition", "gradient", "onnxruntime", "export")
+NAMES = ("definition", "gradient", "onnxruntime", "export", "batch")
 
 
 def ask(case: Case, name: str, shrinking: float) -> tuple[str, str]:

@@ -502,26 +502,60 @@ def by_onnx(case: Case) -> Finding | None:
     return beside(case, "onnxruntime", run)
 
 
-def by_export(case: Case) -> Finding | None:
-    """Against our own export, run by onnxruntime; what the export refuses is refused."""
+def exported(net: Net, inputs: dict, **how: object) -> dict[str, np.ndarray]:
+    """The outputs of a net by onnxruntime, of our own export."""
     import onnxruntime
 
     from boxpresso.exports import onnx_model
 
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    model = onnx_model(net, **how).SerializeToString()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    asked = {one.name: one.shape for one in session.get_inputs()}
+    if any(type(m) is int and m != n for name, shape in asked.items() for m, n in zip(shape, inputs[name].shape)):
+        raise Unfit("an input of one length alone")
+    seen = dict(
+        zip((one.name for one in session.get_outputs()), session.run(None, {name: inputs[name] for name in asked}))
+    )
+    return {name: seen[f"{name}_out" if name in net.inputs else name] for name in net.outputs}
+
+
+def by_export(case: Case) -> Finding | None:
+    """Against our own export, run by onnxruntime; what the export refuses is refused."""
+
     def run(net: Net, weights: dict, inputs: dict, wanted: dict) -> dict[str, np.ndarray]:
         if any(not array.size for array in wanted.values()):
             raise Unfit("blobs without elements")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.log_severity_level = 1, 4
-        session = onnxruntime.InferenceSession(
-            onnx_model(net).SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        asked = {one.name for one in session.get_inputs()}
-        results = session.run(None, {key: value for key, value in inputs.items() if key in asked})
-        names = [one.name for one in session.get_outputs()]  # an input that is an output too is called NAME_out
-        return {name if name in net.blobs else name.removesuffix("_out"): value for name, value in zip(names, results)}
+        return exported(net, inputs)
 
     return beside(case, "export", run)
+
+
+def by_batch(case: Case) -> Finding | None:
+    """Against our own export for a batch of any length, run with two images more."""
+
+    def more(node: Node) -> Node:
+        if node.type != "Input" or re.split(r"\d*_", node.name)[0] not in ("x", "tied", "positive", "large", "small"):
+            return node
+        return dataclasses.replace(
+            node, text=re.sub(r"(?<=dim: )\d+", lambda m: str(int(m[0]) + 2), node.text, count=1)
+        )
+
+    longer = dataclasses.replace(case, nodes=tuple(map(more, case.nodes)))
+    small = made(dataclasses.replace(case, phase="TEST"), np.float32)
+
+    def run(net: Net, weights: dict, inputs: dict, wanted: dict) -> dict[str, np.ndarray]:
+        if any(not array.size for array in wanted.values()):
+            raise Unfit("blobs without elements")
+        for name, blobs in small.params.items():
+            if [blob.shape for blob in blobs] != [array.shape for array in weights[name]]:
+                raise Unfit("weights that depend on the batch")
+            for blob, array in zip(blobs, weights[name]):
+                blob.data[...] = array
+        return exported(small, inputs, dynamic_batch=True)
+
+    return beside(longer, "export for any batch", run)
 
 
 OPENCV = {  # layers that OpenCV's importer of Caffe has, and has as Caffe does
@@ -563,5 +597,5 @@ def by_opencv(case: Case) -> Finding | None:
 
 
 ORACLES: dict[str, Callable[[Case], Finding | None]] = {
-    "script": judge, "definition": defined, "gradient": gradients, "onnxruntime": by_onnx, "export": by_export, "opencv": by_opencv,
+    "script": judge, "definition": defined, "gradient": gradients, "onnxruntime": by_onnx, "export": by_export, "batch": by_batch, "opencv": by_opencv,
 }  # fmt: skip

@@ -70,22 +70,28 @@ def pooling(g: Graph, w: Work) -> list[str]:
         return [stochastic(g, w)]
     if layer.whole and len(w.step.outputs) == 1:
         return [g.op("GlobalMaxPool" if layer.method == "MAX" else "GlobalAveragePool", x)]
-    begin, end = list(layer.pad), pads_at_end(w)
-    if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
-        low = g.const(0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
-        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, end[0], end[1] + 1), low)
-        x = g.slice(x, 3, 0, -1)  # onnxruntime joins a Pad with the pooling behind it, and then refuses that
-        begin = end = [0, 0]
-    how = {"kernel_shape": list(layer.kernel), "strides": list(layer.stride)}
+    x, how = padded(g, w, 0.0 if layer.method == "AVE" else float(np.finfo(np.float32).min))
     if layer.method == "MAX":
         if len(w.step.outputs) == 1:
-            return [g.op("MaxPool", x, pads=[*begin, *end], **how)]
-        values, places = g.ops("MaxPool", [x], 2, pads=[*begin, *end], **how)
+            return [g.op("MaxPool", x, **how)]
+        w.need(x == w.bottoms[0], "the places of maxima, its second top, where a window lies wholly beyond the border")
+        values, places = g.ops("MaxPool", [x], 2, **how)
         plane = g.const(prod(w.bottom_shapes[0][2:]), "int64")
         return [values, g.cast(g.op("Mod", places, plane), "float")]
-    means = g.op("AveragePool", x, pads=[*begin, *end], count_include_pad=1, **how)
+    means = g.op("AveragePool", x, count_include_pad=1, **how)
     factors = true_shares(w)
     return [means if np.all(factors == 1) else g.op("Mul", means, g.const(factors))]
+
+
+def padded(g: Graph, w: Work, low: float) -> tuple[str, dict[str, list[int]]]:
+    """What a pooling operator reads, and its windows; pixels beyond the border are `low` where it has to be padded before."""
+    layer, x = w.layer, w.bottoms[0]
+    begin, end = list(layer.pad), pads_at_end(w)
+    if any(e >= k for e, k in zip(end, layer.kernel)):  # a window wholly beyond the border, which poolings do not take
+        x = g.op("Pad", x, g.ints(0, 0, *begin, 0, 0, end[0], end[1] + 1), g.const(low))
+        x = g.slice(x, 3, 0, -1)  # onnxruntime joins a Pad with the pooling behind it, and then refuses that
+        begin = end = [0, 0]
+    return x, {"kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [*begin, *end]}
 
 
 def pads_at_end(w: Work) -> list[int]:
@@ -113,12 +119,8 @@ def true_shares(w: Work) -> np.ndarray:
 
 def stochastic(g: Graph, w: Work) -> str:
     """At TEST: the sum of squares over the sum of each window, 0 where it sums to 0."""
-    layer, x = w.layer, w.bottoms[0]
-    how = {
-        "kernel_shape": list(layer.kernel), "strides": list(layer.stride), "pads": [0, 0, *pads_at_end(w)],
-        "count_include_pad": 1,
-    }  # fmt: skip
-    squares, sums = (g.op("AveragePool", v, **how) for v in (g.mul(x, x), x))
+    x, how = padded(g, w, 0.0)
+    squares, sums = (g.op("AveragePool", v, count_include_pad=1, **how) for v in (g.mul(x, x), x))
     empty = g.op("Equal", sums, g.const(0.0))
     return g.op("Where", empty, g.const(0.0), g.div(squares, g.op("Where", empty, g.const(1.0), sums)))
 

@@ -55,6 +55,7 @@ def crop(g: Graph, w: Work) -> str:
     offsets = list(p.offset) or [0]
     offsets = offsets * (len(shape) - axis) if len(offsets) == 1 else offsets
     axes = list(range(axis, len(shape)))
+    w.need(axis > 0 or not w.lead, "it crops the batch, whose length must be known")
     ends = [offset + window[k] for k, offset in zip(axes, offsets)]
     if all(offset == 0 and window[k] == shape[k] for k, offset in zip(axes, offsets)):
         return w.bottoms[0]

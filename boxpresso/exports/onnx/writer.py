@@ -126,15 +126,23 @@ def facts(net: Net, preprocess: Preprocess | None) -> dict[str, str]:
 
 
 def leads_of(net: Net, steps: Operations, dynamic_batch: bool) -> dict[str, str]:
-    """{value: the name of its first axis} of the values whose first axis has no length yet."""
+    """{value: the name of its first axis} of the values whose first axis has no length yet.
+
+    Equal names promise equal lengths, by which a reader shares memory: lists of regions have names of their own, and so have
+    images of another number than the first ones.
+    """
     leads: dict[str, str] = {}
     if dynamic_batch:
         region_inputs = {s.inputs[1] for s in steps.steps if Trait.REGIONS in s.layer.traits}
+        images: dict[int, str] = {}  # by how many they are
+        regions = any(Trait.PROPOSES in step.layer.traits for step in steps.steps)
         for name in steps.inputs:
             if name in region_inputs:
-                leads[name] = "regions"
+                leads[name] = f"regions of {name}" if regions else "regions"
+                regions = True
             elif len(steps.shapes[name]) == 4 or name == steps.inputs[0]:
-                leads[name] = "batch"
+                own = f"batch of {name}" if images else "batch"
+                leads[name] = images.setdefault(steps.shapes[name][0], own)
     for step in steps.steps:
         traits = step.layer.traits
         if Trait.PROPOSES in traits:
@@ -266,11 +274,9 @@ def assemble(
     inputs = [info(name, name) for name in steps.inputs]
     outputs = []
     graph.prefix = "output"
-    for value in dict.fromkeys(steps.outputs):
-        name = steps.blobs[value]
-        if values[value] != name or name in steps.inputs:
-            if name in steps.inputs:
-                name = f"{name}_out"
+    for blob, value in dict(zip(steps.names, steps.outputs)).items():
+        name = f"{blob}_out" if blob in steps.inputs else blob
+        if values[value] != name:
             graph.nodes.append(helper.make_node("Identity", [values[value]], [name], name=f"output/{name}"))
         outputs.append(info(name, value))
     whole = helper.make_graph(graph.nodes, net.name or "net", inputs, outputs, initializer=graph.initializers)
