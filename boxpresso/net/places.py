@@ -103,10 +103,10 @@ class Placement:
         self.owners: dict[Key, Key] = {}  # of keys that are parts of another one
         pins: list[tuple[Key, str, int]] = []  # keys that must be in blobs, and until when
         written = {value for step in self.plan.steps for value in step.writes}
-        for step in self.plan.steps:
-            for value in set(step.reads) - written:  # of an earlier part of the net
-                self.make((value, PLAIN), "forward")
-                self.homes[value, PLAIN] = self.blob(value, value[0])
+        used = [*(value for step in self.plan.steps for value in step.reads), *self.plan.wanted.values()]
+        for value in dict.fromkeys(value for value in used if value not in written):  # of an earlier part of the net
+            self.make((value, PLAIN), "forward")
+            self.homes[value, PLAIN] = self.blob(value, value[0])
         for step in self.plan.steps:
             self.now += 4
             self.expand(step, pins)
