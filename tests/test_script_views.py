@@ -459,6 +459,8 @@ def test_views_of_the_arrays_of_a_device(device):
         np.add(net.params["ip"][1].data, 0.5, out=net.params["ip"][1].data)
         np.putmask(net.params["ip"][0].data, np.asarray(net.params["ip"][0].data) > 0, -0.125)
         np.add.at(net.params["b"][1].data, [0, 0, 1], 2.0)
+        net.params["b"][0].data.flat = 0.25
+        np.swapaxes(net.params["a"][0].data, 0, 1)[1] = 0.5
         seen.append([*results, *net.forward().values()])
     for one, other in zip(*seen, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-5 * max(1, np.abs(other).max()))
