@@ -456,6 +456,10 @@ def test_views_of_the_arrays_of_a_device(device):
         results += net.forward().values()
         pixels[...] = image(2, net)[0]
         results += net.forward().values()
+        pixels *= 2
+        scales[:4] += 1
+        del pixels, scales  # they are gone before the next forward
+        results += net.forward().values()
         np.add(net.params["ip"][1].data, 0.5, out=net.params["ip"][1].data)
         np.putmask(net.params["ip"][0].data, np.asarray(net.params["ip"][0].data) > 0, -0.125)
         np.add.at(net.params["b"][1].data, [0, 0, 1], 2.0)

@@ -6,6 +6,7 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import weakref
@@ -134,8 +135,16 @@ class Buffer:
         known = self.shown() if self.shown is not None else None
         if known is None or not np.may_share_memory(known, flat):
             known = np.asarray(memoryview(cast(Any, flat.view(np.uint8))))  # as in hand_out
-            self.shown = weakref.ref(known)
+            self.shown = weakref.ref(known, functools.partial(Buffer.returned, weakref.ref(self)))
         return known.view(self.dtype)
+
+    @staticmethod
+    def returned(of: weakref.ref[Buffer], shown: weakref.ref[Any]) -> None:
+        """The last view of the host's copy is gone; what was written to it counts."""
+        buffer = of()
+        if buffer is not None and buffer.shown is shown and buffer.host_fresh:
+            buffer.device_fresh = False
+            buffer.changes += 1
 
     @property
     def lent(self) -> bool:
