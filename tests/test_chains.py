@@ -160,6 +160,24 @@ def test_blobs_inside_a_chain_are_those_of_its_forward(shape, change, when):
     compare(*nets)
 
 
+@pytest.mark.parametrize("name", ["c", "b", "s"])
+@pytest.mark.parametrize("shape", [(2, 3), (4, 4, 5, 6)])
+def test_a_blob_of_a_chain_that_a_script_reshapes(name, shape):
+    """Its memory is that of the forward; the next one has its own shapes."""
+    net, plain = pair(text(OTHER, OTHER, SAME))
+    for one in (net, plain):
+        one.forward(x=RAW)
+        one.blobs[name].reshape(*shape)
+        one.blobs[name].data[...] = 1
+    for other in ("b", "s"):
+        if other != name:
+            close(net.blobs[other].data, plain.blobs[other].data, what=other)
+    for one in (net, plain):
+        one.reshape()
+        run(one)
+    compare(net, plain)
+
+
 def test_a_look_at_what_a_chain_reads_is_over_with_its_pass():
     net, plain = pair(text(OTHER, OTHER, SAME))
     for _ in range(2):

@@ -456,9 +456,24 @@ def test_views_of_the_arrays_of_a_device(device):
         results += net.forward().values()
         pixels[...] = image(2, net)[0]
         results += net.forward().values()
+        pixels *= 2
+        scales[:4] += 1
+        del pixels, scales  # they are gone before the next forward
+        results += net.forward().values()
         np.add(net.params["ip"][1].data, 0.5, out=net.params["ip"][1].data)
         np.putmask(net.params["ip"][0].data, np.asarray(net.params["ip"][0].data) > 0, -0.125)
         np.add.at(net.params["b"][1].data, [0, 0, 1], 2.0)
+        net.params["b"][0].data.flat = 0.25
+        np.swapaxes(net.params["a"][0].data, 0, 1)[1] = 0.5
         seen.append([*results, *net.forward().values()])
     for one, other in zip(*seen, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-5 * max(1, np.abs(other).max()))
+
+
+@pytest.mark.parametrize("kind", ["Dropout", "Split", "Flatten"])
+def test_what_is_the_same_as_rows_that_only_a_forward_chooses(kind):
+    text = data(3, 4, 5, 6) + layer(
+        "i", "InnerProduct", "data", text='inner_product_param { num_output: 1 weight_filler { type: "xavier" } }'
+    )
+    text += layer("h", "Threshold", "i") + layer("f", "Filter", ["data", "h"]) + layer("d", kind, "f")
+    agree(lambda net: [net.forward(data=image(seed, net, 3))["d"] for seed in range(4)], text)

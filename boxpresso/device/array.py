@@ -6,6 +6,7 @@ a dtype that behaves as a numpy array does. On the CPU an array is a numpy array
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import weakref
@@ -137,8 +138,16 @@ class Buffer:
         known = self.shown() if self.shown is not None else None
         if known is None or not np.may_share_memory(known, flat):
             known = np.asarray(memoryview(cast(Any, flat.view(np.uint8))))  # as in hand_out
-            self.shown = weakref.ref(known)
+            self.shown = weakref.ref(known, functools.partial(Buffer.returned, weakref.ref(self)))
         return known.view(self.dtype)
+
+    @staticmethod
+    def returned(of: weakref.ref[Buffer], shown: weakref.ref[Any]) -> None:
+        """The last view of the host's copy is gone; what was written to it counts."""
+        buffer = of()
+        if buffer is not None and buffer.shown is shown and buffer.host_fresh:
+            buffer.device_fresh = False
+            buffer.changes += 1
 
     @property
     def lent(self) -> bool:
@@ -303,6 +312,15 @@ class Array(NDArrayOperatorsMixin):
             flat.flags.writeable = False
         return flat
 
+    @property
+    def flat(self) -> Any:
+        """The elements in order, as numpy's: to read, to write to one of, and to assign to."""
+        return self.numpy().flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.numpy().flat[:] = value
+
     def some(self, start: int, count: int) -> np.ndarray[Any, Any]:
         """`count` elements from flat index `start` on, for the host to read; of what the GPU holds only these are copied."""
         if self.buffer.host_fresh or not self.buffer.device_fresh:
@@ -357,9 +375,12 @@ class Array(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, types: Any, inputs: Any, options: Any) -> Any:
         if function in MEASURES and len(inputs) == 1 and not options and inputs[0] is self:
             return {np.ndim: self.ndim, np.shape: self.shape, np.size: self.size}[function]
-        values = [as_numpy(x, write=i == 0 and function in WRITERS) for i, x in enumerate(inputs)]
-        named = {name: as_numpy(x, write=name == "out") for name, x in options.items()}
-        result, out = function(*values, **named), options.get("out")
+        for write in (False, True):
+            values = [as_numpy(x, write or (i == 0 and function in WRITERS)) for i, x in enumerate(inputs)]
+            named = {name: as_numpy(x, write or name == "out") for name, x in options.items()}
+            result, out = function(*values, **named), options.get("out")
+            if not any(is_view(part) for part in (result if isinstance(result, (list, tuple)) else [result])):
+                break  # else it may be written through
         return out if out is not None else result
 
     def __getitem__(self, at: Any) -> Any:
@@ -394,6 +415,11 @@ class Array(NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         return f"Array({self.numpy(write=False)!r}, device={self.device.name!r})"
+
+
+def is_view(value: Any) -> bool:
+    """Whether it is a numpy array of another one's memory, which nobody may write to."""
+    return isinstance(value, np.ndarray) and value.base is not None and not value.flags.writeable
 
 
 def as_numpy(value: Any, write: bool) -> Any:

@@ -27,6 +27,8 @@ class TrainingChain:
         self.open = False  # whether its layers run by themselves for ever
         self.apart = False  # and in this pass
         self.settling = False
+        self.shapes: dict[int, tuple[Blob, tuple[int, ...]]] = {}  # its blobs in the last forward, by their ids
+        self.geometry = (0, 0)  # what BatchNorm took them for
         self.outer: Callable[[Blob], bool | None] | None = None  # the watch of the last top, but while it is half done
         for blob in links.hidden:
             blob._watch = blob._watch_diff = self.look
@@ -38,6 +40,9 @@ class TrainingChain:
             self.apart = self.links.bottom._data.held
         if self.open or self.apart:
             return False
+        link, norm = self.links.links[step], self.links.norm
+        self.shapes.update((id(blob), (blob, blob.shape)) for blob in (link.bottom, link.top))
+        self.geometry = norm.planes, norm.size
         if step == 0:
             self.links.statistics()
             self.watch_inside(self.look)
@@ -102,16 +107,26 @@ class TrainingChain:
             self.settle()
 
     def settle(self) -> None:
-        """Gives every blob of the chain what the layers by themselves would have left there."""
+        """Gives every blob of the chain what the layers by themselves would have left there, in the shapes of that forward.
+
+        A script may have reshaped them since; where it has reshaped the net, nothing is left of the forward.
+        """
+        norm = self.links.norm
+        if self.forwards < 0 or not self.links.ready or self.geometry != (norm.planes, norm.size):
+            return
+        now = [(blob, blob.shape) for blob, _ in self.shapes.values()]
+        for blob, shape in self.shapes.values():
+            blob.shape = shape
         self.settling = True
         try:
             with self.at_work:
-                if self.forwards >= 0 and self.links.ready:
-                    self.links.settle(self.forwards)
-                if self.backwards <= self.last and self.links.ready:
+                self.links.settle(self.forwards)
+                if self.backwards <= self.last:
                     self.links.settle_diffs(self.backwards)
         finally:
             self.settling = False
+            for blob, shape in now:
+                blob.shape = shape
 
 
 def watch_bottoms(chains: Mapping[int, TrainingChain], blobs: Iterable[Blob], at_work: AtWork) -> None:

@@ -103,8 +103,8 @@ class Placement:
         self.owners: dict[Key, Key] = {}  # of keys that are parts of another one
         pins: list[tuple[Key, str, int]] = []  # keys that must be in blobs, and until when
         written = {value for step in self.plan.steps for value in step.writes}
-        read = {value for step in self.plan.steps for value in step.reads}
-        for value in sorted(read.union(self.plan.wanted.values()) - written):  # of an earlier part of the net
+        used = [*(value for step in self.plan.steps for value in step.reads), *self.plan.wanted.values()]
+        for value in dict.fromkeys(value for value in used if value not in written):  # of an earlier part of the net
             self.make((value, PLAIN), "forward")
             self.homes[value, PLAIN] = self.blob(value, value[0])
         for step in self.plan.steps:

@@ -231,8 +231,9 @@ class Writer:
     def read(self) -> None:
         if not self.forwarded:
             return
-        if self.blob_arrays and self.chance(0.5):
-            self.say(f'see(held["{self.one(list(self.blob_arrays))}"])')
+        known = [name for name in self.blob_arrays if not self.dynamic(name)]  # those may have got other memory
+        if known and self.chance(0.5):
+            self.say(f'see(held["{self.one(known)}"])')
         elif self.params and self.chance(0.15):
             layer, i = self.one(self.params)
             self.say(f'see(net.params["{layer}"][{i}].data)')
@@ -462,7 +463,7 @@ class Writer:
             if of.startswith("rois"):
                 return
             self.say(self.one([f"{what}[:1] = 0.75", f"{what}[:] = 0.5", f"{what}[:1] = -2"]))
-        elif self.forwarded:
+        elif self.forwarded and not self.dynamic(of):
             self.say(f"see(np.array({what}))")
 
     def reshape_inner(self) -> None:
