@@ -172,12 +172,16 @@ def peak_of(case: Case, letters: str, back: bool, size: int) -> tuple[int, int] 
         return None
     for i, array in enumerate(arrays):
         net.blobs[f"b{i}"].data[...] = array
+    asked, check = [0], net.memory.check
+    net.memory.check = lambda who, what, more, known=None: (
+        asked.append(more) or check(who, what, more, known)
+    )  # by need_pairs
     tracemalloc.reset_peak()
     net.forward()
     if back:
         net.backward()
     copies = [sum(net.blobs[name].count for name in names) * 4 for names in (net.outputs, net.inputs)]
-    return tracemalloc.get_traced_memory()[1], net.memory.total + max(copies)
+    return tracemalloc.get_traced_memory()[1], net.memory.total + max(copies) + max(asked)
 
 
 KINDS = [
@@ -280,3 +284,15 @@ def test_they_are_as_by_the_definition():
         right = judged(truth, found)
         wanted = found[judged_one_by_one(truth, found)]
         np.testing.assert_array_equal(right[right[:, 4] == 1, :4], wanted)
+
+
+def test_pairs_of_boxes_are_bounded(monkeypatch):
+    monkeypatch.setattr(LIMITS, "box_pairs", 300 * 300)
+    net = Net(parse_net(one_layer(*targets("ProposalTarget", "num_classes: 2"))), device="cpu", seed=1)
+    boxes(net)
+    with pytest.raises(
+        LayerError, match=r"'it': its overlaps of regions and true boxes are of 180000 pairs, 90000 are allowed"
+    ):
+        net.forward()
+    monkeypatch.setattr(LIMITS, "box_pairs", 600 * 300)
+    net.forward()

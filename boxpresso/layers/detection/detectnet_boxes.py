@@ -215,6 +215,8 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1):
 
     chooses_rows = True
 
+    array_copies = 3
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
 

@@ -65,6 +65,8 @@ class FrcnnOutput(
     kernels = suppress.kernels
     gpu_files = frcnn_device.FILES
 
+    array_copies = 5
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.deviation = fields.Deviation(self)
