@@ -117,7 +117,12 @@ def test_killed_compilers_leave_a_cache_that_works(tmp_path):
         process.kill()
         process.communicate()
     compiled = ["AbsVal", "ReLU", "Sigmoid", "TanH"]
-    for kind in ("", "BNLL", "ELU", "Exp"):  # a compiler that outlives its process may write after the first of them has swept
+    for kind in (
+        "",
+        "BNLL",
+        "ELU",
+        "Exp",
+    ):  # a compiler that outlives its process may write after the first of them has swept
         compiled += kind.split()
         process = start(COMPILE, BOXPRESSO_CACHE=str(tmp_path / "cache"), KINDS=" ".join(compiled))
         assert "done" in process.communicate(timeout=120)[0]

@@ -296,3 +296,12 @@ def test_pairs_of_boxes_are_bounded(monkeypatch):
         net.forward()
     monkeypatch.setattr(LIMITS, "box_pairs", 600 * 300)
     net.forward()
+
+
+@pytest.mark.parametrize(
+    "filler", ['"uniform" min: 0 max: -0', '"uniform" min: -0 max: -0', '"gaussian" std: -0 mean: 0']
+)
+def test_a_negative_zero_is_a_zero(filler):
+    net = Net(parse_net(f"""layer {{ name: "it" type: "DummyData" top: "y"
+        dummy_data_param {{ shape {{ dim: 3 }} data_filler {{ type: {filler} }} }} }}"""), device="cpu")  # fmt: skip
+    assert net.forward()["y"].tolist() == [0, 0, 0]
