@@ -366,7 +366,7 @@ def launch() -> None:
     assert sums.tolist() == pytest.approx([0, values.sum(dtype=np.float64), 0])
     rig = Rig(LAYERS["RoIAlign"], [MAP, np.tile(regions("RoIAlign", HOSTILE["a line"]), (60, 1))])
     with pytest.MonkeyPatch.context() as patch:
-        for most in (Limits.region_samples, 1000):
+        for most in (2**45, 1000):
             LIMITS.set(region_samples=most)
             words, checked = plainly(patch, rig, np.array(rig.bottom[1].data), True)
             assert "60 regions ask for more than 2^20 samples" in words

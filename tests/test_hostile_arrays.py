@@ -9,7 +9,7 @@ import pytest
 from harness import Rig
 from layer_sizes import CASES, Case
 
-from boxpresso import Layer, LayerError, Net
+from boxpresso import BoxpressoError, Layer, LayerError, Net
 from boxpresso.data.detectnet import group_rectangles, judged
 from boxpresso.device import host
 from boxpresso.layers.core import REGISTRY
@@ -168,16 +168,23 @@ def peak_of(case: Case, letters: str, back: bool, size: int) -> tuple[int, int] 
             parse_net(f"force_backward: true {text}" if back else text), device="cpu", seed=1, phase=case.phase,
             memory_limit=2**32,
         )  # fmt: skip
-    except BaseException:
+    except BoxpressoError:
         return None
     for i, array in enumerate(arrays):
         net.blobs[f"b{i}"].data[...] = array
+    asked, check = [0], net.memory.check
+    net.memory.check = lambda who, what, more, known=None: (
+        asked.append(more) or check(who, what, more, known)
+    )  # by need_pairs
     tracemalloc.reset_peak()
-    net.forward()
-    if back:
-        net.backward()
+    try:
+        net.forward()
+        if back:
+            net.backward()
+    except BoxpressoError:  # they are refused, before their arrays are made
+        return tracemalloc.get_traced_memory()[1], net.memory.total
     copies = [sum(net.blobs[name].count for name in names) * 4 for names in (net.outputs, net.inputs)]
-    return tracemalloc.get_traced_memory()[1], net.memory.total + max(copies)
+    return tracemalloc.get_traced_memory()[1], net.memory.total + max(copies) + max(asked)
 
 
 KINDS = [
@@ -280,3 +287,24 @@ def test_they_are_as_by_the_definition():
         right = judged(truth, found)
         wanted = found[judged_one_by_one(truth, found)]
         np.testing.assert_array_equal(right[right[:, 4] == 1, :4], wanted)
+
+
+def test_pairs_of_boxes_are_bounded(monkeypatch):
+    monkeypatch.setattr(LIMITS, "box_pairs", 300 * 300)
+    net = Net(parse_net(one_layer(*targets("ProposalTarget", "num_classes: 2"))), device="cpu", seed=1)
+    boxes(net)
+    with pytest.raises(
+        LayerError, match=r"'it': its overlaps of regions and true boxes are of 180000 pairs, 90000 are allowed"
+    ):
+        net.forward()
+    monkeypatch.setattr(LIMITS, "box_pairs", 600 * 300)
+    net.forward()
+
+
+@pytest.mark.parametrize(
+    "filler", ['"uniform" min: 0 max: -0', '"uniform" min: -0 max: -0', '"gaussian" std: -0 mean: 0']
+)
+def test_a_negative_zero_is_a_zero(filler):
+    net = Net(parse_net(f"""layer {{ name: "it" type: "DummyData" top: "y"
+        dummy_data_param {{ shape {{ dim: 3 }} data_filler {{ type: {filler} }} }} }}"""), device="cpu")  # fmt: skip
+    assert net.forward()["y"].tolist() == [0, 0, 0]

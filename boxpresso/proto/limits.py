@@ -33,6 +33,7 @@ class Limits:
     expansion_bytes: int = 64 * MEGABYTE  # that a file may become whatever its size
     expansion_factor: int = 20  # and how many times its size more
     region_samples: int = 2**35  # pixels that a call of a region operator reads, over all regions, bins and channels
+    box_pairs: int = 2**28  # that a layer compares: anchors, priors or regions with true boxes
     time_steps: int = 10_000  # of a recurrent layer, each of which is some launches
     picture_pixels: int = 89_478_485  # of a picture, from which Pillow warns
     picture_scans: int = 100  # of a JPEG: each goes over all its pixels

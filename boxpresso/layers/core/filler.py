@@ -155,7 +155,8 @@ def uniform(shape: Shape, filler: Any) -> Draw:
         isfinite(filler.min) and isfinite(filler.max), filler, f"needs finite numbers, got {filler.min} to {filler.max}"
     )
     _need(filler.min <= filler.max, filler, f"needs min <= max, got min: {filler.min:g} max: {filler.max:g}")
-    return in_parts(lambda rng, count: rng.uniform(filler.min, filler.max, count))
+    most = filler.max + 0.0  # numpy takes -0 for less than 0
+    return in_parts(lambda rng, count: rng.uniform(filler.min, most, count))
 
 
 def gaussian(shape: Shape, filler: Any) -> Draw:
@@ -165,8 +166,9 @@ def gaussian(shape: Shape, filler: Any) -> Draw:
     """
     _need(isfinite(filler.mean), filler, f"needs a finite mean, got {filler.mean}")
     _need(0 <= filler.std < inf, filler, f"needs std >= 0, got {filler.std:g}")
+    deviation = filler.std + 0.0  # numpy takes -0 for less than 0
     if filler.sparse == -1:
-        return in_parts(lambda rng, count: rng.normal(filler.mean, filler.std, count))
+        return in_parts(lambda rng, count: rng.normal(filler.mean, deviation, count))
     _need(
         shape and 0 <= filler.sparse <= shape[0],
         filler,
@@ -174,7 +176,7 @@ def gaussian(shape: Shape, filler: Any) -> Draw:
     )
 
     def sparse(rng: np.random.Generator, out: Numpy) -> None:
-        values = rng.normal(filler.mean, filler.std, shape)
+        values = rng.normal(filler.mean, deviation, shape)
         out[...] = values * (rng.random(shape) < filler.sparse / shape[0])
 
     return sparse

@@ -27,6 +27,7 @@ from ...device import AnyArray, Array, Blob, Check, Device, Kernels
 from ...device.signature import dtype_of
 from ...proto import LayerParameter
 from ...proto.errors import LayerError, ModelError, nearest
+from ...proto.limits import LIMITS
 from .filler import Fills, Seed
 from .gpu_lowering import AffineLast, ForwardLast, GpuLowering, OnLast
 from .lowering import Fusible, Lowering, Numbers, Pointwise
@@ -461,10 +462,15 @@ class Layer:
         if not condition:
             raise LayerError(f"{self}: {message}")
 
-    def need_room(self, what: str, count: int, size: int = 8) -> None:
-        """Raises DeviceError where the net's memory limit has no room for `count` elements of `size` bytes beside what is
-        counted; for arrays of a forward or backward whose size only the data tells, before they are made."""
-        if self.memory is not None:
+    def need_pairs(self, what: str, count: int, size: int = 0) -> None:
+        """Before boxes are compared with boxes: raises LayerError for more pairs than the limit box_pairs, and DeviceError
+        where the net's memory limit has no room for `size` bytes of each."""
+        self.need(
+            count <= LIMITS.box_pairs,
+            f"its {what} are of {count} pairs, {LIMITS.box_pairs} are allowed: give fewer boxes, or "
+            f"{LIMITS.advice('box_pairs')}",
+        )
+        if self.memory is not None and size:
             self.memory.check(self, what, count * size)
 
     def parameter(self, index: int, shape: Sequence[int], filler: Any = None, value: float | None = None) -> Blob:

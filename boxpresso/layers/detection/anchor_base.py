@@ -24,6 +24,8 @@ class AnchorTargets(Layer):
     further: ClassVar[dict[str, Any]] = {}
     kernels: ClassVar[Kernels] = suppress.kernels
 
+    array_copies = 3
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         defaults = {
@@ -77,7 +79,7 @@ class AnchorTargets(Layer):
         info = np.asarray(bottom[2].data).reshape(-1)
         at = self.inside(every, info)
         anchors, ignored = every[at], truth[:, -1] < 0
-        self.need_room("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
+        self.need_pairs("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
         of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), ignored)
         targets = np.zeros(anchors.shape)

@@ -276,7 +276,7 @@ class FPNAnchorTarget(
         every = np.concatenate(of_level)
         at = np.flatnonzero(self.boxes.inside(every, info[0], info[1], self.settings["allowed_border"]))
         anchors = every[at]
-        self.need_room("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
+        self.need_pairs("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = self.boxes.overlaps(self.device, anchors, truth[:, :-1])
         of_anchors = self.label(shared, self.boxes.turn(anchors[:, None], truth), np.zeros(len(truth), bool))
         targets = np.zeros(anchors.shape)

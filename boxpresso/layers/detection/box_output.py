@@ -71,6 +71,8 @@ class BoxOutput(
 
     pixels = False
 
+    array_copies = 2
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.box_output_param

@@ -14,6 +14,8 @@ from . import fields
 class FieldAccuracy(Layer):
     """What both have in common: the accuracy of places, and the overlap of boxes."""
 
+    array_copies = 4
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.message()
@@ -232,6 +234,8 @@ class BboxAccuracy(Layer, type="BboxAccuracy", param="bbox_reg_param", bottoms=3
     >>> [top.item() for top in run_layer('type: "BboxAccuracy"', [[0] * 8], region, truth, tops=2)]
     [0.5, 0.5]
     """
+
+    array_copies = 2
 
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True

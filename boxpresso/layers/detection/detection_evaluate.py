@@ -69,6 +69,8 @@ class DetectionEvaluate(
     [[-1.0, 1.0, 1.0, -1.0, -1.0], [0.0, 1.0, 0.75, 1.0, 0.0], [0.0, 1.0, 0.5, 0.0, 1.0]]
     """
 
+    array_copies = 3
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.detection_evaluate_param
@@ -134,7 +136,7 @@ class DetectionEvaluate(
         p = self.param.detection_evaluate_param
         if len(truth):  # as Caffe: without true boxes they stay in the order that they had
             detections = detections[best(detections[:, 2])]
-        self.need_room("overlaps of detections and true boxes", len(detections) * len(truth), PAIR)
+        self.need_pairs("overlaps of detections and true boxes", len(detections) * len(truth), PAIR)
         difficult = (truth[:, 7] != 0) & (not p.evaluate_difficult_gt)
         states = judge(
             self.overlaps(detections[:, 3:], truth[:, 3:7]), difficult, float(np.float32(p.overlap_threshold))

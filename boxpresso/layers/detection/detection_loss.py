@@ -20,6 +20,8 @@ class FieldLoss(Layer):
     After `measure`, `cross` and `off` are the gradients of the scores and of the offsets.
     """
 
+    array_copies = 3
+
     def read(self, p: Any, stride: int, widths: list[int], heights: list[int]) -> None:
         """Reads what both messages hold."""
         self.need(p.cls_num >= 2, f"cls_num must be 2 or more, with the background; got {p.cls_num}")

@@ -213,6 +213,8 @@ class ScoreDetections(Layer, type="ScoreDetections", bottoms=2, tops=1, traits=T
     [1.0, 2.0, 0.0]
     """
 
+    array_copies = 3
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
 

@@ -72,6 +72,8 @@ class FrcnnOutput(
     offsets_bottom = 1
     gpu_files = frcnn_device.FILES
 
+    array_copies = 5
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.deviation = fields.Deviation(self)

@@ -66,6 +66,7 @@ def choose(
     truth = truth[truth[:, 0] >= 0]
     if p.append_gtbox:
         regions = np.concatenate([regions, truth[:, :5]])
+    layer.need_pairs("overlaps of regions and true boxes", len(regions) * len(truth))
     matched, most = np.zeros(len(regions), int), np.zeros(len(regions))
     for some in blocks(len(regions), len(truth)) if len(truth) else ():
         shared = iou(regions[some, None, 1:5], truth[:, 1:5], last=1)

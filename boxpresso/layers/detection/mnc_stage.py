@@ -237,6 +237,7 @@ class MNCStageBridge(
         truth = np.asarray(bottom[3].data).reshape(-1, 5).astype(np.float64)
         self.check_truth(truth)
         every = np.concatenate([boxes, Upright.clip(truth[:, :4], info[0], info[1])])
+        self.need_pairs("overlaps of regions and true boxes", len(every) * len(truth))
         matched, most = self.boxes.nearest(self.device, every, truth[:, :4])
         objects = np.flatnonzero(most >= self.settings["bbox_thresh"])
         self.chosen = np.append(objects, np.flatnonzero(~(most >= self.settings["bbox_thresh"])))

@@ -184,7 +184,7 @@ class MultiBoxLoss(
         if self.p.ignore_cross_boundary_bbox and len(numbers):
             outside = np.asarray(((boxes < 0) | (boxes > 1)).any(1))
         boxes = np.where(outside[:, None], 0, boxes)  # of no area: they match nothing
-        self.need_room("overlaps of priors and true boxes", len(boxes) * len(numbers), PAIR)
+        self.need_pairs("overlaps of priors and true boxes", len(boxes) * len(numbers), PAIR)
         matched, most = match(boxes, truth[numbers], threshold)
         matched[matched >= 0] = numbers[matched[matched >= 0]]
         matched[outside] = -2

@@ -109,7 +109,7 @@ class RegionLoss(YoloLoss, type="RegionLoss", param="region_loss_param", bottoms
         centres = (values[:, :2] + place) / cells[:, None, None]
         boxes = np.concatenate([centres - sizes / 2, centres + sizes / 2], 1).transpose(0, 2, 3, 1)
         corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
-        self.need_room("overlaps of boxes and true boxes", boxes.size // 4 * len(corners), PAIR)
+        self.need_pairs("overlaps of boxes and true boxes", boxes.size // 4 * len(corners), PAIR)
         most = iou(boxes[..., None, :], corners).max(-1)
         error[:, 4][most > p.thresh] = 0
         for row, label, corner in zip(truth, labels, corners):

@@ -162,7 +162,7 @@ class RONAnchorTarget(RONTargets, type="RONAnchorTarget", param="python_param", 
         s, images = self.settings, bottom[0].shape[0]
         every, truth = self.read(bottom)
         anchors = every[self.at]
-        self.need_room("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
+        self.need_pairs("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = Upright.overlaps(self.device, anchors, truth[:, :4])
         labels = np.full((images, len(anchors)), -1.0)
         targets = np.zeros((images, len(anchors), 4))
@@ -243,7 +243,7 @@ class RONTarget(RONTargets, type="RONTarget", param="python_param", bottoms=(3, 
             "labels of true boxes must be whole numbers from 0",
         )
         anchors = every[self.at]
-        self.need_room("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
+        self.need_pairs("overlaps of anchors and true boxes", len(anchors) * len(truth), PAIR)
         shared = Upright.overlaps(self.device, anchors, truth[:, :4])
         objects = np.asarray(bottom[0].data)[:, count:].transpose(0, 2, 3, 1).reshape(images, len(every))[:, self.at]
         labels = np.full((images, len(anchors)), -1.0)

@@ -130,6 +130,7 @@ class RegionTargets(Layer, traits=Trait.CHOOSES_ROWS):
         regions = self.screen(regions, truth)
         if self.settings["append_gtbox"]:
             regions = np.concatenate([regions, np.column_stack([np.zeros(len(truth), truth.dtype), truth[:, :-1]])])
+        self.need_pairs("overlaps of regions and true boxes", len(regions) * len(truth))
         chosen, matched, objects = self.draw(regions[:, 1:].astype(np.float64), truth.astype(np.float64))
         labels = np.zeros(len(chosen))
         labels[:objects] = truth[matched[:objects], -1]

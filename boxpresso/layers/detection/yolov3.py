@@ -123,7 +123,7 @@ class Yolov3(YoloLoss, type="Yolov3", param="yolov3_param", bottoms=2, tops=1, l
             half = np.exp(values[:, 2:4]) * mine / pixels[:, None, None] / 2
             boxes = np.concatenate([centre - half, centre + half], 1).transpose(0, 2, 3, 1).reshape(-1, 4)
             corners = np.concatenate([truth[:, 1:3] - truth[:, 3:] / 2, truth[:, 1:3] + truth[:, 3:] / 2], 1)
-            self.need_room("overlaps of boxes and true boxes", len(boxes) * len(corners), PAIR)
+            self.need_pairs("overlaps of boxes and true boxes", len(boxes) * len(corners), PAIR)
             most = iou(boxes[:, None], corners).max(1).reshape(len(values), *cells[::-1])
         error[:, 4][most > p.thresh] = 0
         sizes = np.concatenate([-self.anchors / pixels, self.anchors / pixels], 1) / 2

@@ -68,6 +68,8 @@ class FocalLoss(
 
     softmax_kernels: Kernels = softmax.kernels
 
+    array_copies = 2
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.param.focal_loss_param
         self.need(p.type == p.ORIGIN, f"type must be ORIGIN, got {p.Type.Name(p.type)}")
