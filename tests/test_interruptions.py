@@ -50,7 +50,7 @@ AROUND_UPDATE = range(*(
 # A file that is being opened when the signal comes is closed by its finalizer.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 THOROUGH = pytest.mark.parametrize(
-    "step", [30, pytest.param(5, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.sweep)]
+    "step", [30, pytest.param(10, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.sweep)]
 )
 
 Place = tuple[str, int, int, int]  # file, line, iteration, and how often that line was run in that iteration before

@@ -26,7 +26,7 @@ SANITIZED = (
     "-fsanitize=address,undefined,float-cast-overflow",
 )  # fmt: skip
 EACH, SHAPES = (
-    26_000,
+    17_000,
     ((2, 8, 9), (1, 1, 1), (3, 5, 2), (2, 0, 4), (2, 7, 12), (0, 3, 3)),
 )  # regions and (batch, height, width)
 
