@@ -289,3 +289,70 @@ def test_an_operator_is_no_part_of_a_graph_that_others_capture(torch, mode, how)
     assert stand_in.counts()["faults"] == faults
     if how == "torch":
         assert ops.roi_align(x, rois, 3).shape == (1, 3, 3, 3)
+
+
+def boxes_of(count, columns, seed):
+    """Boxes that overlap in groups, with equal scores and scores that are NaN among theirs."""
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(0, 10 * np.sqrt(count), (count, 2))
+    size = rng.uniform(5, 25, (count, 2))
+    if columns == 4:
+        boxes = np.concatenate([low, low + size], 1)
+    else:
+        boxes = np.concatenate([low, size, rng.uniform(-3, 3, (count, 1))], 1)
+    scores = rng.integers(0, max(2, count // 3), count) / count
+    scores[rng.random(count) < 0.05] = np.nan
+    return boxes, scores, rng.integers(-3, 3, count)
+
+
+def listed(result):
+    """The numbers of a tensor, which are there for who waits."""
+    open_device("cuda:0").synchronize()
+    return result.numpy().tolist()
+
+
+@pytest.mark.parametrize("count", [1, 31, 400, 1300])  # in one tile of words, and two
+@pytest.mark.parametrize(
+    "how", ["nms", "pixels", "batched", "batched int32", "rotated", "rotated back", "batched rotated"]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16], ids=name_of)
+def test_suppression_stays_on_the_gpu(torch, count, how, dtype):
+    """What stays is what the host says, in its order; of all that the kernels find, the host reads how many there are."""
+    if count > 1000 and (dtype != np.float32 or "rotated" in how):
+        pytest.skip("slow, and the same")
+    columns = 5 if "rotated" in how else 4
+    boxes, scores, labels = boxes_of(count, columns, count)
+    boxes, scores = boxes.astype(dtype), scores.astype(dtype)
+    labels = labels.astype(np.int32 if "int32" in how else np.int64)
+    name = ("batched_" if "batched" in how else "") + ("nms_rotated" if columns == 5 else "nms")
+    more = {"clockwise": False} if how.endswith("back") else {"offset": 1} if how == "pixels" else {}
+    given = [boxes, scores, *([labels] if "batched" in how else [])]
+    wanted = getattr(ops, name)(*given, 0.3, **more)
+    there = [Tensor(a) for a in given]
+    assert listed(getattr(ops, name)(*there, 0.3, **more)) == wanted.tolist()  # kernels are compiled
+    before = stand_in.counts()
+    result = getattr(ops, name)(*there, 0.3, **more)
+    grown = stand_in.since(before)
+    assert (grown["to_host"], grown["to_host_bytes"], grown["waits"]) == (1, 4, 1)
+    assert grown["to_device_bytes"] == 8 + 8 * len(wanted)  # where the list begins and ends; and the tensor's own zeros
+    assert (result.dtype, type(result)) == (np.int64, Tensor)
+    copied = np.empty(len(wanted), np.int64)
+    with torch.stream:  # torch's stream waits for the result, not the host
+        context.driver().memcpy_dtoh_async(copied, result.array.address(False), torch.stream.stream)
+        torch.stream.stream.synchronize()
+    assert copied.tolist() == wanted.tolist()
+    assert 0 < len(wanted) <= count
+
+
+def test_what_kernels_cannot_suppress_the_host_does(torch, monkeypatch):
+    boxes, scores, labels = boxes_of(70, 4, 1)
+    boxes, scores = boxes.astype(np.float32), scores.astype(np.float32)
+    wanted = ops.batched_nms(boxes, scores, labels, 0.3).tolist()
+    there = [Tensor(a) for a in (boxes, scores)]
+    for given in (Tensor(labels.astype(np.float32)), labels, labels.tolist(), Tensor(labels.astype(np.int16))):
+        assert listed(ops.batched_nms(*there, given, 0.3)) == wanted
+    wanted = ops.nms(boxes, scores, 0.3).tolist()
+    monkeypatch.setattr("boxpresso.layers.detection.suppress.MOST_WORDS", 10)
+    assert listed(ops.nms(*there, 0.3)) == wanted
+    empty = Tensor(np.zeros((0, 4), np.float32)), Tensor(np.zeros(0, np.float32))
+    assert ops.nms(*empty, 0.3).shape == (0,)

@@ -7,6 +7,7 @@ import pytest
 
 from boxpresso.device import open_device
 from boxpresso.layers.detection import suppress
+from boxpresso.proto.errors import KernelError
 
 RNG = np.random.default_rng(4)
 
@@ -35,7 +36,7 @@ def plain(boxes: np.ndarray, threshold: float, last: int) -> list[int]:
             a, b, c, d = boxes[k].astype(np.float64)
             shared = max(0, min(right, c) - max(left, a) + last) * max(0, min(bottom, d) - max(top, b) + last)
             area = (right - left + last) * (bottom - top + last) + (c - a + last) * (d - b + last) - shared
-            if shared / area >= threshold:
+            if area != 0 and shared / area >= threshold:  # as NaN, which is above nothing
                 break
         else:
             kept.append(i)
@@ -43,8 +44,12 @@ def plain(boxes: np.ndarray, threshold: float, last: int) -> list[int]:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("count", [1, 31, 32, 33, 300])
-def test_bits_choose_as_the_loop_does(count, dtype, device, monkeypatch):
+@pytest.mark.parametrize(
+    ("count", "tile"), [(1, 1), (31, 32), (32, 1), (33, 1), (300, 1), (300, 3), (300, 32), (1100, 32)]
+)
+def test_bits_choose_as_the_loop_does(count, tile, dtype, device, monkeypatch):
+    """In one launch or in several, each for a tile of so many words."""
+    monkeypatch.setitem(suppress.TILE, open_device(device).kind, tile)
     boxes = boxes_of(count, dtype)
     for threshold, last in ((0.3123, 0), (0.7123, 1)):
         assert both(monkeypatch, device, boxes, threshold, last=last).tolist() == plain(boxes, threshold, last)
@@ -52,7 +57,9 @@ def test_bits_choose_as_the_loop_does(count, dtype, device, monkeypatch):
     assert both(monkeypatch, device, boxes, 0.5, 0).size == 0
 
 
-def test_groups_limits_and_boxes_that_are_none(device, monkeypatch):
+@pytest.mark.parametrize("tile", [1, 2, 32])
+def test_groups_limits_and_boxes_that_are_none(tile, device, monkeypatch):
+    monkeypatch.setitem(suppress.TILE, open_device(device).kind, tile)
     boxes = boxes_of(200)
     boxes[17], boxes[30, 0], boxes[31], boxes[40] = np.nan, np.inf, [-np.inf, 0, np.inf, 5], [9, 9, 2, 2]
     starts = np.array([0, 0, 70, 70, 71, 190, 200])  # the groups below
@@ -70,3 +77,33 @@ def test_too_many_pairs_go_by_the_loop(device, monkeypatch):
     monkeypatch.setattr(suppress, "MOST_WORDS", 10)
     boxes = boxes_of(50)
     assert both(monkeypatch, device, boxes, 0.5).tolist() == plain(boxes, 0.5, 0)
+
+
+@pytest.mark.parametrize("columns", [4, 5])
+@pytest.mark.parametrize("wide", [1, 2])
+@pytest.mark.parametrize("tile", [1, 32])
+def test_boxes_of_other_labels_do_not_see_each_other(columns, wide, tile, device, monkeypatch):
+    opened = open_device(device)
+    monkeypatch.setitem(suppress.BITS, opened.kind, True)
+    monkeypatch.setitem(suppress.TILE, opened.kind, tile)
+    boxes, labels = boxes_of(120), RNG.integers(-2, 2, 120).astype(np.int32 if wide == 1 else np.int64)
+    if wide == 2:
+        labels <<= 31  # which the lower half alone does not tell apart
+    if columns == 5:
+        boxes = np.concatenate([boxes[:, :2], boxes[:, 2:] - boxes[:, :2], RNG.uniform(-3, 3, (120, 1))], 1).astype(
+            np.float32
+        )
+    order = RNG.permutation(120).astype(np.int32)  # box i of the list is number order[i] of the labels
+    kept = opened.empty((120,), np.int32)
+    same = suppress.Labels(opened.table(labels.view(np.int32)), opened.table(order), wide)
+    words = (opened, opened.table(boxes, np.float32), opened.table([0, 120]), kept, None, 0.1, -1, 120)
+    suppress.launch(*words, lambda _, *a: opened.empty(*a), 2**20, labels=same)
+    found = [i for i in np.asarray(kept).tolist() if i >= 0]
+    wanted = []
+    for label in np.unique(labels):
+        mine = np.flatnonzero(labels[order] == label)
+        stay = suppress.suppress_rows(opened, opened.table(boxes[mine], np.float32), 0.1)
+        wanted += mine[stay].tolist()
+    assert found == sorted(wanted)
+    with pytest.raises(KernelError, match="too many boxes for the words of all their pairs"):
+        suppress.launch(*words, lambda _, *a: opened.empty(*a), 10, labels=same)

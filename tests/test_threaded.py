@@ -25,12 +25,13 @@ from boxpresso.layers.core import discover
 from boxpresso.layers.core.doubt import kernels as DOUBT
 from boxpresso.layers.detection import order
 from boxpresso.layers.detection.soften import matrix_decay, overlaps, soft_suppress
-from boxpresso.layers.detection.suppress import BITS, overlaps_of_rotated, suppress_boxes
+from boxpresso.layers.detection.suppress import BITS, TILE, overlaps_of_rotated, suppress_boxes
 from boxpresso.layers.detection.suppress import kernels as SUPPRESS
 from boxpresso.layers.neuron.eltwise import Eltwise
 from boxpresso.layers.regions import levels, listed, psroi_base, region_base
 from boxpresso.layers.regions.paste import paste
 from boxpresso.layers.regions.roi_pooling import ROIPooling
+from boxpresso.ops.suppression import KERNELS as OPS_NMS
 from boxpresso.proto import SolverParameter, parse_net
 from boxpresso.train.updates import METHODS, Parameters, Step
 
@@ -238,6 +239,12 @@ def suppress() -> None:
         BITS["cpu"] = bits
         suppress_boxes(device, pixels, 0.02, starts=np.array([0, 32, 32]))
         suppress_boxes(device, turned, 0.05, starts=np.array([0, 20, 20, 32]))
+    tile, TILE["cpu"] = TILE["cpu"], 2  # words, of the ten of these boxes
+    suppress_boxes(device, np.tile(pixels, (10, 1)), 0.02, 30, np.array([0, 300, 300, 320]))
+    TILE["cpu"] = tile
+    order, indices = np.arange(32, dtype=np.int32)[::-1].copy(), np.zeros(64, np.int32)
+    OPS_NMS.on(device).nms_boxes(160, turned, order, np.zeros_like(turned), 5, -1.0)
+    OPS_NMS.on(device).nms_indices(32, order, order, indices)
     starts, kept = np.array([0, 9, 9, 320], np.int32), np.zeros(320, np.int32)
     many = np.tile(pixels, (10, 1)) + np.repeat(np.float32([0, 1, 2, 3, 5, 8, 9, 11, 12, 14]), 32)[:, None]
     SUPPRESS.on(device).suppress_chunks(3, many, starts, kept, None, 290, 0, 0.3, 0)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
 from ..data.boxes import best
-from ..device import Array
-from ..layers.detection.suppress import suppress_boxes
+from ..device import Array, Device, Kernels
+from ..device.cuda import Cuda
+from ..device.kernel import real_of
+from ..layers.detection import nms_device, suppress
+from ..layers.detection.order import Order, Scratch, sortable
 from ..proto.errors import BoxpressoError
 from . import arrays
+
+KERNELS = Kernels(Path(__file__).with_name("nms.cu"))
 
 
 def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
@@ -19,7 +25,7 @@ def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
     Parameters
     ----------
     boxes : (N, 4), x1, y1, x2, y2.
-    scores : (N,); of equal scores the first is better. Their order is found on the host.
+    scores : (N,); of equal scores the first is better, and those that are NaN come last.
     offset : what is added to widths and heights: 0 as in torchvision, or 1 for whole pixels.
 
     Returns
@@ -43,7 +49,7 @@ def nms(boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
     """
     if offset not in (0, 1):
         raise BoxpressoError(f"offset must be 0 or 1, got {offset}")
-    return suppressed(boxes, scores, np.zeros(len(scores)), 4, iou_threshold, pixels=offset == 1, strict=True)
+    return suppressed(boxes, scores, None, 4, iou_threshold, pixels=offset == 1, strict=True)
 
 
 def batched_nms(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Any:
@@ -96,7 +102,7 @@ def nms_rotated(boxes: Any, scores: Any, iou_threshold: float, clockwise: bool =
     >>> nms_rotated(boxes, np.array([0.9, 0.8, 0.7]), 0.5).tolist()  # the second is the first; the third lies across
     [0, 2]
     """
-    return suppressed(boxes, scores, np.zeros(len(scores)), 5, iou_threshold, clockwise=clockwise)
+    return suppressed(boxes, scores, None, 5, iou_threshold, clockwise=clockwise)
 
 
 def batched_nms_rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float, clockwise: bool = True) -> Any:
@@ -128,23 +134,80 @@ def batched_nms_rotated(boxes: Any, scores: Any, idxs: Any, iou_threshold: float
 def suppressed(
     boxes: Any, scores: Any, classes: Any, columns: int, threshold: float, clockwise: bool = True, **rule: bool
 ) -> Any:
-    """The indices that stay, by score, under the caller's kind of array."""
-    device = arrays.device_of(boxes)
+    """The indices that stay, by score, under the caller's kind of array. classes: None where all boxes are of one."""
+    device, shape, count = arrays.device_of(boxes), np.shape(boxes), np.shape(scores)
+    if len(shape) != 2 or shape[1] != columns or count != shape[:1]:
+        raise BoxpressoError(f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {shape} and {count}")
+    if classes is not None and np.shape(classes) != count:
+        raise BoxpressoError(f"idxs must be of shape {count}, as the scores are, got {np.shape(classes)}")
+    if device.kind == "cuda":
+        turn = 1 if clockwise else -1
+        result = on_device(cast(Cuda, device), boxes, scores, classes, columns, threshold, turn, **rule)
+        if result is not None:
+            return result
+    return on_host(device, boxes, scores, classes, threshold, clockwise, **rule)
+
+
+def on_device(
+    device: Cuda, boxes: Any, scores: Any, classes: Any, columns: int, threshold: float, turn: int,
+    *, pixels: bool = False, strict: bool = False,
+) -> Any:  # fmt: skip
+    """The same by kernels alone, but that the host waits for how many stay.
+
+    None where they cannot do it: of other numbers than floats, of labels on the host or that are no ints of 32 or 64 bits, and
+    of more boxes than all pairs of which can be compared.
+    """
+    if classes is not None and arrays.device_of(classes).name != device.name:
+        return None
+    rows, values = (arrays.take(array, device) for array in (boxes, scores))
+    labels = None if classes is None else arrays.take(classes, device)
+    count = rows.shape[0]
+    if rows.dtype not in arrays.FLOATS or values.dtype not in arrays.FLOATS or not sortable(2, count):
+        return None
+    if labels is not None and labels.dtype.str[1:] not in ("i4", "i8", "u4", "u8"):
+        return None
+    if not suppress.compares_pairs(device, count, count, suppress.MOST_WORDS):
+        return None
+    rows, values = arrays.take(boxes, device, real_of(rows.dtype)), arrays.take(scores, device, real_of(values.dtype))
+    room = Scratch(device)
+    best = Order(room, 2, count, -1, values.dtype)
+    nms_device.kernels.on(device).nms_values(count, values, best.values, best.room)
+    best.sort(device)
+    listed, bound = room("boxes", (count, columns), rows.dtype), KERNELS.on(device)
+    bound.nms_boxes(count * columns, rows, best.order, listed, columns, float(turn))
+    kept, stay, same = room("kept", (count,)), room("stay", (1,)), None
+    if labels is not None:
+        wide = labels.dtype.itemsize // 4
+        words = arrays.borrowed(device, np.int32, (count * wide,), None, cast(Array, labels).address(False), labels)
+        same = suppress.Labels(words, best.order, wide)
+    least = suppress.least_overlap(threshold, rows.dtype, strict) if columns == 4 else threshold
+    suppress.launch(
+        device, listed, device.table([0, count]), kept, stay, least, -1, count, room, suppress.MOST_WORDS, last=int(pixels),
+        labels=same,
+    )  # fmt: skip
+    some = int(np.asarray(stay)[0])
+    results = arrays.Results(boxes, device)
+    result, ours = results.empty((some,), np.int64)
+    if some:
+        halves = arrays.borrowed(device, np.int32, (2 * some,), None, ours.address(True), ours)
+        bound.nms_indices(some, best.order, kept, halves)
+    results.finish()
+    return result
+
+
+def on_host(
+    device: Device, boxes: Any, scores: Any, classes: Any, threshold: float, clockwise: bool, **rule: bool
+) -> Any:
+    """The same with the order found on the host."""
     rows, values = (arrays.values(a, device) for a in (boxes, scores))
-    if rows.ndim != 2 or rows.shape[1] != columns or values.shape != rows.shape[:1]:
-        raise BoxpressoError(
-            f"boxes must be of shape (N, {columns}) and scores of shape (N,), got {rows.shape} and {values.shape}"
-        )
-    labels = arrays.values(classes, arrays.device_of(classes))
-    if labels.shape != values.shape:
-        raise BoxpressoError(f"idxs must be of shape {values.shape}, as the scores are, got {labels.shape}")
+    labels = np.zeros(len(values)) if classes is None else arrays.values(classes, arrays.device_of(classes))
     rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32)
     if not clockwise:
         rows[:, 4] *= -1
     first = best(values)
     order = first[np.argsort(labels[first], kind="stable")]  # by class, within one best first
     starts = np.append(np.flatnonzero(np.diff(labels[order], prepend=np.nan)), len(order))
-    stay = order[suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
+    stay = order[suppress.suppress_boxes(device, rows[order], threshold, starts=starts.astype(np.int32), **rule)]
     rank = np.empty(len(order), np.int64)
     rank[first] = np.arange(len(order))
     stay = stay[np.argsort(rank[stay])]

@@ -103,27 +103,40 @@ DEVICE int suppress_word(int t, const int* start, int count, int groups, Clashes
   return word;
 }
 
+// Whether boxes i and j of the list have one label, `wide` numbers of labels for each box order[i]; all have where labels is null.
+DEVICE bool same_label(const int* labels, const int* order, int wide, int i, int j) {
+  if (!labels) return true;
+  for (int k = 0; k < wide; ++k)
+    if (labels[(long long)order[i] * wide + k] != labels[(long long)order[j] * wide + k]) return false;
+  return true;
+}
+
 KERNEL suppress_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, Real last, Real threshold,
-                      int above) {
+                      int above, const int* labels, const int* order, int wide) {
   GRID_LOOP(t, n) words[t] = suppress_word(t, start, count, groups, [=](int i, int j) {
-    return clash(boxes + 4 * (long long)i, boxes + 4 * (long long)j, last, threshold, above);
+    return clash(boxes + 4 * (long long)i, boxes + 4 * (long long)j, last, threshold, above) && same_label(labels, order, wide, i, j);
   });
 }
 
-// Then a block for each group goes through its boxes, 32 at a time, best first, with the bits of all that are suppressed so far in
-// gone (groups, across). Which of the 32 stay is seen by every thread from their own words; then the threads share the words behind,
-// and suppress there what clashes with those that stay. stayed: how many stay of each group, or null.
-KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int* stayed, int limit, int count,
-                       int across) {
+constexpr int TILE_WORDS = 32;  // of 32 boxes each: what one launch chooses of a group
+
+// Then the boxes are chosen tile by tile, best first, with the bits of all that are suppressed so far in gone (groups, across). Here a
+// block for each group goes through the words [from, to), 32 boxes at a time. Which of the 32 stay is seen by every thread from their
+// own words; then the threads share the words of the tile behind, and suppress there what clashes with those that stay. The bits of
+// those that stay are left in gone, for suppress_behind. stayed: how many stay of each group, or null where there is one tile.
+KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int* kept, int* stayed, int limit, int count, int across,
+                       int from, int to) {
   SHARED int own[32];
   BLOCK_LOOP(g, n) {
-    const int first = start[g], size = start[g + 1] - first, most = (size + 31) / 32;
+    const int first = start[g], size = start[g + 1] - first, most = (size + 31) / 32, end = min(most, to);
     int* mine = gone + (long long)g * across;
-    THREAD_LOOP(w, most) mine[w] = 0;
-    THREAD_LOOP(k, size) kept[first + k] = -1;
+    if (from == 0) {
+      THREAD_LOOP(w, most) mine[w] = 0;
+      THREAD_LOOP(k, size) kept[first + k] = -1;
+    }
+    int stay = from ? stayed[g] : 0;
     BARRIER();
-    int stay = 0;
-    for (int w = 0; w < most && stay < limit; ++w) {
+    for (int w = from; w < end && stay < limit; ++w) {
       const int here = first + 32 * w, boxes = min(32, size - 32 * w);
       THREAD_LOOP(i, boxes) own[i] = words[(long long)w * count + here + i];
       BARRIER();
@@ -135,12 +148,14 @@ KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int
         suppressed |= unsigned(own[i]);
         ++stay;
       }
+      BARRIER();
       THREAD_LOOP(one, 1) {
         int at = first + before;
         for (int i = 0; i < boxes; ++i)
           if (chosen >> i & 1) kept[at++] = here + i;
+        mine[w] = int(chosen);
       }
-      THREAD_LOOP(k, most - w - 1) {
+      THREAD_LOOP(k, end - w - 1) {
         const int* column = words + (long long)(w + 1 + k) * count + here;
         int word = mine[w + 1 + k];
         for (int i = 0; i < boxes; ++i)
@@ -150,6 +165,33 @@ KERNEL suppress_chosen(int n, const int* words, const int* start, int* gone, int
       BARRIER();
     }
     if (stayed) THREAD_LOOP(one, 1) stayed[g] = stay;
+    BARRIER();
+  }
+}
+
+// The words behind a tile, from `to` on, a block for each of each group: what clashes with those of the tile that stay is suppressed.
+KERNEL suppress_behind(int n, const int* words, const int* start, int* gone, int count, int across, int from, int to) {
+  SHARED int found[32 * TILE_WORDS], part[TILE_WORDS];
+  BLOCK_LOOP(b, n) {
+    const int behind = across - to, g = b / behind, w = to + b - g * behind, first = start[g], size = start[g + 1] - first;
+    const int tile = to - from;
+    int* mine = gone + (long long)g * across;
+    if (32 * w < size) {  // the whole block
+      const int* column = words + (long long)w * count + first + 32 * from;
+      THREAD_LOOP(i, 32 * tile) found[i] = unsigned(mine[from + i / 32]) >> i % 32 & 1 ? column[i] : 0;
+      BARRIER();
+      THREAD_LOOP(k, tile) {
+        int word = 0;
+        for (int i = 0; i < 32; ++i) word |= found[32 * k + i];
+        part[k] = word;
+      }
+      BARRIER();
+      THREAD_LOOP(one, 1) {
+        int word = mine[w];
+        for (int k = 0; k < tile; ++k) word |= part[k];
+        mine[w] = word;
+      }
+    }
     BARRIER();
   }
 }
@@ -211,9 +253,10 @@ KERNEL suppress_rotated(int n, const Real* boxes, const int* start, int* kept, i
 }
 
 // Their words, for suppress_chosen.
-KERNEL suppress_rotated_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, double threshold) {
+KERNEL suppress_rotated_words(int n, const Real* boxes, const int* start, int* words, int count, int groups, double threshold,
+                              const int* labels, const int* order, int wide) {
   GRID_LOOP(t, n) words[t] = suppress_word(t, start, count, groups, [=](int i, int j) {
-    return rotated_overlap(boxes + 5 * (long long)i, boxes + 5 * (long long)j) > threshold;
+    return same_label(labels, order, wide, i, j) && rotated_overlap(boxes + 5 * (long long)i, boxes + 5 * (long long)j) > threshold;
   });
 }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...device import UNFUSED, AnyArray, Device, Kernels
+from ...proto.errors import KernelError
 
 BITS = {"cpu": False, "cuda": True}  # whether all pairs of boxes are compared at once, and the choice is made of bits
 MOST_WORDS = 2**26  # of 32 bits each for the pairs; more boxes are compared with those that stay, chunk by chunk
@@ -17,6 +18,17 @@ KEPT_WORDS = 2**24  # the same, where their memory is kept from one forward to t
 Room = Callable[[str, tuple[int, ...], Any], AnyArray]  # makes an array to work in, of a name, a shape and a dtype
 
 kernels = Kernels(Path(__file__).with_name("suppress.cu"), UNFUSED)
+TILE = dict.fromkeys(
+    BITS, kernels.constants["TILE_WORDS"]
+)  # words of a group that one launch chooses of, at most TILE_WORDS
+
+
+class Labels(NamedTuple):
+    """Which boxes of a list do not see each other: those whose labels differ, `wide` numbers (of int32) for box order[i]."""
+
+    values: AnyArray | None
+    order: AnyArray | None
+    wide: int
 
 
 def suppress_boxes(
@@ -97,6 +109,7 @@ def launch(
     last: int = 0,
     eta: float = 1.0,
     above: bool = False,
+    labels: Labels | None = None,
 ) -> None:
     """The kernels of all suppression, for groups that the device knows, without the host.
 
@@ -108,6 +121,7 @@ def launch(
     kept : (count,) of int32: in each group the indices of the boxes that stay, then -1.
     stay : (groups,) of int32, how many stay; or None.
     most : at most so many boxes are in a group.
+    labels : of boxes that are compared by the bits of all pairs, as `compares_pairs` says; None: one for all.
     room : makes the arrays to work in.
     most_words : of pairs, at most; more boxes are compared with those that stay.
     last : of upright boxes, what is added to widths and heights.
@@ -121,18 +135,33 @@ def launch(
     limit = count if limit < 0 else limit
     if bits and across * count <= most_words:
         words, gone = room("words", (across * count,), np.int32), room("gone", (groups, across), np.int32)
+        same = labels or Labels(None, None, 0)
         if rotated:
-            bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold)
+            bound.suppress_rotated_words(words.size, boxes, starts, words, count, groups, threshold, *same)
         else:
-            bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above))
-        bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across)
-    elif rotated:
+            bound.suppress_words(words.size, boxes, starts, words, count, groups, last, threshold, int(above), *same)
+        tile = TILE[device.kind]
+        stay = room("stayed", (groups,), np.int32) if stay is None and across > tile else stay
+        for begin in range(0, max(across, 1), tile):
+            end = min(begin + tile, across)
+            bound.suppress_chosen(groups, words, starts, gone, kept, stay, limit, count, across, begin, end)
+            if end < across:
+                bound.suppress_behind(groups * (across - end), words, starts, gone, count, across, begin, end)
+        return
+    if labels is not None:
+        raise KernelError("suppression by labels: there are too many boxes for the words of all their pairs")
+    if rotated:
         bound.suppress_rotated(groups, boxes, starts, kept, stay, limit, threshold)
     elif bits:
         bound.suppress_chunks(groups, boxes, starts, kept, stay, limit, last, threshold, int(above))
     else:
         numbers = room("numbers", (kernels.constants["ROOM"] * count,), boxes.dtype)
         bound.suppress_upright(groups, boxes, starts, numbers, kept, stay, limit, last, threshold, eta, int(above))
+
+
+def compares_pairs(device: Device, count: int, most: int, most_words: int) -> bool:
+    """Whether `launch` compares all pairs of so many boxes at once, in groups of at most `most`."""
+    return BITS[device.kind] and -(-most // 32) * count <= most_words
 
 
 def least_overlap(threshold: float, real: np.dtype[Any], strict: bool = False) -> float:
