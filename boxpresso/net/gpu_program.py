@@ -17,7 +17,7 @@ from ..device.graph import Graph
 from ..layers.core import Layer
 from ..layers.core.lowering import Constant
 from ..layers.core.replaced import acting
-from ..layers.dense.channels_last import OnLast
+from ..layers.dense.channels_last import OnLast, Refused
 from ..layers.dense.gpu_lowerings import GpuLowering
 from ..layers.shape.concat import Concat
 from ..proto.errors import BoxpressoError, DeviceError
@@ -217,7 +217,11 @@ class GpuProgram:
     def launch_chain(self, chain: Chain) -> None:
         """Launches the steps of a chain as they lie now."""
         for step in chain_steps(self.steps, chain):
-            self.launch(step)
+            try:
+                self.launch(step)
+            except Refused as error:
+                error.layer = step.layer
+                raise
 
     # Memory
 

@@ -28,7 +28,9 @@ KERNELS = Kernels(Path(__file__).with_name("channels_last.cu"))
 
 
 class Refused(DeviceError):
-    """cuDNN has no algorithm for a convolution on channels-last arrays."""
+    """cuDNN has no algorithm for a convolution on channels-last arrays: that of the layer of this number, where it is known."""
+
+    layer = -1
 
 
 class OnLast(Lowering):
