@@ -4,6 +4,7 @@ layout is chosen. By the stand-in's cuDNN, which checks each descriptor, and who
 from __future__ import annotations
 
 import gc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from boxpresso import Net
 from boxpresso.__main__ import main
 from boxpresso.device import cudnn
 from boxpresso.device.cuda import Cuda
-from boxpresso.layers.core.gpu_lowering import OnLast
+from boxpresso.layers.core.gpu_lowering import OnLast, Refused
 from boxpresso.layers.dense.channels_last import ConvolveLast, LastConvolution
 from boxpresso.net import gpu_choice
 from boxpresso.net.gpu_layout import Turn, find_chains, lay_out
@@ -372,9 +373,40 @@ def test_where_cudnn_has_no_algorithm_for_it(monkeypatch):
             same(planned.forward(x=x), layers.forward(x=x), 2e-5)
         (chain,) = program_of(planned).layouts()
         assert chain["layout"] == "NCHW"
-        assert chain["why"].startswith(
-            "cuDNN has no convolution with channels last for 1 x 3 x [21, 18], kernel [3, 3], 6 maps"
-        )
+        assert chain["why"].startswith("cuDNN has no convolution with channels last for 1 x 6 x [11, 9], kernel [3, 3]")
+
+
+@pytest.mark.parametrize("asked", ["auto", "NHWC"])
+def test_a_convolution_without_it_splits_a_chain(monkeypatch, asked):
+    """What lies on its sides may be channels last, where there are convolutions enough; other Nets know it without measuring."""
+    row = ['layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 9 dim: 8 } } }']
+    names = ["x", "a", "b", "odd", "d", "e", "f"]
+    for before, name in pairwise(names):
+        row += [conv(name, before, f"num_output: {11 if name == 'odd' else 6} kernel_size: 3 pad: 1"), relu(name)]
+    monkeypatch.setattr(LastConvolution, "apply", refusing(LastConvolution.apply, lambda sizes: sizes.maps == 11))
+    asked_for(monkeypatch, asked)
+    gpu_choice.forget()
+    stand_in.layout_times(0.05, 0.01)
+    for turn in range(2):
+        planned, layers = nets("\n".join(row))
+        x, before = images(planned), stand_in.counts()
+        for _ in range(4):
+            same(planned.forward(x=x), layers.forward(x=x), 2e-5)
+        said = program_of(planned).layouts()
+        assert [(chain["layers"], chain["layout"]) for chain in said] == [("a ... b", "NHWC"), ("d ... f", "NHWC")]
+        assert turn == 0 or stand_in.since(before)["captures"] == 1  # the forward alone
+    stand_in.layout_times()
+
+
+def refusing(apply, which):
+    """LastConvolution.apply of a cuDNN that has no algorithm for some sizes."""
+
+    def refuses(self, *args):
+        if which(self.sizes):
+            raise Refused("cuDNN has no convolution with channels last for it")
+        apply(self, *args)
+
+    return refuses
 
 
 def test_where_there_is_no_memory_for_it():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, cast
 
 from ..proto.errors import BoxpressoError
 from .cuda import Cuda, driver
@@ -13,7 +14,7 @@ from .graph import Graph
 WARM = 2  # replays that are not timed
 
 
-def median_ms(device: Cuda, work: Callable[[], None], turns: int = 5) -> float:
+def median_ms(device: Cuda, work: Callable[[], object], turns: int = 5) -> float:
     """The median of some runs, in milliseconds, by events of the device's stream.
 
     Parameters
@@ -28,9 +29,9 @@ def median_ms(device: Cuda, work: Callable[[], None], turns: int = 5) -> float:
     """
     cuda = driver()
     work()
-    run = work
+    run: Callable[[], object] = work
     with suppress(BoxpressoError, cuda.Error):
-        run = Graph(device, work).launch
+        run = Graph(device, cast(Any, work)).launch
     for _ in range(WARM):
         run()
     pairs = []

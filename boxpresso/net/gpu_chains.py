@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -14,6 +14,11 @@ from ..proto.errors import DeviceError
 from .gpu_choice import NCHW, NHWC, NOT_YET, ROUNDS, VARIABLE, Choice, choose, forced, keep, key_of, known, measuring
 from .gpu_layout import Chain, find_chains, lay_out, signature
 from .plan import Plan, Source
+
+
+def refusal(chain: Chain, error: Refused) -> Choice:
+    """The choice for a chain with a convolution that cuDNN refuses."""
+    return Choice(NCHW, str(error), refused=chain.steps.index(error.layer) if error.layer in chain.steps else None)
 
 
 class Chains:
@@ -40,11 +45,37 @@ class Chains:
         self, plan: Plan, source: Source, inner: Collection[str], device: Cuda,
         apply: Callable[[Collection[Chain]], None], launch: Callable[[Chain], None],
     ) -> None:  # fmt: skip
-        self.source, self.device, self.apply, self.launch = source, device, apply, launch
-        chains = find_chains(plan, source, inner)
-        whole = lay_out(plan, source, inner, chains)
-        self.keys = {chain: key_of(device, signature(whole, source, chain)) for chain in chains}
-        self.choices: dict[Chain, Choice] = dict.fromkeys(chains, NOT_YET)
+        self.plan, self.source, self.inner = plan, source, inner
+        self.device, self.apply, self.launch = device, apply, launch
+        self.refused: set[int] = set()  # convolutions that are in no chain
+        self.keys: dict[Chain, Hashable] = {}
+        self.choices: dict[Chain, Choice] = dict.fromkeys(find_chains(plan, source, inner), NOT_YET)
+        self.sign()
+
+    def sign(self) -> None:
+        """What the choices of chains are kept by."""
+        whole = lay_out(self.plan, self.source, self.inner, self.choices)
+        for chain in self.choices:
+            if chain not in self.keys:
+                self.keys[chain] = key_of(self.device, signature(whole, self.source, chain))
+
+    def split(self, chain: Chain, choice: Choice) -> bool:
+        """Takes the convolution that cuDNN refuses out of a chain: whether chains are left on its sides, which replace it."""
+        assert choice.refused is not None
+        without = {*self.refused, chain.steps[choice.refused]}
+        whole = find_chains(self.plan, self.source, self.inner, without)
+        parts = [part for part in whole if set(part.steps) < set(chain.steps)]
+        if not parts:
+            return False
+        self.refused = without
+        split = {chain: parts}
+        self.choices = {
+            each: NOT_YET if each in parts else self.choices[each]
+            for old in self.choices
+            for each in split.get(old, [old])
+        }
+        self.sign()
+        return True
 
     @property
     def last(self) -> list[Chain]:
@@ -53,24 +84,27 @@ class Chains:
 
     def decide(self, now: bool) -> None:
         """Gives each chain that has none yet its layout; now: by measuring, where nothing else says it."""
-        fresh = [chain for chain, choice in self.choices.items() if choice is NOT_YET]
+        fresh = self.fresh
         if not fresh:
             return
+        settled = [chain for chain in self.choices if chain not in fresh]
         asked = forced()
-        if asked:
+        if asked == NHWC:
+            while self.fresh:
+                self.force(self.fresh)
+        elif asked:
             self.choices.update(dict.fromkeys(fresh, Choice(asked, f"asked for by {VARIABLE}")))
-            if asked == NHWC:
-                self.apply(self.last)
-                for chain in fresh:
-                    self.attempt(chain)
         elif self.device.debug:
             self.choices.update(dict.fromkeys(fresh, Choice(NCHW, "not measured with BOXPRESSO_DEBUG=1")))
         else:
-            self.look_up(fresh)
-            if now and NOT_YET in self.choices.values():
+            self.look_up()
+            if now and self.fresh:
                 with measuring:
-                    self.look_up(fresh)  # another Net may have measured meanwhile
-                    self.measure([chain for chain in fresh if self.choices[chain] is NOT_YET])
+                    self.look_up()  # another Net may have measured meanwhile
+                    while self.fresh:
+                        self.measure(self.fresh)
+                        self.look_up()
+        fresh = [chain for chain in self.choices if chain not in settled]
         try:
             self.apply(self.last)
         except DeviceError as error:  # memory is short here, and was not where it was measured
@@ -80,21 +114,42 @@ class Chains:
             self.choices.update({chain: without for chain in fresh if self.choices[chain].layout == NHWC})
             self.apply(self.last)
 
-    def look_up(self, chains: Sequence[Chain]) -> None:
-        """Takes what was chosen before in this process."""
-        self.choices.update({chain: known(self.keys[chain]) or self.choices[chain] for chain in chains})
+    @property
+    def fresh(self) -> list[Chain]:
+        """Those that have no layout yet."""
+        return [chain for chain, choice in self.choices.items() if choice is NOT_YET]
 
-    def attempt(self, chain: Chain) -> None:
-        """Launches a chain that is to be channels last; where cuDNN refuses, it stays as it is."""
-        try:
-            self.launch(chain)
-        except Refused as error:
-            self.choices[chain] = Choice(NCHW, str(error))
+    def look_up(self) -> None:
+        """Takes what was chosen before in this process for chains that have no layout yet, and for the parts of those that a
+        convolution which cuDNN refuses has split."""
+        waiting = self.fresh
+        while waiting:
+            chain = waiting.pop()
+            choice = known(self.keys[chain])
+            if choice is None:
+                continue
+            if choice.refused is not None and self.split(chain, choice):
+                waiting = self.fresh
+            else:
+                self.choices[chain] = choice
+
+    def force(self, chains: Sequence[Chain]) -> None:
+        """Launches chains that are to be channels last; where cuDNN refuses a convolution, those on its sides come next."""
+        self.choices.update(dict.fromkeys(chains, Choice(NHWC, f"asked for by {VARIABLE}")))
+        self.apply(self.last)
+        for chain in chains:
+            try:
+                self.launch(chain)
+            except Refused as error:
+                self.choices[chain] = refusal(chain, error)
+        for chain in chains:
+            if self.choices[chain].refused is not None:
+                self.split(chain, self.choices[chain])
 
     def measure(self, chains: Sequence[Chain]) -> None:
         """Times chains in both layouts, on whatever their arrays hold, and chooses."""
         before, ms = self.last, {chain: [inf, inf] for chain in chains}
-        refused: dict[Chain, str] = {}
+        refused: dict[Chain, Choice] = {}
         try:
             for _ in range(ROUNDS):
                 for layout in (0, 1):
@@ -105,12 +160,13 @@ class Chains:
                                 ms[chain][layout], median_ms(self.device, partial(self.launch, chain))
                             )
                         except Refused as error:
-                            refused[chain] = str(error)
+                            refused[chain] = refusal(chain, error)
         except DeviceError as error:  # as where memory is short
-            refused = dict.fromkeys(chains, f"not measured: {error}")
+            refused = dict.fromkeys(chains, Choice(NCHW, f"not measured: {error}"))
         for chain, (plain, last) in ms.items():
-            choice = Choice(NCHW, refused[chain]) if chain in refused else choose((plain, last))
-            self.choices[chain] = keep(self.keys[chain], choice)
+            choice = keep(self.keys[chain], refused.get(chain) or choose((plain, last)))
+            if choice.refused is None:
+                self.choices[chain] = choice  # else `look_up` looks for parts of it
 
     def lines(self) -> list[str]:
         """Such as "conv1 ... fc7, 20 steps: NHWC, measured: 0.4120 ms, NCHW 0.6550 ms"."""

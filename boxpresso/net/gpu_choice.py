@@ -36,11 +36,14 @@ class Choice:
         "measured", what forced it, or why it was not measured.
     ms
         The times of the chain in both layouts, NCHW's first; None where they are not known.
+    refused
+        The place in the chain of a convolution that cuDNN does not have channels last; None where it has them all.
     """
 
     layout: str
     why: str
     ms: tuple[float, float] | None = None
+    refused: int | None = None
 
     def describe(self) -> str:
         """Such as "NHWC, measured: 0.412 ms, NCHW 0.655 ms"."""

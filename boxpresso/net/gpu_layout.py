@@ -151,7 +151,7 @@ def absorbable(plan: Plan, source: Source, inner: Collection[str]) -> dict[Value
     return found
 
 
-def find_chains(plan: Plan, source: Source, inner: Collection[str]) -> list[Chain]:
+def find_chains(plan: Plan, source: Source, inner: Collection[str], without: Collection[int] = ()) -> list[Chain]:
     """The chains of a plan whose blobs have their shapes.
 
     Parameters
@@ -160,11 +160,13 @@ def find_chains(plan: Plan, source: Source, inner: Collection[str]) -> list[Chai
         After all passes of gpu_plan.py, and the net.
     inner
         Names of blobs whose values nobody needs once the plan has run.
+    without
+        `Step.layer` of steps that are in no chain.
     """
     shared = tangled(plan, source)
     steps = [
         step for step in plan.steps
-        if on_last(step, source) is not None
+        if step.layer not in without and on_last(step, source) is not None
         and not any(id(source.blobs[name]._data) in shared for name, _ in (*step.reads, *step.writes))
     ]  # fmt: skip
     while True:

@@ -15,7 +15,7 @@ from ..device.context import driver
 from ..device.cuda import Cuda
 from ..device.graph import Graph
 from ..layers.core import Layer, Trait
-from ..layers.core.gpu_lowering import GpuLowering, OnLast
+from ..layers.core.gpu_lowering import GpuLowering, OnLast, Refused
 from ..layers.core.lowering import Constant
 from ..layers.core.replaced import acting
 from ..proto.errors import BoxpressoError, DeviceError
@@ -206,7 +206,11 @@ class GpuProgram:
     def launch_chain(self, chain: Chain) -> None:
         """Launches the steps of a chain as they lie now."""
         for step in chain_steps(self.steps, chain):
-            self.launch(step)
+            try:
+                self.launch(step)
+            except Refused as error:
+                error.layer = step.layer
+                raise
 
     # Memory
 

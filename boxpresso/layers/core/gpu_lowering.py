@@ -50,7 +50,9 @@ class GpuLowering(Lowering):
 
 
 class Refused(DeviceError):
-    """cuDNN has no algorithm for a convolution on channels-last arrays."""
+    """cuDNN has no algorithm for a convolution on channels-last arrays: that of the layer of this number, where it is known."""
+
+    layer = -1
 
 
 class OnLast(Lowering):

@@ -1,24 +1,37 @@
-"""Convolution on a GPU, and of three and more axes on the CPU: by cuDNN where it is found, else columns and matrix products."""
+"""Convolution on a GPU, and of three and more axes on the CPU: by cuDNN where it is found, else columns and matrix products.
+
+Depthwise ones have a kernel of ours too, and which of the two is faster depends on the GPU and the sizes: it is measured, once.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...device import AnyArray, Array, Device, Kernels, blas, cudnn
+from ...device.array import recording
 from ...device.cublas import Matrices
 from ...device.cuda import Cuda
+from ...device.events import median_ms
+from ...proto.errors import DeviceError
 from ..core.lowering import Activation
 from .sizes import GEOMETRY, Sizes, scratch
 
 DEVICE = Kernels(Path(__file__).with_name("convolution.cu"))
 BUDGET = 2**26  # elements of columns at once
 KEPT = 256  # shapes of a stream whose convolutions are kept, with their algorithms
+GAIN = 0.97  # of cuDNN's time, below which our kernel is taken: the rest is what two measurements differ by
+MOST_MEASURED = 4096
+measured: OrderedDict[Hashable, bool] = OrderedDict()  # whether our kernel makes a depthwise product
+measuring = threading.RLock()  # held by who measures: others' measurements would not be its own
 NONE = Activation("")
 RELU = Activation("RELU")
 
@@ -249,13 +262,15 @@ class ColumnConvolution:
 
 
 class CudnnConvolution(ColumnConvolution):
-    """By cuDNN, with an algorithm for each of the three products; what it does not know goes through columns."""
+    """By cuDNN, with an algorithm for each of the three products; what it does not know goes through columns, and depthwise
+    products to our kernel where that has been measured to be faster."""
 
     device: Cuda
 
     def __init__(self, sizes: Sizes, device: Cuda, dtype: Any) -> None:
         super().__init__(sizes, device)
         s, numbers = sizes, self.by_axis(sizes.padded(2))
+        self.find = os.environ.get("BOXPRESSO_GPU_FIND")
         self.by = cudnn.Convolution(device, np.dtype(dtype), s.images, s.channels, s.maps, s.group, *numbers)
 
     @staticmethod
@@ -269,23 +284,67 @@ class CudnnConvolution(ColumnConvolution):
         assert isinstance(image, Array)
         assert isinstance(weights, Array)
         assert isinstance(map, Array)
-        rest = convolved(self.by, image, weights, map, after)
-        if rest is None:
-            super().apply(image, weights, map, after)
-            return
-        finish(self.device, map, rest, self.sizes.maps, self.sizes.places)
+        ours = partial(super().apply, image, weights, map, after)
+
+        def theirs() -> bool:
+            rest = convolved(self.by, image, weights, map, after)
+            if rest is not None:
+                finish(self.device, map, rest, self.sizes.maps, self.sizes.places)
+            return rest is not None
+
+        if self.prefers_ours("Forward", ours, theirs) or not theirs():
+            ours()
 
     def spread(self, map: AnyArray, weights: AnyArray, bias: AnyArray | None, image: AnyArray) -> None:
         """The adjoint in the image."""
-        if not self.by.backward_data(map, weights, image):  # type: ignore[arg-type]  # Arrays
-            super().spread(map, weights, bias, image)
-            return
-        finish(self.device, image, Finish(bias), self.sizes.channels, self.sizes.pixels)
+        ours = partial(super().spread, map, weights, bias, image)
+
+        def theirs() -> bool:
+            done = self.by.backward_data(map, weights, image)  # type: ignore[arg-type]  # Arrays
+            if done:
+                finish(self.device, image, Finish(bias), self.sizes.channels, self.sizes.pixels)
+            return done
+
+        if self.prefers_ours("BackwardData", ours, theirs) or not theirs():
+            ours()
 
     def gradient(self, image: AnyArray, map: AnyArray, weights_diff: AnyArray) -> None:
         """The adjoint in the weights."""
-        if not self.by.backward_filter(image, map, weights_diff):  # type: ignore[arg-type]  # Arrays
-            super().gradient(image, map, weights_diff)
+
+        def ours(diff: AnyArray) -> None:
+            ColumnConvolution.gradient(self, image, map, diff)
+
+        def theirs(diff: AnyArray) -> bool:
+            return self.by.backward_filter(image, map, diff)  # type: ignore[arg-type]  # Arrays
+
+        if self.sizes.depthwise:  # it is added to: what is measured goes elsewhere
+            trial = self.device.empty(weights_diff.shape, weights_diff.dtype)
+            chosen = self.prefers_ours("BackwardFilter", partial(ours, trial), partial(theirs, trial))
+        else:
+            chosen = False
+        if chosen or not theirs(weights_diff):
+            ours(weights_diff)
+
+    def prefers_ours(self, kind: str, ours: Callable[[], None], theirs: Callable[[], object]) -> bool:
+        """Whether one of cuDNN's products is made by our kernel. Of depthwise ones that is measured when it is first asked for,
+        and kept as long as the process; cuDNN's is taken while nothing can be measured, as in a capture, and where each run of
+        a program is to give the same bits."""
+        device = self.device
+        if not self.sizes.depthwise or device.deterministic:
+            return False
+        key = device.name, device.fast_math, self.find, cudnn.version(), self.sizes, self.by.dtype, kind
+        with measuring:
+            if key not in measured:
+                if device.debug or recording.uses is not None:
+                    return False
+                try:
+                    known = self.by.algorithm(kind) is not None
+                    measured[key] = not known or median_ms(device, ours) < GAIN * median_ms(device, theirs)
+                except DeviceError:  # as where memory is short
+                    measured[key] = False
+                while len(measured) > MOST_MEASURED:
+                    measured.popitem(last=False)
+            return measured[key]
 
 
 def convolution_of(sizes: Sizes, device: Device, dtype: Any) -> ColumnConvolution:
