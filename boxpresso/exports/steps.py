@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..layers.core import Layer
+from ..layers.core.replaced import acting
 from ..net import Net
 from ..proto.errors import ModelError, nearest
 
@@ -102,8 +103,7 @@ def steps_of(net: Net, outputs: Sequence[str] | None = None) -> Steps:
         current.update(zip(tops, values))
         blobs.update(zip(values, tops))
         params = [np.array(blob.data, np.float32) for blob in layer.blobs]
-        inner = getattr(layer, "inner", None)
-        own = inner if isinstance(inner, Layer) else layer  # a Python layer that is served by one of ours
+        own = acting(layer)  # of a Python layer that one of ours stands in for
         steps.append(Step(own.type, layer.name, own, inputs, values, params, [layer.name]))
     results = [current[name] for name in wanted]
     return Steps(needed(steps, results), shapes, blobs, list(net.inputs), results)
