@@ -27,7 +27,7 @@ import numpy as np
 from boxpresso import Detector
 from boxpresso.device import open_device
 from boxpresso.image import read_image
-from boxpresso.layers.dense.lowerings import bf16_available
+from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.proto.errors import BoxpressoWarning, ModelError
 
 ROOT = Path(__file__).resolve().parents[1]

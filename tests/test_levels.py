@@ -18,7 +18,7 @@ from test_compilers import FILES, check, reals
 
 from boxpresso.device import cache, compiler, open_device
 from boxpresso.device.signature import HEADERS
-from boxpresso.layers.dense.lowerings import bf16_available
+from boxpresso.layers.core.lowering import bf16_available
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels' compilers and emulators are Linux's")
 ASKS = re.compile(rb"^#(?:el)?if.*\b__(?:SSE|AVX|FMA)", re.M)  # a text that asks which CPU it is for

@@ -10,7 +10,7 @@ from plan_nets import FIRE, HEADS, NETS, RESIDUAL, conv, data, halve, layer, nor
 
 from boxpresso import Net
 from boxpresso.device import open_device
-from boxpresso.layers.dense.lowerings import bf16_available
+from boxpresso.layers.core.lowering import bf16_available
 from boxpresso.net.places import Placement, shared_memory
 from boxpresso.net.plan import LAST, fold_affine, fuse_activations, fuse_sums, lower, optimise, plain
 from boxpresso.net.plan import Source as Layers

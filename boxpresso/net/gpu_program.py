@@ -28,7 +28,6 @@ from .gpu_memory import Arena, Join, Shared
 from .plan import Plan, Source, Step, Value
 
 TRIES = 3  # forwards in which the driver may refuse a capture
-OURS = __name__.partition(".")[0] + "."  # what the names of our own modules begin with
 
 
 def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
@@ -57,11 +56,6 @@ def inner_blobs(plan: Plan, source: Source, layers: Sequence[int]) -> set[str]:
 def pure(layer: Layer) -> bool:
     """Whether a forward of a layer does nothing but make its tops of its bottoms and parameters."""
     return Trait.WRITES_ALL in layer.traits and not layer.updates_parameters
-
-
-def ours(layer: Layer) -> bool:
-    """Whether a layer is of this package, not a user's: that one's forward runs as it is written."""
-    return type(acting(layer)).__module__.startswith(OURS)
 
 
 class Segment:
@@ -288,7 +282,7 @@ class GpuProgram:
             return False
         if not isinstance(step.lowering, GpuLowering):
             layer = self.source.layers[step.layer]
-            if ours(layer):
+            if acting(layer).ours:
                 with named(layer):
                     if layer.forward_launch(self.source.bottoms[step.layer], self.source.tops[step.layer]):
                         return True
@@ -362,7 +356,7 @@ class GpuProgram:
             return "" if self.device.host_work == before[0] else "needs the host"
         if not step.reads:
             return "gives data"
-        if layer.type == "Python" or not ours(layer):
+        if layer.type == "Python" or not layer.ours:
             return "runs a user's code"
         if layer.pass_number != before[1]:
             return "draws random numbers"

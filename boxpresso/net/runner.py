@@ -18,8 +18,7 @@ from ..device import Blob, Buffer, Device, Kernels
 from ..device.chain import CHAIN
 from ..device.host import Cpu
 from ..layers.core import Layer, Trait
-from ..layers.core.lowering import POINTWISE, Constant
-from ..layers.dense.lowerings import bf16_available
+from ..layers.core.lowering import POINTWISE, Constant, bf16_available
 from ..proto.errors import DeviceError, LayerError, ModelError
 from .connect import AtWork, named
 from .plan import Plan, Source, Value, optimise, plain

@@ -123,6 +123,7 @@ class Layer:
     bottoms: ClassVar[Arity]
     tops: ClassVar[Arity]
     in_place: ClassVar[bool]
+    ours: ClassVar[bool] = True  # whether it is of this package, not a user's
     auto_top: ClassVar[bool]
     messages: ClassVar[tuple[str, ...]] = ()  # of a LayerParameter, that the layer reads
     kernel_check: Check[Any] | None = None  # what its kernels look for in its bottoms on a GPU, once they have to
@@ -186,6 +187,7 @@ class Layer:
             For a type that another class has, or a message that a LayerParameter lacks.
         """
         super().__init_subclass__()
+        cls.ours = cls.__module__.startswith(__name__.partition(".")[0] + ".")
         if "forward" in vars(cls) and any("types" in vars(base) for base in cls.__mro__[1:]):
             traits = Trait.NONE if traits is None else traits
             for name in OF_FORWARD:
@@ -301,9 +303,7 @@ class Layer:
         Not where it carries a state on, gathers statistics, draws random numbers or writes a file; of a class from elsewhere
         nobody knows. A net runs such a layer once a forward, whatever else it has to do again.
         """
-        ours = type(self).__module__.startswith(__name__.partition(".")[0] + ".")
-        once = self.updates_parameters or self.pass_number or Trait.RUNS_ONCE in self.traits
-        return ours and not once
+        return self.ours and not (self.updates_parameters or self.pass_number or Trait.RUNS_ONCE in self.traits)
 
     def fuse(self) -> Fusible | None:
         """What an earlier layer can do in this one's place at TEST: an Affine or an Activation; None for nothing."""

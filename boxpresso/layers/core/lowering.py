@@ -18,9 +18,17 @@ from ...device import AnyArray, Device, Kernels
 from ...device.chain import Chain
 from ...device.kernel import Kernel
 
+BF16 = Kernels(Path(__file__).with_name("bf16.cpp"))
 POINTWISE = Kernels(Path(__file__).with_name("depthwise_last.cpp"))
 VECTOR = 16  # numbers of the longest vector: what arrays of a number a channel are padded to
 Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+def bf16_available(device: Device) -> bool:
+    """Whether the CPU multiplies pairs of bfloat16."""
+    yes = np.zeros(1, np.int32)
+    BF16.on(device).bf16_available(1, yes)
+    return bool(yes[0])
 
 
 # What an earlier layer can do in a layer's place

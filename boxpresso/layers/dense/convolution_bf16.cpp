@@ -1,12 +1,7 @@
 // convolution_bf16.cpp: convolution_last.cpp with factors rounded to bfloat16 and sums in float32, on CPUs that multiply pairs of
 // them (AVX512-BF16). Term 2 k and its neighbour lie beside each other in 32 bits, of the rows and of the filters alike.
-#include "bf16.h"
+#include "../core/bf16.h"
 #include "gather.h"
-
-// yes = whether this CPU can. n: 1.
-KERNEL bf16_available(int n, int* yes) {
-  GRID_LOOP(i, n) yes[i] = BF16 && sizeof(Real) == 4;
-}
 
 // A float32 as bfloat16, to the nearest, ties to even; NaN stays NaN.
 DEVICE unsigned rounded(float value) {

@@ -376,10 +376,3 @@ class PoolingLowering(Lowering):
             POOLING.pool_last, rows * cuts, bottom.memory, top.memory, sizes,
             layout(POOLING, bottom, top, None, None), cuts,
         )  # fmt: skip
-
-
-def bf16_available(device: Device) -> bool:
-    """Whether the CPU multiplies pairs of bfloat16."""
-    yes = np.zeros(1, np.int32)
-    HALF.on(device).bf16_available(1, yes)
-    return bool(yes[0])
