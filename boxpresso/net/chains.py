@@ -28,7 +28,7 @@ class TrainingChain:
         self.apart = False  # and in this pass
         self.settling = False
         self.shapes: dict[int, tuple[Blob, tuple[int, ...]]] = {}  # its blobs in the last forward, by their ids
-        self.geometry = (0, 0)  # what BatchNorm took them for
+        self.sizes: tuple[int, ...] = ()  # of the last forward
         self.outer: Callable[[Blob], bool | None] | None = None  # the watch of the last top, but while it is half done
         for blob in links.hidden:
             blob._watch = blob._watch_diff = self.look
@@ -40,9 +40,9 @@ class TrainingChain:
             self.apart = self.links.bottom._data.held
         if self.open or self.apart:
             return False
-        link, norm = self.links.links[step], self.links.norm
+        link = self.links.links[step]
         self.shapes.update((id(blob), (blob, blob.shape)) for blob in (link.bottom, link.top))
-        self.geometry = norm.planes, norm.size
+        self.sizes = self.links.sizes
         if step == 0:
             self.links.statistics()
             self.watch_inside(self.look)
@@ -111,8 +111,7 @@ class TrainingChain:
 
         A script may have reshaped them since; where it has reshaped the net, nothing is left of the forward.
         """
-        norm = self.links.norm
-        if self.forwards < 0 or not self.links.ready or self.geometry != (norm.planes, norm.size):
+        if self.forwards < 0 or not self.links.ready or self.sizes != self.links.sizes:
             return
         now = [(blob, blob.shape) for blob, _ in self.shapes.values()]
         for blob, shape in self.shapes.values():

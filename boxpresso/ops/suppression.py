@@ -10,6 +10,7 @@ import numpy as np
 from ..data.boxes import best
 from ..device import Array, Device, Kernels
 from ..device.cuda import Cuda
+from ..device.foreign import borrowed
 from ..device.kernel import real_of
 from ..layers.detection import nms_device, suppress
 from ..layers.detection.order import Order, Scratch, sortable
@@ -178,7 +179,7 @@ def on_device(
     kept, stay, same = room("kept", (count,)), room("stay", (1,)), None
     if labels is not None:
         wide = labels.dtype.itemsize // 4
-        words = arrays.borrowed(device, np.int32, (count * wide,), None, cast(Array, labels).address(False), labels)
+        words = borrowed(device, np.int32, (count * wide,), None, cast(Array, labels).address(False), labels)
         same = suppress.Labels(words, best.order, wide)
     least = suppress.least_overlap(threshold, rows.dtype, strict) if columns == 4 else threshold
     suppress.launch(
@@ -189,7 +190,7 @@ def on_device(
     results = arrays.Results(boxes, device)
     result, ours = results.empty((some,), np.int64)
     if some:
-        halves = arrays.borrowed(device, np.int32, (2 * some,), None, ours.address(True), ours)
+        halves = borrowed(device, np.int32, (2 * some,), None, ours.address(True), ours)
         bound.nms_indices(some, best.order, kept, halves)
     results.finish()
     return result

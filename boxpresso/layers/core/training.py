@@ -36,6 +36,10 @@ class Together(Protocol):
         """The last top."""
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Those that a forward has worked with, as its layers were reshaped last."""
+
+    @property
     def reads_top(self) -> bool:
         """Whether a backward reads the values of the last top."""
 

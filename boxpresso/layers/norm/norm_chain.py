@@ -75,6 +75,10 @@ class NormChain:
     # What a pass does
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.norm.planes, self.norm.size
+
+    @property
     def reads_top(self) -> bool:
         """Whether a backward reads the values of the last top, as ReLU's does."""
         return self.rectifier is not None
