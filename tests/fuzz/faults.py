@@ -73,6 +73,7 @@ FAULTS = [
         "pins.extend((self.need(value, PLAIN), name, self.now) for value, name in zip(step.reads, names))",
         "pins.extend((self.need(value, PLAIN), value[0], self.now) for value in step.reads)",
     ),
+    Fault("a wanted value of an earlier part is not known", PLACES, "read.union(self.plan.wanted.values()) - written", "read - written"),
     # Passes
     Fault(
         "a value with two readers is folded", PLAN, "or len(readers[value]) != 1", "or len(readers[value]) > 2",
@@ -116,6 +117,7 @@ FAULTS = [
     Fault("restore one iteration late", "boxpresso/train/snapshots.py", "    return state.iter\n", "    return state.iter + 1\n", ("tests/test_solver.py", "tests/test_training.py")),
     Fault("Adam's correction of an iteration before", "boxpresso/train/updates.py", "rate * math.sqrt(1 - p.momentum2**t) / (1 - p.momentum**t)", "rate * math.sqrt(1 - p.momentum2 ** (t + 1)) / (1 - p.momentum ** (t + 1))", ("tests/test_updates.py", "tests/test_solver.py")),
     # Gradients
+    Fault("a top that backward reads is overwritten", "boxpresso/net/net.py", "            if writer.reads_top and writer.overwritten is None:\n", "            if False:\n", ("tests/test_net.py",)),
     Fault("a diff for a parameter that does not learn", "boxpresso/net/gradients.py", "layer.param.param[i].lr_mult == 0:", "layer.param.param[i].lr_mult < 0:", ("tests/test_net.py", "tests/test_updates.py", "tests/test_solver.py")),
     Fault("propagate_down: false yields to force_backward", "boxpresso/net/gradients.py", "and not refused[j]", "", ("tests/test_net.py",)),
     Fault("a cut-off blob stays cut off though another layer reads it", "boxpresso/net/gradients.py", "skipped.discard(name) if down else skipped.add(name)", "None if down else skipped.add(name)", ("tests/test_net.py",)),
