@@ -71,6 +71,8 @@ class HardRegions(Layer, type="HardRegions", param="python_param", bottoms=(4, 7
     chooses_rows = True
     kernels: ClassVar[Kernels] = suppress.kernels
 
+    array_copies = 2
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.settings = settings(
