@@ -291,6 +291,8 @@ def test_sigint_ends_a_long_kernel_and_the_next_runs_whole():
         import os, signal, threading, time
         import numpy as np
         from boxpresso import ops
+        from boxpresso.proto.limits import LIMITS
+        LIMITS.set(region_samples=2**50)
         features, rois = np.ones((1, 64, 200, 200), np.float32), np.array([[0, 100, 100, 90, 90, 0.3]] * 3000, np.float32)
         options = dict(output_size=7, spatial_scale=1.0)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process inherited

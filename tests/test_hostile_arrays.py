@@ -170,8 +170,9 @@ def peak_of(case: Case, letters: str, back: bool, size: int) -> tuple[int, int] 
         )  # fmt: skip
     except BoxpressoError:
         return None
-    for i, array in enumerate(arrays):
-        net.blobs[f"b{i}"].data[...] = array
+    for i in range(len(arrays)):
+        net.blobs[f"b{i}"].data[...] = arrays[i]
+    arrays.clear()
     asked, check = [0], net.memory.check
     net.memory.check = lambda who, what, more, known=None: (
         asked.append(more) or check(who, what, more, known)

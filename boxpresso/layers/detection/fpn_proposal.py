@@ -77,6 +77,8 @@ class FPNProposal(
     on_device: DeviceProposals | None = None  # on a GPU
     sorted_there: DeviceLevels | None = None  # on a GPU, where there are further tops
 
+    array_copies = 5
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.need(len(bottom) % 2 == 1, f"takes two bottoms for each level and im_info, got {len(bottom)}")

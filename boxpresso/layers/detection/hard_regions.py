@@ -72,6 +72,8 @@ class HardRegions(
 
     kernels: ClassVar[Kernels] = suppress.kernels
 
+    array_copies = 2
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         self.settings = settings(

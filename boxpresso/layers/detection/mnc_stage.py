@@ -170,6 +170,8 @@ class MNCStageBridge(
 
     gpu_files = (kernels,)
 
+    array_copies = 3
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.trains = len(top) > 1
         self.need(

@@ -31,6 +31,8 @@ class PlainProposal(ChoosingThere[DeviceProposals]):
     size: tuple[int, int] | None = None
     taken: AnyArray  # the boxes that the last forward has chosen; those that kernels have chosen come first
 
+    array_copies = 5
+
     def anchors_of(self, bottom: list[Blob], settings: dict[str, Any]) -> np.ndarray:
         """The anchors of a place that the settings and the number of scores tell."""
         channels = bottom[0].shape[1] if len(bottom[0].shape) > 1 else 0

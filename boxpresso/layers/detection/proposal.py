@@ -113,6 +113,8 @@ class Proposal(
     suppression: ClassVar[Kernels] = suppress.kernels
     gpu_files = proposal_device.FILES
 
+    array_copies = 5
+
     def setup(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.no_gradient = True
         p = self.param.proposal_param

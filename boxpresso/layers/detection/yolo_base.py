@@ -20,6 +20,8 @@ class YoloLoss(Layer):
     p: Any
     error: Blob
 
+    array_copies = 5
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         self.images, channels, height, width = self.axes(bottom[0], 4)
         wanted = self.p.num * (5 + self.p.num_class)

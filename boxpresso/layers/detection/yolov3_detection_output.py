@@ -27,6 +27,8 @@ class YoloOutput(ChoosingThere[DeviceYolo], traits=Trait.DETECTS):
     p: Any  # the layer's parameter: num_classes, num_box, nms_threshold ..
     on_device: DeviceYolo
 
+    array_copies = 2
+
     def reshape(self, bottom: list[Blob], top: list[Blob]) -> None:
         p = self.p
         channels = p.num_box * (5 + p.num_classes)
