@@ -26,6 +26,11 @@ def file_of(library, function):
     told = Told()
     assert ctypes.CDLL(None).dladdr(ctypes.cast(getattr(library, function), ctypes.c_void_p), ctypes.byref(told))
     return told.file.decode()
+def ours(candidates):  # this machine may have NVIDIA's own
+    return lambda *args: (each for each in candidates(*args) if hasattr(each, "nothing"))
+folders = libraries.folders
+libraries.folders = lambda name: [place for place in folders(name) if str(place).startswith({room!r})]
+libraries.loaded, libraries.installed = ours(libraries.loaded), ours(libraries.installed)
 libraries.driver_version = lambda: int({driver} * 1000)
 before = [ctypes.CDLL(path) for path in {before!r}]
 with warnings.catch_warnings(record=True) as seen:
@@ -76,7 +81,7 @@ def room(tmp_path):
             command = [
                 sys.executable,
                 "-c",
-                PROGRAM.format(driver=driver, before=[str(self.packages / b) for b in before]),
+                PROGRAM.format(driver=driver, room=str(tmp_path), before=[str(self.packages / b) for b in before]),
             ]
             result = subprocess.run(command, env=variables, capture_output=True, text=True)
             assert result.returncode == 0, result.stderr
