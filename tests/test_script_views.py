@@ -477,3 +477,9 @@ def test_what_is_the_same_as_rows_that_only_a_forward_chooses(kind):
     )
     text += layer("h", "Threshold", "i") + layer("f", "Filter", ["data", "h"]) + layer("d", kind, "f")
     agree(lambda net: [net.forward(data=image(seed, net, 3))["d"] for seed in range(4)], text)
+
+
+def test_priors_that_a_layer_with_parameters_overwrites():
+    text = data(1, 4, 8, 8) + layer("prior", "PriorBox", ["data", "data"], text="prior_box_param { min_size: 4 }")
+    text += layer("s", "Bias", "prior", "prior", "bias_param { axis: 2 num_axes: 0 filler { value: 3 } }")
+    agree(lambda net: [net.forward(data=image(seed, net))["prior"] for seed in range(3)], text)

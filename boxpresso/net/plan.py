@@ -177,16 +177,24 @@ def constants(plan: Plan, source: Source) -> Plan:
     Not a layer with parameters, which may change, or one that must run in each forward, and only once. Steps of constants have
     no reads; program.py runs them before the others.
     """
-    known: set[Value] = set()
-    steps = []
-    for step in plan.steps:
-        after_constants = bool(step.reads) and all(value in known for value in step.reads)
-        layer = source.layers[step.layer]
-        if isinstance(step.lowering, Constant) or (after_constants and layer.repeatable and not layer.blobs):
-            known.update(step.writes)
-            step = replace(step, reads=(), lowering=Constant())
-        steps.append(step)
-    return replace(plan, steps=tuple(steps))
+    written_over: set[str] = set()  # blobs of constants that something else writes in each forward
+    while True:
+        known: set[Value] = set()
+        steps = []
+        for step in plan.steps:
+            layer, constant = source.layers[step.layer], isinstance(step.lowering, Constant)
+            after_constants = bool(step.reads) and all(value in known for value in step.reads)
+            if written_over.intersection(name for name, _ in step.writes):
+                step = replace(step, lowering=None) if constant else step
+            elif constant or (after_constants and layer.repeatable and not layer.blobs):
+                known.update(step.writes)
+                step = replace(step, reads=(), lowering=Constant())
+            steps.append(step)
+        others = {value[0] for step in steps for value in step.writes if value not in known}
+        more = others.intersection(name for name, _ in known)
+        if not more:
+            return replace(plan, steps=tuple(steps))
+        written_over |= more
 
 
 def merge(plan: Plan, able: Callable[[Step], bool], join: Callable[[Step, Step], Step | None]) -> Plan:
